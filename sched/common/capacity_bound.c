@@ -8,6 +8,7 @@
 #include <gsl/gsl_sort.h>
 
 #include "sched/common/fluid.h"
+#include "sched/common/kinds.h"
 
 /* Times are rounded to nanoseconds, and sums of doubles have errors. */
 static const double rounding = 1e-6;
@@ -47,17 +48,6 @@ struct capacity_bound {
     bool too_many;
 };
 
-static void cluster_sum(struct capacity_bound *bound)
-{
-    const struct cluster_spec *cluster = &bound->workload->cluster;
-    for (size_t i = 0; i < cluster->group_count; i++) {
-        const struct invoker_group *group = &cluster->groups[i];
-        bound->vcpus += (double)group->vcpus * group->count;
-        for (size_t g = 0; g < group->gpu_count; g++)
-            bound->units[group->gpus[g].kind] += (double)group->gpus[g].units * group->count;
-    }
-}
-
 static const struct function *stage_function(const struct capacity_bound *bound,
                                              const struct application *application, size_t stage)
 {
@@ -96,51 +86,6 @@ static bool by_time_sort(struct capacity_bound *bound)
     return bound->by_time != NULL;
 }
 
-/* Nominal time per unit of noise, ns. */
-static double nominal_time(const struct workload *workload, const struct function *function,
-                           const struct configuration *c)
-{
-    if (function->service == SERVICE_PROFILE)
-        return (double)c->time;
-    return 1e6 / (c->vgpu > 0 ? workload->kinds[c->kind].speed : 1);
-}
-
-/* Least GPU-unit time of a job of the function on the kind, per unit of noise; 0 if it does not run
- * there. */
-static double unit_time(const struct workload *workload, const struct function *function,
-                        uint32_t kind)
-{
-    double least = INFINITY;
-    for (size_t i = 0; i < function->configuration_count; i++) {
-        const struct configuration *c = &function->configurations[i];
-        if (c->kind == kind && c->vgpu > 0)
-            least = fmin(least, c->vgpu * nominal_time(workload, function, c) / c->batch);
-    }
-    return isfinite(least) ? least : 0;
-}
-
-/* Weights by which the units that a mean request needs are the same part of every kind: a kind's
- * units / the time that the request needs of them. Any weights give a bound; these give the least
- * if all requests are alike. */
-static void weights_choose(struct capacity_bound *bound)
-{
-    const struct workload *workload = bound->workload;
-    double sum = 0;
-    for (uint32_t k = 0; k < workload->kind_count; k++) {
-        double needed = 0;
-        for (size_t a = 0; a < workload->application_count; a++) {
-            const struct application *application = &workload->applications[a];
-            for (size_t s = 0; s < application->stage_count; s++)
-                needed += application->weight *
-                          unit_time(workload, stage_function(bound, application, s), k);
-        }
-        bound->weights[k] = needed > 0 ? bound->units[k] / needed : 0;
-        sum += bound->weights[k];
-    }
-    for (uint32_t k = 0; k < workload->kind_count; k++)
-        bound->weights[k] = sum > 0 ? bound->weights[k] / sum : k == 0 ? 1 : 0;
-}
-
 struct capacity_bound *capacity_bound_create(const struct workload *workload, struct error *error)
 {
     struct capacity_bound *bound = calloc(1, sizeof *bound);
@@ -157,8 +102,10 @@ struct capacity_bound *capacity_bound_create(const struct workload *workload, st
                         workload->application_count);
         return NULL;
     }
-    cluster_sum(bound);
-    weights_choose(bound);
+    for (size_t i = 0; i < workload->cluster.group_count; i++)
+        bound->vcpus +=
+            (double)workload->cluster.groups[i].vcpus * workload->cluster.groups[i].count;
+    kinds_weights(workload, bound->units, bound->weights);
     for (size_t a = 0; a < workload->application_count; a++) {
         struct class *class = &bound->classes[a];
         for (size_t s = 0; s < workload->applications[a].stage_count; s++) {
@@ -200,7 +147,7 @@ static double configuration_work(const struct capacity_bound *bound,
                              ? part * bound->weights[c->kind] * c->vgpu / bound->units[c->kind]
                              : 0;
     const double vcpus = (1 - part) * c->vcpu / bound->vcpus;
-    return (units + vcpus) * nominal_time(bound->workload, function, c) / hits;
+    return (units + vcpus) * kinds_time(bound->workload, function, c) / hits;
 }
 
 static double least_work(const struct capacity_bound *bound, const struct function *function,
@@ -221,8 +168,8 @@ static double fastest_time(const struct capacity_bound *bound, const struct func
     double fastest = INFINITY;
     for (size_t k = 0; k < function->configuration_count; k++)
         if (function->configurations[k].batch >= jobs)
-            fastest = fmin(fastest,
-                           nominal_time(bound->workload, function, &function->configurations[k]));
+            fastest =
+                fmin(fastest, kinds_time(bound->workload, function, &function->configurations[k]));
     return fastest;
 }
 
@@ -416,7 +363,7 @@ static void path_choose(const struct capacity_bound *bound, const struct applica
                 ends[s] = ends[stage->after[i]];
                 before[s] = stage->after[i];
             }
-        ends[s] += nominal_time(bound->workload, function, minimum) * class->least_noise[s];
+        ends[s] += kinds_time(bound->workload, function, minimum) * class->least_noise[s];
         last = ends[s] > ends[last] ? s : last;
         on_path[s] = false;
     }
@@ -463,7 +410,7 @@ static void options_find(const struct capacity_bound *bound, const struct applic
             options->count--;
         else
             options->of[options->count].time =
-                on_path ? nominal_time(bound->workload, function, c) * noise : 0;
+                on_path ? kinds_time(bound->workload, function, c) * noise : 0;
         options->of[options->count++].work = work;
     }
 }

@@ -1,5 +1,7 @@
 #include "sched/common/kinds.h"
 
+#include <math.h>
+
 #include "workloads/gpu_sharing.h"
 
 double kinds_worth(const struct workload *workload, uint32_t kind)
@@ -42,4 +44,52 @@ bool kinds_divisible(const struct workload *workload, uint32_t kind)
                 return false;
         }
     return true;
+}
+
+double kinds_time(const struct workload *workload, const struct function *function,
+                  const struct configuration *configuration)
+{
+    if (function->service == SERVICE_PROFILE)
+        return (double)configuration->time;
+    return 1e6 / (configuration->vgpu > 0 ? workload->kinds[configuration->kind].speed : 1);
+}
+
+/* Least GPU-unit time of a job of the function on the kind, per unit of noise; 0 if it does not run
+ * there. */
+static double unit_time(const struct workload *workload, const struct function *function,
+                        uint32_t kind)
+{
+    double least = INFINITY;
+    for (size_t i = 0; i < function->configuration_count; i++) {
+        const struct configuration *c = &function->configurations[i];
+        if (c->kind == kind && c->vgpu > 0)
+            least = fmin(least, c->vgpu * kinds_time(workload, function, c) / c->batch);
+    }
+    return isfinite(least) ? least : 0;
+}
+
+void kinds_weights(const struct workload *workload, double *units, double *weights)
+{
+    double sum = 0;
+    for (uint32_t k = 0; k < workload->kind_count; k++)
+        units[k] = 0;
+    for (size_t i = 0; i < workload->cluster.group_count; i++) {
+        const struct invoker_group *group = &workload->cluster.groups[i];
+        for (size_t g = 0; g < group->gpu_count; g++)
+            units[group->gpus[g].kind] += (double)group->gpus[g].units * group->count;
+    }
+    for (uint32_t k = 0; k < workload->kind_count; k++) {
+        double needed = 0;
+        for (size_t a = 0; a < workload->application_count; a++) {
+            const struct application *application = &workload->applications[a];
+            for (size_t s = 0; s < application->stage_count; s++)
+                needed +=
+                    application->weight *
+                    unit_time(workload, &workload->functions[application->stages[s].function], k);
+        }
+        weights[k] = needed > 0 ? units[k] / needed : 0;
+        sum += weights[k];
+    }
+    for (uint32_t k = 0; k < workload->kind_count; k++)
+        weights[k] = sum > 0 ? weights[k] / sum : k == 0 ? 1 : 0;
 }

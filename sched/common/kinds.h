@@ -49,4 +49,13 @@ bool kinds_serve(const struct workload *workload, const struct invoker_group *gr
  * a batch runs (MPS). */
 bool kinds_divisible(const struct workload *workload, uint32_t kind);
 
+/* Time of the configuration per unit of noise, ns. */
+double kinds_time(const struct workload *workload, const struct function *function,
+                  const struct configuration *configuration);
+
+/* By kind: the units of the cluster, and weights with the sum 1 by which the units that a mean
+ * request needs are the same part of every kind. They are the units / the time that the request
+ * needs of them, at its configurations of least work. O(kinds × stages × configurations). */
+void kinds_weights(const struct workload *workload, double *units, double *weights);
+
 #endif
