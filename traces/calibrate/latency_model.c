@@ -249,8 +249,8 @@ static void find_near(const struct latency_model *model, const double at[2],
 static double near_correction(const struct latency_model *model, const double at[2])
 {
     const struct latency_kernel *kernel = &model->kernels[0];
-    double places[2 * MODEL_NEAR], residuals[MODEL_NEAR], coefficients[MODEL_NEAR];
-    size_t near[MODEL_NEAR];
+    double places[2 * MODEL_NEAR], residuals[MODEL_NEAR], coefficients[MODEL_NEAR] = {0};
+    size_t near[MODEL_NEAR] = {0};
     double sum = 0;
     gsl_matrix *matrix = gsl_matrix_alloc(MODEL_NEAR, MODEL_NEAR);
     if (matrix == NULL)
