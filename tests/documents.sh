@@ -145,7 +145,8 @@ perform() {
 compare() {
     tr -s ' ' <"$folder/printed" >"$folder/squeezed"
     tr -s ' ' <"$1" | sed -e 's/^ //' -e "s|/tmp/|$folder/tmp/|g" >"$folder/wanted"
-    missing=$(awk 'NR == FNR { want[n++] = $0; next }
+    missing=$(awk 'BEGIN { at = 0 } # as a subscript, what was never set is ""
+        NR == FNR { want[n++] = $0; next }
         { while (at < n && (want[at] == "…" || want[at] == "")) at++
           if (at < n && index($0, want[at])) at++ }
         END { while (at < n && (want[at] == "…" || want[at] == "")) at++
