@@ -26,7 +26,8 @@ const struct command command_check = {
     .summary = "validate input files, and report each fault with its place",
     .help =
         "Takes experiments, sweeps, clusters, functions, applications, profiles, networks,\n"
-        "reference figures, claims and arrival traces (gzip or plain); the kind is recognised.\n"
+        "training models, reference figures, claims, and traces of arrivals or trainings (gzip or\n"
+        "plain); the kind is recognised.\n"
         "Prints a line for each valid file. All files are checked; exit status 2 if one is "
         "faulty.\n"
         "\n"
