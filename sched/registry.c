@@ -142,6 +142,30 @@ const struct policy *policy_find(const char *name, struct error *error)
     return NULL;
 }
 
+/* The registered policies that serve trainings, or requests. */
+static void list_serving(char list[LIST_LENGTH], bool trainings)
+{
+    for (size_t i = 0; i < POLICY_COUNT; i++)
+        if (policies[i]->serves != (trainings ? SERVES_REQUESTS : SERVES_TRAININGS))
+            list_append(list, policies[i]->name);
+}
+
+bool policy_serves(const struct policy *policy, const struct experiment *experiment,
+                   struct error *error)
+{
+    char list[LIST_LENGTH] = "";
+    const bool trainings = experiment->training != NULL && policy->serves == SERVES_REQUESTS;
+    if (!trainings &&
+        (experiment->workload.application_count == 0 || policy->serves != SERVES_TRAININGS))
+        return true;
+    list_serving(list, trainings);
+    return error_input(error,
+                       "%s: policy.name: policy \"%.64s\" serves %s only, and the experiment has "
+                       "\"%s\"; there are: %s",
+                       experiment->path, policy->name, trainings ? "requests" : "trainings",
+                       trainings ? "training" : "applications", list);
+}
+
 bool policy_configure(const struct policy *policy, const struct setting *settings,
                       size_t setting_count, const char *where, double *values, struct error *error)
 {

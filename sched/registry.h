@@ -12,6 +12,11 @@ const struct policy *policy_at(size_t index);
  * `esgsim_policy`; it stays loaded). NULL with an error that names the nearest valid name. */
 const struct policy *policy_find(const char *name, struct error *error);
 
+/* Returns whether the policy serves the experiment's work: requests, trainings or both. Otherwise
+ * ERROR_INPUT that names the file and the policies that do. */
+bool policy_serves(const struct policy *policy, const struct experiment *experiment,
+                   struct error *error);
+
 /* Checks `settings` against the policy's table and fills `values` (parameter_count of them) with
  * defaults and settings. `where` names the file in messages. */
 bool policy_configure(const struct policy *policy, const struct setting *settings,

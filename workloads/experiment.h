@@ -20,6 +20,7 @@
 
 struct inputs;     /* workloads/inputs.h */
 struct profile;    /* traces/profile/profile.h */
+struct training_plan;
 struct keep_alive; /* sched/keep_alive.h */
 
 enum initial_state { INITIAL_COLD, INITIAL_WARM, INITIAL_COUNTS };
@@ -70,7 +71,8 @@ struct experiment {
     char *directory; /* of the experiment file */
     struct workload workload;
     struct profile *profile; /* NULL if the experiment needs none */
-    struct arrival_spec arrivals;
+    struct arrival_spec arrivals; /* not set without applications */
+    struct training_plan *training; /* NULL: no trainings (workloads/training_plan.h) */
     struct platform_spec platform;
     char *policy_name; /* registered name, or a path ending in .so */
     struct setting *policy_settings;

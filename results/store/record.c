@@ -97,8 +97,10 @@ struct run_facts *run_facts_create(const struct experiment *experiment, const st
         facts->seed = experiment->seed;
         facts->warmup_requests = experiment->warmup_requests;
         facts->record = (uint64_t)experiment->record;
+        facts->trainings = experiment->training != NULL;
         facts->max_stages = experiment->workload.max_stages;
-        facts->arrival_rate_per_s = arrival_spec_rate(&experiment->arrivals);
+        const bool requests = experiment->workload.application_count > 0;
+        facts->arrival_rate_per_s = requests ? arrival_spec_rate(&experiment->arrivals) : NAN;
         facts->offered_load =
             facts->arrival_rate_per_s / capacity_find(&experiment->workload).rate_per_s;
     }
@@ -136,6 +138,8 @@ BOTH(job, job_row)
 BOTH(container, container_row)
 BOTH(decision, decision_row)
 BOTH(timeline, timeline_row)
+BOTH(training, training_result_row)
+BOTH(lease, lease_row)
 #undef BOTH
 
 struct recorder recorder_join(const struct recorder pair[2])
@@ -151,6 +155,8 @@ struct recorder recorder_join(const struct recorder pair[2])
     JOIN(container)
     JOIN(decision)
     JOIN(timeline)
+    JOIN(training)
+    JOIN(lease)
 #undef JOIN
     return both;
 }

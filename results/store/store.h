@@ -2,8 +2,10 @@
  *
  *   /summary              one row per run, in the order of the runs
  *   /applications         one row per run and application
+ *   /training             one row per run with trainings, if there is one
  *   /runs/<hash>          one group per run; its attributes give all inputs of the run
  *   /runs/<hash>/requests, batches, jobs, containers, decisions, timeline    if recorded
+ *   /runs/<hash>/trainings, leases    if recorded, of runs with trainings
  *
  * A sweep's file has attributes that give the sweep, the shard and the number of missing runs. The
  * group of each run has an attribute with its index in the sweep.
@@ -125,6 +127,8 @@ struct results {
     size_t run_count;
     struct application_row *applications; /* each has the hash of one of `runs` */
     size_t application_count;
+    struct training_summary_row *training; /* runs with trainings, in the order of `runs` */
+    size_t training_count;
     char **notices;           /* per run: lines for notices_next (record.h); NULL: none */
     struct sweep_facts sweep; /* .shards = 0: not written by a sweep */
 };

@@ -25,6 +25,8 @@ struct store {
     struct run_facts *facts;
     struct table_writer summary, applications;
     struct table_writer details[DETAILS]; /* of the begun run, as its record level asks */
+    struct table_writer training;          /* begun with the first run with trainings */
+    struct table_writer trainings, leases; /* of the begun run, if it has trainings */
     size_t run_count;
     bool broken;  /* a write has failed */
     bool is_part; /* created by store_create_part */
@@ -34,6 +36,9 @@ struct store {
 /* Sets ERROR_RUN with the object `what` that could not be written, and the cause if HDF5 reports
  * one. Returns false. */
 bool store_fault(struct store *store, struct error *error, const char *what);
+
+/* Appends a row to /training. The table is in the file only if a run has trainings. */
+bool store_append_training(struct store *store, const struct training_summary_row *row);
 
 /* Opens a results file for reading. Below 0: ERROR_INPUT, also if it is not a results file. */
 hid_t store_open_read(const char *path, struct error *error);

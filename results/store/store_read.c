@@ -83,6 +83,12 @@ static bool tables_read(hid_t file, struct results *results, struct error *error
                    &results->application_count, error);
     results->runs = runs;
     results->applications = applications;
+    if (good && H5Lexists(file, "training", H5P_DEFAULT) > 0) {
+        void *training = NULL;
+        good = table_read(file, path, "training", &layout_training, &training,
+                          &results->training_count, error);
+        results->training = training;
+    }
     return good && results_check(results, error);
 }
 
@@ -269,5 +275,6 @@ void results_free(struct results *results)
     free(results->commit);
     free(results->runs);
     free(results->applications);
+    free(results->training);
     free(results);
 }

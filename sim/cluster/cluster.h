@@ -62,7 +62,7 @@ struct gpu_state {
     int64_t memory_kb, free_kb;
     int64_t idle_kb;          /* of idle containers, which can be evicted */
     uint32_t executing_count; /* executing batches */
-    uint32_t holding;         /* batches and instances that hold units */
+    uint32_t holding;         /* batches, instances and trainings that hold units */
     uint8_t slots;            /* MIG: bit mask of occupied memory slots */
 };
 
@@ -73,6 +73,7 @@ struct invoker_state {
     uint32_t first_gpu;
     uint16_t gpu_count;
     bool dirty; /* changed since the last index update (best_fit_file) */
+    int64_t gang_micro_vcpus; /* millionths of vCPUs that gangs of trainings hold */
     struct pool_entry {
         uint64_t place; /* sort key: function << 32 | gpu */
         uint32_t pool;  /* index into cluster.pools */
@@ -249,6 +250,21 @@ uint32_t cluster_longest_idle(const struct cluster *cluster, uint32_t invoker);
  * invokers without enough memory, and GPUs of invokers where the batch would run on another GPU. */
 uint32_t cluster_best_fit(struct cluster *cluster, uint32_t function,
                           const struct configuration *configuration, bool warm);
+
+/* What a gang of a training holds on one GPU and on its invoker. */
+enum { MICRO = 1000000 };
+struct gang_share {
+    uint32_t gpu;   /* index into cluster.gpus */
+    uint32_t parts; /* of its units, in hundredths */
+    int64_t gpu_kb, host_kb;
+    int64_t micro_vcpus; /* millionths; an invoker's sum counts rounded up */
+};
+
+/* Takes all shares of a gang, or none. Evicts idle containers if memory is short. False: one does
+ * not fit; nothing but evictions has changed. (gangs.c) O(gang). */
+bool cluster_take_gang(struct cluster *cluster, const struct gang_share *shares, uint32_t count);
+/* Releases shares that were taken. */
+void cluster_free_gang(struct cluster *cluster, const struct gang_share *shares, uint32_t count);
 
 /* Checks the invariants of the ledger: all free amounts are within 0..capacity, and the totals in
  * use equal capacity minus free. If `at_rest` (no batches left), also checks that only containers
