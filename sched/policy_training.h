@@ -62,6 +62,9 @@ struct training_grant {
 /* ---- Queries ------------------------------------------------------------------------------- */
 
 const struct training_models *platform_training_models(const struct platform *platform);
+/* True if all trainings of the run arrive within its first second: one batch, known as such to who
+ * submits it. */
+bool platform_trainings_static(const struct platform *platform);
 /* First training at or after `from` that has arrived and is not finished; SIM_NONE: there is none.
  */
 uint32_t platform_next_training(const struct platform *platform, uint32_t from);
@@ -101,4 +104,8 @@ bool platform_preempt(struct platform *platform, uint32_t training);
  * GPUs in the same order. False if it does not fit; then nothing changes. */
 bool platform_resize(struct platform *platform, uint32_t training,
                      const struct training_grant *grants, uint32_t count);
+
+/* Ends the run with a message, for what a policy cannot go on after, such as exhausted memory.
+ * Allowed in every callback. */
+void platform_stop(struct platform *platform, const char *message);
 #endif

@@ -31,7 +31,8 @@
     ROW(grandslam) \
     ROW(nexus) \
     ROW(gpulet) \
-    ROW(clipper)
+    ROW(clipper) \
+    ROW(synergy)
 /* clang-format on */
 
 #define DECLARE(name) extern const struct policy policy_##name;

@@ -100,6 +100,12 @@ const struct training_models *platform_training_models(const struct platform *pl
     return platform->trainings != NULL ? platform->trainings->plan->models : NULL;
 }
 
+bool platform_trainings_static(const struct platform *platform)
+{
+    const struct trainings *trainings = platform->trainings;
+    return trainings != NULL && trainings->plan->trainings[trainings->count - 1].arrival < SIM_S;
+}
+
 uint32_t platform_next_training(const struct platform *platform, uint32_t from)
 {
     const struct trainings *trainings = platform->trainings;
@@ -241,4 +247,9 @@ bool platform_resize(struct platform *platform, uint32_t training,
         return false;
     count_action(platform, false);
     return true;
+}
+
+void platform_stop(struct platform *platform, const char *message)
+{
+    platform_fail(platform, "%s", message);
 }
