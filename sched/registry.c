@@ -51,6 +51,14 @@ const struct policy *policy_at(size_t index)
     return index < POLICY_COUNT ? policies[index] : NULL;
 }
 
+const struct policy *policy_for_requests(size_t index)
+{
+    for (size_t i = 0; i < POLICY_COUNT; i++)
+        if (policies[i]->serves != SERVES_TRAININGS && index-- == 0)
+            return policies[i];
+    return NULL;
+}
+
 /* Appends ", name", truncated to the list's length. */
 static void list_append(char list[LIST_LENGTH], const char *name)
 {

@@ -7,6 +7,8 @@
 
 /* The i-th registered policy, NULL past the last. */
 const struct policy *policy_at(size_t index);
+/* The i-th of those that serve requests, NULL past the last. */
+const struct policy *policy_for_requests(size_t index);
 
 /* Finds a registered policy by name, or loads one from a path that ends in ".so" (symbol
  * `esgsim_policy`; it stays loaded). NULL with an error that names the nearest valid name. */

@@ -5,6 +5,7 @@
 #include "sched/policy_training.h"
 #include "sim/engine/random.h"
 #include "tests/fixture_simulation.h"
+#include "tests/synergy_rounds.h"
 #include "traces/readers/line_reader.h"
 
 enum { TRAININGS_MAX = 12000, LEASES_MAX = 20000 };
@@ -83,15 +84,12 @@ static const struct set {
     {"single9w400", "traces/trainings/synergy_s42_9jph_single.csv.gz", 16, 400, 500},
 };
 
-static void compare(struct line_reader *lines, const char *header)
+/* Synergy on a set that arrives by a trace: `servers` of 8 GPUs, measured first <= id < last. */
+static void train_synergy(const char *path, unsigned servers, unsigned first, unsigned last,
+                          const char *order, const char *allocation,
+                          struct training_measures *measures)
 {
-    char set[32] = "", order[8] = "", allocation[16] = "", json[2048];
-    size_t count = 0;
-    struct error error = {0};
-    assert_int_equal(sscanf(header, "# %31s %7s %15s %zu", set, order, allocation, &count), 4);
-    const struct set *found = &sets[0];
-    while (strcmp(found->name, set) != 0)
-        found++;
+    char json[2048];
     (void)snprintf(
         json, sizeof json,
         "{\"cluster\": {\"invokers\": [{\"count\": %u, \"vcpus\": 24, \"memory_mb\": 512000,"
@@ -101,10 +99,22 @@ static void compare(struct line_reader *lines, const char *header)
         "\"%s\"}, \"measured\": [%u, %u], \"stop\": \"measured\", \"progress\": \"whole\", "
         "\"restart\": \"none\"}, \"policy\": {\"name\": \"synergy\", \"params\": {\"order\": "
         "\"%s\", \"allocation\": \"%s\"}}}",
-        found->servers, found->path, found->first, found->last, order, allocation);
+        servers, path, first, last, order, allocation);
     record_leases = false; /* a hundred thousand */
-    train_well(json, NULL, NULL);
+    train_well(json, NULL, measures);
     record_leases = true;
+}
+
+static void compare(struct line_reader *lines, const char *header)
+{
+    char set[32] = "", order[8] = "", allocation[16] = "";
+    size_t count = 0;
+    struct error error = {0};
+    assert_int_equal(sscanf(header, "# %31s %7s %15s %zu", set, order, allocation, &count), 4);
+    const struct set *found = &sets[0];
+    while (strcmp(found->name, set) != 0)
+        found++;
+    train_synergy(found->path, found->servers, found->first, found->last, order, allocation, NULL);
     sim_time_t last = 0;
     size_t finished = 0;
     for (size_t i = 0; i < count; i++) {
@@ -141,6 +151,31 @@ static void every_finish_time_of_synergy_is_reproduced(void **state)
     }
     line_reader_close(&lines);
     assert_int_equal(runs, 22);
+}
+
+/* Gangs of 1, 2, 4 and 8: the platform's speeds are those that the rounds count on. */
+static void gangs_of_several_gpus_follow_the_rounds(void **state)
+{
+    (void)state;
+    static const char path[] = "traces/trainings/synergy_s42_4jph_multi.csv.gz";
+    static const char *const orders[] = {"fifo", "srtf", "las", "ftf"};
+    static const char *const allocations[] = {"proportional", "greedy", "tune"};
+    for (unsigned o = 0; o < 4; o++)
+        for (unsigned a = 0; a < 3; a++) {
+            struct rounds rounds;
+            rounds_open(&rounds, path, 16, (enum synergy_order)o, (enum synergy_allocation)a, 40,
+                        80);
+            rounds_run(&rounds);
+            train_synergy(path, 16, 40, 80, orders[o], allocations[a], NULL);
+            for (size_t i = 0; i < rows.count; i++) {
+                const sim_time_t finish =
+                    rounds.finish_s[i] > 0 ? sim_from_s(rounds.finish_s[i]) : -1;
+                if (rows.trainings[i].finish_ns != finish)
+                    fail_msg("%s %s, training %zu: finish %g, not %g", orders[o], allocations[a], i,
+                             sim_to_s(rows.trainings[i].finish_ns), sim_to_s(finish));
+            }
+            rounds_close(&rounds);
+        }
 }
 
 /* ---- Worlds and policies of these tests ------------------------------------------------------ */
@@ -623,6 +658,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(every_finish_time_of_synergy_is_reproduced),
+        cmocka_unit_test(gangs_of_several_gpus_follow_the_rounds),
         cmocka_unit_test(two_on_one_gpu_finish_as_the_closed_form_says),
         cmocka_unit_test(a_gang_is_as_slow_as_its_slowest_gpu),
         cmocka_unit_test(one_gpu_is_a_queue_m_m_1),

@@ -24,7 +24,7 @@ struct figure {
  * keys. */
 static const struct figure_group {
     const char *prefix, *object;
-} groups[] = {{"latency_ms_", "latency_ms"}, {"bound_", "bound"}};
+} groups[] = {{"latency_ms_", "latency_ms"}, {"bound_", "bound"}, {"jct_s_", "jct_s"}};
 
 static void json_add_figure(cJSON *object, const struct figure *figure)
 {
@@ -61,6 +61,20 @@ static void json_add_run_measures(cJSON *object, const struct run_measures *run)
     const struct figure figures[] = {
 #define RUN_MEASURE(type, name, unit, column, help) {#name, unit, (double)run->name},
 #include "sim/platform/metrics.def"
+    };
+    for (size_t i = 0; i < sizeof figures / sizeof *figures; i++)
+        json_add_figure(object, &figures[i]);
+}
+
+/* {"finished", "jct_s": {"mean", …}, …}: keys of training_metrics.def. */
+static void json_add_training(cJSON *root, const struct training_measures *training)
+{
+    if (training == NULL)
+        return;
+    cJSON *object = cJSON_AddObjectToObject(root, "training");
+    const struct figure figures[] = {
+#define TRAINING_MEASURE(type, name, unit, help) {#name, unit, (double)training->name},
+#include "sim/platform/training_metrics.def"
     };
     for (size_t i = 0; i < sizeof figures / sizeof *figures; i++)
         json_add_figure(object, &figures[i]);
@@ -105,6 +119,8 @@ static const char *keep_alive_in_force(const struct experiment *experiment)
 /* The load is known before the run, unless a trace or users set the rate. */
 static void json_add_load(cJSON *root, const struct experiment *experiment)
 {
+    if (experiment->workload.application_count == 0)
+        return;
     const double rate = arrival_spec_rate(&experiment->arrivals);
     const double capacity = capacity_find(&experiment->workload).rate_per_s;
     json_add_figure(root, &(struct figure){"arrival_rate_per_s", "1/s", rate});
@@ -123,6 +139,7 @@ bool output_run_json(FILE *stream, const struct experiment *experiment,
     json_add_load(root, experiment);
     json_add_measures(root, &result->overall);
     json_add_run_measures(root, &result->run);
+    json_add_training(root, result->training);
     cJSON *list = cJSON_AddArrayToObject(root, "applications");
     for (size_t a = 0; a < result->application_count; a++) {
         cJSON *entry = cJSON_CreateObject();
@@ -192,14 +209,9 @@ static void text_load(FILE *stream, const struct experiment *experiment)
                 rate, rate / capacity.rate_per_s, capacity.rate_per_s, capacity.limiting);
 }
 
-void output_run_text(FILE *stream, const struct experiment *experiment,
-                     const struct simulation_result *result)
+static void text_requests(FILE *stream, const struct experiment *experiment,
+                          const struct simulation_result *result)
 {
-    fprintf(stream,
-            "%s: policy %s, seed %" PRIu64 ", %" PRIu64 " requests after %" PRIu64
-            " of warm-up, configuration %s\n",
-            experiment->name, experiment->policy_name, experiment->seed, result->overall.requests,
-            experiment->warmup_requests, experiment->hash);
     if (result->overall.requests < experiment->requests)
         fprintf(stream, "the trace ended before the %" PRIu64 " requests asked for\n",
                 experiment->requests);
@@ -215,10 +227,67 @@ void output_run_text(FILE *stream, const struct experiment *experiment,
     if (result->application_count > 1)
         text_row(stream, "all", &result->overall);
     fputc('\n', stream);
-    const struct run_measures *run = &result->run;
+}
+
+static void text_training(FILE *stream, const struct training_measures *training)
+{
+    if (training == NULL)
+        return;
+    fprintf(stream, "\ntrainings\n");
+#define TRAINING_MEASURE(type, name, unit, help)                                                   \
+    text_line(stream, #name, (double)training->name, unit, help);
+#include "sim/platform/training_metrics.def"
+    fputc('\n', stream);
+}
+
+static void text_run(FILE *stream, const struct run_measures *run)
+{
 #define RUN_MEASURE(type, name, unit, column, help)                                                \
     text_line(stream, #name, (double)run->name, unit, help);
 #include "sim/platform/metrics.def"
+}
+
+/* The run's figures that do not need requests. */
+static void text_run_of_trainings(FILE *stream, const struct run_measures *run)
+{
+    text_line(stream, "cost_cluster_usd", run->cost_cluster_usd, "$",
+              "the whole cluster rented for the measured time");
+    text_line(stream, "decisions", (double)run->decisions, "1",
+              "calls of the policy's decide that acted or charged work");
+    text_line(stream, "vcpu_utilisation", run->vcpu_utilisation, "1",
+              "vCPU-time held / vCPU capacity");
+    text_line(stream, "memory_utilisation", run->memory_utilisation, "1",
+              "host memory held / capacity");
+    text_line(stream, "gpu_memory_utilisation", run->gpu_memory_utilisation, "1",
+              "GPU memory held / capacity");
+    text_line(stream, "gpu_fragmentation", run->gpu_fragmentation, "1",
+              "free share of GPUs that run something (Dilu's per-active-GPU form)");
+    text_line(stream, "simulated_s", run->simulated_s, "s",
+              "from the first measured arrival to the end");
+    text_line(stream, "events", (double)run->events, "1", "events processed");
+}
+
+void output_run_text(FILE *stream, const struct experiment *experiment,
+                     const struct simulation_result *result)
+{
+    const bool requests = experiment->workload.application_count > 0;
+    if (requests) {
+        fprintf(stream,
+                "%s: policy %s, seed %" PRIu64 ", %" PRIu64 " requests after %" PRIu64
+                " of warm-up, configuration %s\n",
+                experiment->name, experiment->policy_name, experiment->seed,
+                result->overall.requests, experiment->warmup_requests, experiment->hash);
+        text_requests(stream, experiment, result);
+    } else {
+        fprintf(stream, "%s: policy %s, seed %" PRIu64 ", configuration %s\n", experiment->name,
+                experiment->policy_name, experiment->seed, experiment->hash);
+    }
+    const struct run_measures *run = &result->run;
+    text_training(stream, result->training);
+    if (requests)
+        text_run(stream, run);
+    else
+        text_run_of_trainings(stream, run);
     fprintf(stream, "  %-26s %.3g s (%.4g events/s, %.4g requests/s)\n", "wall time",
             result->wall_s, (double)run->events / result->wall_s,
             (double)(result->overall.requests + experiment->warmup_requests) / result->wall_s);
