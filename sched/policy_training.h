@@ -105,6 +105,11 @@ bool platform_preempt(struct platform *platform, uint32_t training);
 bool platform_resize(struct platform *platform, uint32_t training,
                      const struct training_grant *grants, uint32_t count);
 
+/* From now on gangs take vCPUs and host memory from all invokers as one, for a policy that plans
+ * without servers. Real machines do not lend them, so its results are an upper bound. Allowed only
+ * in init, in an experiment without applications. */
+void platform_pool_servers(struct platform *platform);
+
 /* Ends the run with a message, for what a policy cannot go on after, such as exhausted memory.
  * Allowed in every callback. */
 void platform_stop(struct platform *platform, const char *message);

@@ -5,11 +5,15 @@
  * that arrives within the first second, which the authors call static, starts after one second
  * (msr-fiddle/synergy at 1bb2bed, simulator/runner.py:286-301). Without an unfinished training no
  * round takes place until the next one arrives.
+ *
+ * The optimum of `opt` knows the cluster as a whole and no servers. Its gangs take GPUs in order of
+ * number, and vCPUs and memory from all invokers as one: an upper bound, as in the paper.
  */
 #include <inttypes.h>
 #include <stdlib.h>
 
 #include "sched/policy_training.h"
+#include "sched/synergy/optimum.h"
 #include "sched/synergy/round.h"
 
 enum { PARAMETER_ORDER, PARAMETER_ALLOCATION, PARAMETER_ROUND, PARAMETER_STARVED, PARAMETERS };
@@ -39,12 +43,6 @@ static const struct parameter synergy_parameters[PARAMETERS] = {
                                    "on, s (as in the authors' simulator)"},
 };
 
-/* A training, from its arrival to its finish. */
-struct slot {
-    uint32_t training;
-    struct synergy_training *entry;
-};
-
 struct synergy {
     struct synergy_round *round;
     struct synergy_training **entries; /* by training; NULL: not there */
@@ -55,7 +53,10 @@ struct synergy {
     bool due; /* the next round's timer has expired */
     struct training_grant *grants;
     uint32_t gang_capacity;
-    struct error fault; /* in a callback; reported by platform_charge's caller */
+    struct synergy_cells *cells; /* opt: per model; else NULL */
+    size_t cell_count;
+    uint32_t next_gpu; /* opt: the first that this round has not given */
+    struct error fault;
 };
 
 /* ---- Set-up ---------------------------------------------------------------------------------- */
@@ -82,6 +83,24 @@ static bool servers_fill(const struct platform *platform, struct synergy_servers
            error_input(error, "policy synergy: the cluster has no GPU; give its invokers some");
 }
 
+/* The cells of every model that are at least as fast as the proportional share. */
+static bool cells_build(struct synergy *synergy, const struct training_models *models,
+                        struct error *error)
+{
+    const double vcpus = synergy_fair_vcpus(&synergy->round->servers);
+    const double memory = synergy_fair_memory(&synergy->round->servers);
+    synergy->cells = calloc(models->count, sizeof *synergy->cells);
+    if (synergy->cells == NULL)
+        return error_run(error, "policy synergy: out of memory");
+    for (uint32_t m = 0; m < models->count; m++, synergy->cell_count++)
+        if (!synergy_cells_build(models->vcpus, models->vcpu_count, models->memory_gb,
+                                 models->memory_count, models->models[m].throughput, vcpus, memory,
+                                 training_throughput(models, m, vcpus, memory),
+                                 &synergy->cells[m]))
+            return error_run(error, "policy synergy: out of memory");
+    return true;
+}
+
 static bool synergy_init(void *state, struct platform *platform, const double *values,
                          struct error *error)
 {
@@ -91,10 +110,14 @@ static bool synergy_init(void *state, struct platform *platform, const double *v
     synergy->next = SIM_FOREVER;
     if (!servers_fill(platform, &servers, error))
         return false;
-    synergy->round = synergy_round_create(
-        &servers, (enum synergy_order)values[PARAMETER_ORDER],
-        (enum synergy_allocation)values[PARAMETER_ALLOCATION], values[PARAMETER_STARVED], error);
-    return synergy->round != NULL;
+    const enum synergy_allocation allocation =
+        (enum synergy_allocation)values[PARAMETER_ALLOCATION];
+    synergy->round = synergy_round_create(&servers, (enum synergy_order)values[PARAMETER_ORDER],
+                                          allocation, values[PARAMETER_STARVED], error);
+    if (synergy->round == NULL || allocation != SYNERGY_OPT)
+        return synergy->round != NULL;
+    platform_pool_servers(platform);
+    return cells_build(synergy, platform_training_models(platform), error);
 }
 
 static void synergy_finish(void *state)
@@ -102,6 +125,9 @@ static void synergy_finish(void *state)
     struct synergy *synergy = state;
     for (size_t i = 0; i < synergy->capacity; i++)
         free(synergy->entries[i]);
+    for (size_t m = 0; m < synergy->cell_count; m++)
+        free(synergy->cells[m].cells);
+    free(synergy->cells);
     free(synergy->entries);
     free(synergy->grants);
     synergy_round_free(synergy->round);
@@ -163,6 +189,9 @@ static struct synergy_training *entry_create(const struct synergy *synergy,
                                        .arrival_s = sim_to_s(view.arrival),
                                        .iteration_s = view.iteration_s,
                                        .iterations = view.iterations,
+                                       .cells = synergy->cells != NULL
+                                                    ? &synergy->cells[view.model]
+                                                    : NULL,
                                        .last_end_s = -1};
     const double vcpus = model->demand_vcpus > 0 ? model->demand_vcpus : synergy_fair_vcpus(servers);
     const double memory = model->demand_gb > 0 ? model->demand_gb : synergy_fair_memory(servers);
@@ -226,22 +255,32 @@ static void entry_update(struct synergy_training *entry, const struct platform *
         entry->last_end_s = sim_to_s(view.last_stop);
 }
 
+static struct training_grant grant_of(const struct platform *platform,
+                                      const struct synergy_training *entry, uint32_t invoker,
+                                      uint32_t gpu)
+{
+    const struct cluster_spec *cluster = &platform_workload(platform)->cluster;
+    return (struct training_grant){.invoker = invoker,
+                                   .gpu = gpu,
+                                   .share = cluster->groups[0].gpus[0].units,
+                                   .quota = 100,
+                                   .vcpus = entry->vcpus_per_gpu,
+                                   .memory_mb = entry->memory_per_gpu * 1024};
+}
+
 static bool entry_place(struct synergy *synergy, struct platform *platform,
                         const struct synergy_training *entry, sim_time_t end)
 {
-    const struct cluster_spec *cluster = &platform_workload(platform)->cluster;
     uint32_t count = 0;
     for (uint32_t k = 0; k < entry->pieces; k++) {
         const struct synergy_piece *piece = &synergy->round->pieces[entry->piece + k];
         for (uint32_t g = 0; g < piece->gpus; g++)
-            synergy->grants[count++] =
-                (struct training_grant){.invoker = piece->server,
-                                        .gpu = piece->first + g,
-                                        .share = cluster->groups[0].gpus[0].units,
-                                        .quota = 100,
-                                        .vcpus = entry->vcpus_per_gpu,
-                                        .memory_mb = entry->memory_per_gpu * 1024};
+            synergy->grants[count++] = grant_of(platform, entry, piece->server, piece->first + g);
     }
+    const uint32_t gpus = synergy->round->servers.gpus;
+    for (; entry->pieces == 0 && count < entry->gpus; synergy->next_gpu++)
+        synergy->grants[count++] =
+            grant_of(platform, entry, synergy->next_gpu / gpus, synergy->next_gpu % gpus);
     return platform_place(platform, entry->id, synergy->grants, count, end);
 }
 
@@ -270,6 +309,7 @@ static bool synergy_decide(void *state, struct platform *platform)
         platform_stop(platform, synergy->fault.message);
         return false;
     }
+    synergy->next_gpu = 0;
     for (size_t i = 0; i < round->count; i++)
         if (round->list[i]->placed &&
             !entry_place(synergy, platform, round->list[i], now + synergy->length)) {

@@ -74,6 +74,7 @@ struct invoker_state {
     uint16_t gpu_count;
     bool dirty; /* changed since the last index update (best_fit_file) */
     int64_t gang_micro_vcpus; /* millionths of vCPUs that gangs of trainings hold */
+    int64_t gang_kb;          /* host memory that they hold, if `pooled` */
     struct pool_entry {
         uint64_t place; /* sort key: function << 32 | gpu */
         uint32_t pool;  /* index into cluster.pools */
@@ -161,6 +162,9 @@ struct cluster {
     double (*rank)(void *context, const struct container *container);
     void *context;
     bool pressing; /* the eviction in progress is caused by a shortage of memory */
+    /* Gangs take vCPUs and host memory of any invoker, wherever they are free (gangs.c). */
+    bool pooled;
+    int64_t pool_micro_vcpus, pool_kb; /* that they hold then */
 };
 
 /* pools.c */
@@ -263,6 +267,9 @@ struct gang_share {
 /* Takes all shares of a gang, or none. Evicts idle containers if memory is short. False: one does
  * not fit; nothing but evictions has changed. (gangs.c) O(gang). */
 bool cluster_take_gang(struct cluster *cluster, const struct gang_share *shares, uint32_t count);
+/* From now on gangs take vCPUs and host memory from all invokers as one. For a cluster that serves
+ * only trainings; nothing may be reserved. */
+void cluster_pool_gangs(struct cluster *cluster);
 /* Releases shares that were taken. */
 void cluster_free_gang(struct cluster *cluster, const struct gang_share *shares, uint32_t count);
 

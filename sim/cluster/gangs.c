@@ -17,31 +17,87 @@ static bool vcpus_set(struct cluster *cluster, struct invoker_state *invoker, in
     return true;
 }
 
-static bool share_fits(const struct cluster *cluster, const struct gang_share *share)
+/* ---- Pooled invokers ------------------------------------------------------------------------- */
+
+void cluster_pool_gangs(struct cluster *cluster)
 {
-    const struct gpu_state *gpu = &cluster->gpus[share->gpu];
-    const struct invoker_state *invoker = &cluster->invokers[gpu->invoker];
-    return share->parts <= gpu->free_parts && share->gpu_kb <= gpu->free_kb + gpu->idle_kb &&
-           share->host_kb <= invoker->free_kb + invoker->idle_kb;
+    cluster->pooled = true;
+}
+
+/* Sets what gangs hold of all invokers together. They fill the first invokers. The caller has
+ * checked that it fits. O(invokers). */
+static void servers_set(struct cluster *cluster, int64_t micro, int64_t kb)
+{
+    cluster->pool_micro_vcpus = micro;
+    cluster->pool_kb = kb;
+    for (uint32_t i = 0; i < cluster->invoker_count; i++) {
+        struct invoker_state *invoker = &cluster->invokers[i];
+        const struct invoker_size *size = &cluster->sizes[i];
+        const int64_t most = (int64_t)size->vcpus * MICRO;
+        const int64_t here = micro < most ? micro : most;
+        const int64_t here_kb = kb < size->memory_kb ? kb : size->memory_kb;
+        (void)vcpus_set(cluster, invoker, here);
+        cluster->use.memory_kb += here_kb - invoker->gang_kb;
+        invoker->free_kb -= here_kb - invoker->gang_kb;
+        invoker->gang_kb = here_kb;
+        micro -= here;
+        kb -= here_kb;
+    }
+}
+
+static bool servers_take(struct cluster *cluster, const struct gang_share *share)
+{
+    const int64_t micro = cluster->pool_micro_vcpus + share->micro_vcpus;
+    const int64_t kb = cluster->pool_kb + share->host_kb;
+    if (micro > cluster->capacity.vcpus * MICRO || kb > cluster->capacity.memory_kb)
+        return false;
+    servers_set(cluster, micro, kb);
+    return true;
+}
+
+/* ---- Shares ---------------------------------------------------------------------------------- */
+
+/* Takes vCPUs and host memory of the invoker, or of all. */
+static bool server_take(struct cluster *cluster, uint32_t id, const struct gang_share *share)
+{
+    struct invoker_state *invoker = &cluster->invokers[id];
+    if (cluster->pooled)
+        return servers_take(cluster, share);
+    if (share->host_kb > invoker->free_kb + invoker->idle_kb ||
+        !vcpus_set(cluster, invoker, invoker->gang_micro_vcpus + share->micro_vcpus))
+        return false;
+    cluster_make_room(cluster, id, SIM_NONE, share->host_kb, SIM_NONE);
+    invoker->free_kb -= share->host_kb;
+    cluster->use.memory_kb += share->host_kb;
+    return true;
+}
+
+static void server_free(struct cluster *cluster, uint32_t id, const struct gang_share *share)
+{
+    struct invoker_state *invoker = &cluster->invokers[id];
+    if (cluster->pooled) {
+        servers_set(cluster, cluster->pool_micro_vcpus - share->micro_vcpus,
+                 cluster->pool_kb - share->host_kb);
+        return;
+    }
+    (void)vcpus_set(cluster, invoker, invoker->gang_micro_vcpus - share->micro_vcpus);
+    invoker->free_kb += share->host_kb;
+    cluster->use.memory_kb -= share->host_kb;
 }
 
 static bool share_take(struct cluster *cluster, const struct gang_share *share)
 {
     struct gpu_state *gpu = &cluster->gpus[share->gpu];
-    struct invoker_state *invoker = &cluster->invokers[gpu->invoker];
-    if (!share_fits(cluster, share) ||
-        !vcpus_set(cluster, invoker, invoker->gang_micro_vcpus + share->micro_vcpus))
+    if (share->parts > gpu->free_parts || share->gpu_kb > gpu->free_kb + gpu->idle_kb ||
+        !server_take(cluster, gpu->invoker, share))
         return false;
     cluster_make_room(cluster, gpu->invoker, share->gpu, share->gpu_kb, SIM_NONE);
-    cluster_make_room(cluster, gpu->invoker, SIM_NONE, share->host_kb, SIM_NONE);
     if (gpu->holding++ == 0)
         cluster->use.active_unit_parts += gpu->spec->units * UNIT_PARTS;
     gpu->free_parts -= share->parts;
     gpu->free_kb -= share->gpu_kb;
-    invoker->free_kb -= share->host_kb;
     cluster->use.unit_parts += share->parts;
     cluster->use.gpu_memory_kb += share->gpu_kb;
-    cluster->use.memory_kb += share->host_kb;
     cluster_mark_dirty(cluster, gpu->invoker);
     return true;
 }
@@ -49,16 +105,13 @@ static bool share_take(struct cluster *cluster, const struct gang_share *share)
 static void share_free(struct cluster *cluster, const struct gang_share *share)
 {
     struct gpu_state *gpu = &cluster->gpus[share->gpu];
-    struct invoker_state *invoker = &cluster->invokers[gpu->invoker];
-    (void)vcpus_set(cluster, invoker, invoker->gang_micro_vcpus - share->micro_vcpus);
+    server_free(cluster, gpu->invoker, share);
     if (--gpu->holding == 0)
         cluster->use.active_unit_parts -= gpu->spec->units * UNIT_PARTS;
     gpu->free_parts += share->parts;
     gpu->free_kb += share->gpu_kb;
-    invoker->free_kb += share->host_kb;
     cluster->use.unit_parts -= share->parts;
     cluster->use.gpu_memory_kb -= share->gpu_kb;
-    cluster->use.memory_kb -= share->host_kb;
     cluster_mark_dirty(cluster, gpu->invoker);
 }
 

@@ -249,6 +249,17 @@ bool platform_resize(struct platform *platform, uint32_t training,
     return true;
 }
 
+void platform_pool_servers(struct platform *platform)
+{
+    if (platform->callback != CALLBACK_INIT)
+        platform_fail(platform, "rule timing: pool_servers outside init");
+    else if (platform->workload->application_count > 0)
+        platform_fail(platform, "rule pool: pool_servers beside applications, whose batches need "
+                                "vCPUs of one invoker");
+    else
+        cluster_pool_gangs(&platform->cluster);
+}
+
 void platform_stop(struct platform *platform, const char *message)
 {
     platform_fail(platform, "%s", message);

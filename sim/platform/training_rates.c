@@ -54,7 +54,8 @@ static struct demand demand_of(const struct training_model *model, double n,
 }
 
 /* Effect of vCPUs and host memory. A gang that gets its demand has the model's speed-up. Otherwise
- * the matrix counts, relative to its value at the proportional share. */
+ * the matrix counts, relative to its value at the proportional share. With pooled invokers, where a
+ * demand is not limited by one server, the matrix alone counts. */
 static double speed_by_server(const struct platform *platform, uint32_t id, uint32_t invoker,
                               double vcpus, double memory_gb)
 {
@@ -64,7 +65,7 @@ static double speed_by_server(const struct platform *platform, uint32_t id, uint
     const struct server server = server_of(platform, invoker);
     if (model->throughput == NULL)
         return 1;
-    if (model->demand_vcpus > 0 && model->demand_gb > 0) {
+    if (model->demand_vcpus > 0 && model->demand_gb > 0 && !platform->cluster.pooled) {
         const struct demand demand = demand_of(model, spec->gpus, &server);
         if (vcpus >= demand.vcpus / spec->gpus && memory_gb >= demand.memory_gb / spec->gpus)
             return demand.speed;

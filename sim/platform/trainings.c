@@ -536,6 +536,12 @@ void trainings_add_holdings(const struct platform *platform, int64_t *vcpus, int
                 share->micro_vcpus;
         }
     }
+    if (platform->cluster.pooled) { /* first invokers are full: one remainder is rounded up */
+        for (uint32_t i = 1; i < invokers; i++)
+            trainings->micro_vcpus[0] += trainings->micro_vcpus[i];
+        *vcpus += (trainings->micro_vcpus[0] + MICRO - 1) / MICRO;
+        return;
+    }
     for (uint32_t i = 0; i < invokers; i++)
         *vcpus += (trainings->micro_vcpus[i] + MICRO - 1) / MICRO;
 }
