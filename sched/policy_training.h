@@ -13,8 +13,8 @@
  * At one instant, ends of leases and finishes come first, then arrivals of trainings, then one call
  * of decide for all of them, then timers and other events.
  *
- * platform_place, platform_preempt and platform_resize are allowed only within `decide`. Rules, each
- * enforced like those of sched/policy.h:
+ * platform_place, platform_preempt and platform_resize are allowed only within `decide`. Rules,
+ * each enforced like those of sched/policy.h:
  *   - A gang has as many grants as its training has GPUs, each on another GPU.
  *   - Place only trainings that wait or run; preempt and resize only those that run.
  *   - A share of a GPU is one that its sharing mode allows. GPUs under MIG cannot be granted.
@@ -69,18 +69,18 @@ bool platform_trainings_static(const struct platform *platform);
  */
 uint32_t platform_next_training(const struct platform *platform, uint32_t from);
 /* The training must have arrived. */
-struct training_view platform_training(const struct platform *platform, uint32_t training);
+struct training_view platform_training(const struct platform *platform, uint32_t id);
 /* Copies the grants of a running training, at most `room` of them. Returns their number; 0 for one
  * that holds nothing. O(gang). */
-uint32_t platform_gang(const struct platform *platform, uint32_t training,
-                       struct training_grant *grants, uint32_t room);
+uint32_t platform_gang(const struct platform *platform, uint32_t id, struct training_grant *grants,
+                       uint32_t room);
 /* Iterations per second that a training would have with these grants beside the trainings that run
  * now, whether they fit or not. A running training does not count beside itself. O(gang ×
  * residents). */
-double platform_training_rate(const struct platform *platform, uint32_t training,
+double platform_training_rate(const struct platform *platform, uint32_t id,
                               const struct training_grant *grants, uint32_t count);
 /* Time without progress that a restart of the training takes. */
-sim_time_t platform_restart_time(const struct platform *platform, uint32_t training);
+sim_time_t platform_restart_time(const struct platform *platform, uint32_t id);
 /* Training number `which` of those on a GPU, in the order of their placement; SIM_NONE past the
  * last. */
 uint32_t platform_resident(const struct platform *platform, uint32_t invoker, uint32_t gpu,

@@ -261,8 +261,8 @@ static void no_policy_has_more_hits(void **state)
             run_well(json, policy_for_requests(p), NULL, &result);
             const double bound = result.run.bound_capacity_slo_hit_rate;
             if (!(hits_of(&result) <= bound && bound <= 1))
-                fail_msg("%s in world %u: %g hits, and the bound is %g", policy_for_requests(p)->name,
-                         (unsigned)world, hits_of(&result), bound);
+                fail_msg("%s in world %u: %g hits, and the bound is %g",
+                         policy_for_requests(p)->name, (unsigned)world, hits_of(&result), bound);
             binding += bound < 1;
             runs++;
             simulation_result_clear(&result);

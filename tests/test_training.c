@@ -54,8 +54,7 @@ static bool train(const char *json, const struct policy *policy, struct training
         policy = runner_policy(experiment, &values, error);
     if (policy == NULL)
         fail_msg("%s", error->message);
-    const bool good =
-        runner_execute(experiment, policy, values, &recorder, NULL, &result, error);
+    const bool good = runner_execute(experiment, policy, values, &recorder, NULL, &result, error);
     if (good && measures != NULL)
         *measures = *result.training;
     if (good)
@@ -108,9 +107,10 @@ static void train_synergy(const char *path, unsigned servers, unsigned first, un
 static void compare(struct line_reader *lines, const char *header)
 {
     char set[32] = "", order[8] = "", allocation[16] = "";
-    size_t count = 0;
+    char number[16] = "";
     struct error error = {0};
-    assert_int_equal(sscanf(header, "# %31s %7s %15s %zu", set, order, allocation, &count), 4);
+    assert_int_equal(sscanf(header, "# %31s %7s %15s %15s", set, order, allocation, number), 4);
+    const size_t count = strtoul(number, NULL, 10);
     const struct set *found = &sets[0];
     while (strcmp(found->name, set) != 0)
         found++;
@@ -119,10 +119,13 @@ static void compare(struct line_reader *lines, const char *header)
     size_t finished = 0;
     for (size_t i = 0; i < count; i++) {
         char *line = NULL;
-        unsigned id = 0;
-        double finish = 0, attained = 0;
         assert_int_equal(line_reader_next(lines, &line, &error), LINE_READ);
-        assert_int_equal(sscanf(line, "%u,%lf,%lf", &id, &finish, &attained), 3);
+        char *at = line;
+        const unsigned id = (unsigned)strtoul(at, &at, 10);
+        assert_int_equal(*at, ',');
+        const double finish = strtod(at + 1, &at);
+        assert_int_equal(*at, ',');
+        const double attained = strtod(at + 1, &at);
         const struct training_result_row *row = &rows.trainings[id];
         assert_int_equal(row->id, id);
         if (row->finish_ns != sim_from_s(finish) || row->held_ns != sim_from_s(attained))
@@ -221,10 +224,8 @@ static bool together_decide(void *state, struct platform *platform)
     return false;
 }
 
-static const struct policy together = {.abi = POLICY_ABI,
-                                       .name = "together",
-                                       .decide = together_decide,
-                                       .serves = SERVES_TRAININGS};
+static const struct policy together = {
+    .abi = POLICY_ABI, .name = "together", .decide = together_decide, .serves = SERVES_TRAININGS};
 
 /* First come, first served: whole GPUs, the first that are free; nobody overtakes. */
 static bool first_decide(void *state, struct platform *platform)
@@ -240,18 +241,16 @@ static bool first_decide(void *state, struct platform *platform)
         for (uint32_t v = 0; v < cluster->invoker_count; v++)
             for (uint32_t g = 0; g < cluster->groups[0].gpu_count && found < view.gpus; g++)
                 if (platform_resident(platform, v, g, 0) == SIM_NONE)
-                    grants[found++] = (struct training_grant){
-                        .invoker = v, .gpu = g, .share = 100, .quota = 100};
+                    grants[found++] =
+                        (struct training_grant){.invoker = v, .gpu = g, .share = 100, .quota = 100};
         if (found < view.gpus || !platform_place(platform, id, grants, found, SIM_FOREVER))
             break;
     }
     return false;
 }
 
-static const struct policy first_come = {.abi = POLICY_ABI,
-                                         .name = "first-come",
-                                         .decide = first_decide,
-                                         .serves = SERVES_TRAININGS};
+static const struct policy first_come = {
+    .abi = POLICY_ABI, .name = "first-come", .decide = first_decide, .serves = SERVES_TRAININGS};
 
 /* ---- Closed forms ---------------------------------------------------------------------------- */
 
@@ -274,7 +273,8 @@ static void two_on_one_gpu_finish_as_the_closed_form_says(void **state)
         }
         const double is_a = sim_to_s(rows.trainings[0].finish_ns);
         const double is_b = sim_to_s(rows.trainings[1].finish_ns);
-        if (fabs(is_a - want_a) > 2e-9 + 1e-15 * want_a || fabs(is_b - want_b) > 2e-9 + 1e-15 * want_b)
+        if (fabs(is_a - want_a) > 2e-9 + 1e-15 * want_a ||
+            fabs(is_b - want_b) > 2e-9 + 1e-15 * want_b)
             fail_msg("%g and %g at %g: finish %.9f and %.9f, not %.9f and %.9f", a, b, late, is_a,
                      is_b, want_a, want_b);
     }
@@ -360,8 +360,9 @@ static bool shuffle_decide(void *state, struct platform *platform)
         struct training_grant grants[64];
         const uint32_t begin = draw(shuffle, all), deed = now ? draw(shuffle, 10) : 9;
         const sim_time_t lease =
-            draw(shuffle, 2) == 0 ? SIM_FOREVER
-                                  : platform_now(platform) + 1 + draw(shuffle, 900000000) * (sim_time_t)40;
+            draw(shuffle, 2) == 0
+                ? SIM_FOREVER
+                : platform_now(platform) + 1 + draw(shuffle, 900000000) * (sim_time_t)40;
         for (uint32_t i = 0; i < view.gpus; i++)
             grants[i] = (struct training_grant){.invoker = (begin + i) % all / per,
                                                 .gpu = (begin + i) % all % per,
@@ -484,10 +485,8 @@ static bool turn_decide(void *state, struct platform *platform)
     return false;
 }
 
-static const struct policy by_turns = {.abi = POLICY_ABI,
-                                       .name = "by-turns",
-                                       .decide = turn_decide,
-                                       .serves = SERVES_TRAININGS};
+static const struct policy by_turns = {
+    .abi = POLICY_ABI, .name = "by-turns", .decide = turn_decide, .serves = SERVES_TRAININGS};
 
 static void restarts_cost_time_but_for_the_same_place(void **state)
 {
@@ -497,12 +496,12 @@ static void restarts_cost_time_but_for_the_same_place(void **state)
         double finish;
         unsigned restarts, leases;
     } cases[] = {
-        {"0000", "", 35, 0, 1},                                   /* 35 iterations of 1 s */
-        {"0110", "", 49, 2, 3},                                   /* a restart takes 7 s */
+        {"0000", "", 35, 0, 1}, /* 35 iterations of 1 s */
+        {"0110", "", 49, 2, 3}, /* a restart takes 7 s */
         {"0110", ", \"restart\": \"none\"", 35, 2, 3},
         {"0110", ", \"save_s\": 2", 53, 2, 3},
-        {"0x00", "", 52, 1, 2},                                   /* an interruption restarts too */
-        {"0000", ", \"progress\": \"whole\"", 40, 0, 1},          /* only the lease's end counts */
+        {"0x00", "", 52, 1, 2},                          /* an interruption restarts too */
+        {"0000", ", \"progress\": \"whole\"", 40, 0, 1}, /* only the lease's end counts */
         {"00x0", ", \"progress\": \"whole\"", 60, 1, 2},
     };
     for (size_t c = 0; c < sizeof cases / sizeof *cases; c++) {
@@ -559,9 +558,18 @@ static void broken_rules_end_the_run_and_are_named(void **state)
         sim_time_t end;
         const char *message;
     } cases[] = {
-        {0, 0, 2, {{0}}, SIM_FOREVER, "rule gang: place gives training 0 2 GPUs, and its gang is 1"},
+        {0,
+         0,
+         2,
+         {{0}},
+         SIM_FOREVER,
+         "rule gang: place gives training 0 2 GPUs, and its gang is 1"},
         {0, 5, 1, {{0}}, SIM_FOREVER, "rule range: place names training 5 of 1"},
-        {0, 0, 1, {{.gpu = 2, .share = 1, .quota = 1}}, SIM_FOREVER,
+        {0,
+         0,
+         1,
+         {{.gpu = 2, .share = 1, .quota = 1}},
+         SIM_FOREVER,
          "rule range: place names GPU 2 of 2"},
         {0, 0, 1, {{.share = 101, .quota = 1}}, SIM_FOREVER, "a share beyond 1..the GPU's units"},
         {0, 0, 1, {{.share = 1, .quota = 101}}, SIM_FOREVER, "a quota beyond 1..100"},
@@ -569,8 +577,13 @@ static void broken_rules_end_the_run_and_are_named(void **state)
         {0, 0, 1, {{.share = 1, .quota = 1, .vcpus = NAN}}, SIM_FOREVER, "negative vCPUs"},
         {0, 0, 1, {{.share = 1, .quota = 1}}, 0, "rule time: place with a lease that ends"},
         {1, 0, 0, {{0}}, 0, "rule state: preempt of training 0, which does not run"},
-        {2, 0, 1, {{.gpu = 1, .share = 1, .quota = 1}}, 0, "rule gang: resize gives grant 0 of "
-                                                           "training 0 another GPU"},
+        {2,
+         0,
+         1,
+         {{.gpu = 1, .share = 1, .quota = 1}},
+         0,
+         "rule gang: resize gives grant 0 of "
+         "training 0 another GPU"},
         {3, 0, 0, {{0}}, 0, "rule timing: preempt outside decide (on_training_arrived, at"},
         {4, 0, 0, {{0}}, 0, "rule progress: 1 trainings wait, nothing runs"},
     };
@@ -623,8 +636,8 @@ static void a_policy_that_does_not_serve_trainings_is_refused(void **state)
     (void)state;
     const struct override esg = {"policy.name", "fifo"};
     struct error error = {0};
-    struct experiment *experiment = experiment_parse(world("0,a,0,35,1\n", 1, 2, ""), "world.json",
-                                                     ".", &esg, 1, &error);
+    struct experiment *experiment =
+        experiment_parse(world("0,a,0,35,1\n", 1, 2, ""), "world.json", ".", &esg, 1, &error);
     double *values = NULL;
     assert_non_null(experiment);
     assert_null(runner_policy(experiment, &values, &error));

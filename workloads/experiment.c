@@ -15,11 +15,10 @@ enum { APPLICATIONS_LIMIT = 1024 };
 /* Trainings take hours, so they are sampled less often than requests. */
 #define TRAINING_SAMPLE_INTERVAL (300 * SIM_S)
 
-const char *const experiment_keys[] = {"name",     "cluster",  "applications", "functions",
-                                       "profile",  "arrivals", "slo",          "policy",
-                                       "platform", "requests", "seed",         "warmup_requests",
-                                       "evidence", "record",   "note",         "training",
-                                       NULL};
+const char *const experiment_keys[] = {
+    "name",     "cluster", "applications", "functions", "profile", "arrivals",
+    "slo",      "policy",  "platform",     "requests",  "seed",    "warmup_requests",
+    "evidence", "record",  "note",         "training",  NULL};
 static const char *const policy_keys[] = {"name", "params", "note", "evidence", NULL};
 static const char *const reference_keys[] = {"ref", "weight", "note", "evidence", NULL};
 static const char *const record_names[] = {"summary", "requests", "all", NULL};
@@ -168,8 +167,8 @@ static bool serves_no_requests(const struct reading *reading)
 /* Refuses keys about requests in an experiment without any. */
 static bool refuse_request_keys(const struct reading *reading, struct error *error)
 {
-    static const char *const keys[] = {"functions", "profile", "arrivals", "slo", "requests",
-                                       "warmup_requests"};
+    static const char *const keys[] = {"functions", "profile",  "arrivals",
+                                       "slo",       "requests", "warmup_requests"};
     struct json_value value;
     for (size_t i = 0; i < sizeof keys / sizeof *keys; i++)
         if (json_child(&reading->root, keys[i], &value))
@@ -186,9 +185,8 @@ static bool load_training(struct reading *reading, struct error *error)
         return false;
     if (value.node == NULL)
         return true;
-    experiment->training =
-        training_plan_load(reading->document, &value, &experiment->workload.cluster,
-                           experiment->seed, error);
+    experiment->training = training_plan_load(
+        reading->document, &value, &experiment->workload.cluster, experiment->seed, error);
     return experiment->training != NULL;
 }
 

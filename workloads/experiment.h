@@ -18,8 +18,8 @@
 #include "workloads/arrivals.h"
 #include "workloads/workload.h"
 
-struct inputs;     /* workloads/inputs.h */
-struct profile;    /* traces/profile/profile.h */
+struct inputs;  /* workloads/inputs.h */
+struct profile; /* traces/profile/profile.h */
 struct training_plan;
 struct keep_alive; /* sched/keep_alive.h */
 
@@ -70,8 +70,8 @@ struct experiment {
     char *path;      /* the experiment file, for messages */
     char *directory; /* of the experiment file */
     struct workload workload;
-    struct profile *profile; /* NULL if the experiment needs none */
-    struct arrival_spec arrivals; /* not set without applications */
+    struct profile *profile;        /* NULL if the experiment needs none */
+    struct arrival_spec arrivals;   /* not set without applications */
     struct training_plan *training; /* NULL: no trainings (workloads/training_plan.h) */
     struct platform_spec platform;
     char *policy_name; /* registered name, or a path ending in .so */

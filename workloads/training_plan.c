@@ -39,13 +39,12 @@ static bool load_trace(const struct json_include *document, struct training_plan
     if (!inputs_hash(document->inputs, plan->trace_path, &plan->trace_identity, plan->trace_sha256,
                      error))
         return false;
-    struct training_trace *trace =
-        training_trace_read(plan->trace_path, plan->trace_format, error);
+    struct training_trace *trace = training_trace_read(plan->trace_path, plan->trace_format, error);
     if (trace == NULL)
         return false;
     plan->count = trace->count;
-    plan->trainings = trainings_from_trace(trace, plan->trace_path, plan->models, &plan->draw, seed,
-                                           error);
+    plan->trainings =
+        trainings_from_trace(trace, plan->trace_path, plan->models, &plan->draw, seed, error);
     training_trace_free(trace);
     return plan->trainings != NULL;
 }
@@ -86,11 +85,11 @@ static bool check_gangs(const struct json_value *value, const struct training_pl
                               " GPUs, and the cluster has %" PRIu64,
                               spec->id, source, spec->gpus, gpus);
         if (spec->gpus > fitting)
-            return json_fault(value, error,
-                              "training %" PRIu64 " of %s, a \"%s\", needs %g MB on each of %" PRIu32
-                              " GPUs, and %" PRIu64 " GPUs of the cluster have them",
-                              spec->id, source, model->name, model->gpu_memory_mb, spec->gpus,
-                              fitting);
+            return json_fault(
+                value, error,
+                "training %" PRIu64 " of %s, a \"%s\", needs %g MB on each of %" PRIu32
+                " GPUs, and %" PRIu64 " GPUs of the cluster have them",
+                spec->id, source, model->name, model->gpu_memory_mb, spec->gpus, fitting);
     }
     return true;
 }

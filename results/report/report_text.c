@@ -464,7 +464,7 @@ static void scenario_heading(const struct report_scenario *scenario, FILE *out)
     heading(out, scenario->title);
     if (scenario->application_count > 0)
         (void)fprintf(out, "profile evidence: %s\n\n",
-                  scenario->evidence[0] == '\0' ? "no profile" : scenario->evidence);
+                      scenario->evidence[0] == '\0' ? "no profile" : scenario->evidence);
 }
 
 static bool print_scenarios(const struct report *report, FILE *out)

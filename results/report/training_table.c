@@ -90,7 +90,8 @@ static void add_contender(const struct report *report, const struct report_conte
     text_table_row(table);
     text_table_cell(table, 0, "%s", contender->title);
     for (size_t i = 0; i < SHOWN; i++) {
-        struct estimate estimate = training_estimate(report, contender, measure_find(shown[i].name));
+        struct estimate estimate =
+            training_estimate(report, contender, measure_find(shown[i].name));
         estimate.mean *= shown[i].scale;
         estimate.sd *= shown[i].scale;
         estimate.half_width *= shown[i].scale;

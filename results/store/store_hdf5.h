@@ -24,7 +24,7 @@ struct store {
     hid_t run;  /* group of the begun run, -1 between runs */
     struct run_facts *facts;
     struct table_writer summary, applications;
-    struct table_writer details[DETAILS]; /* of the begun run, as its record level asks */
+    struct table_writer details[DETAILS];  /* of the begun run, as its record level asks */
     struct table_writer training;          /* begun with the first run with trainings */
     struct table_writer trainings, leases; /* of the begun run, if it has trainings */
     size_t run_count;

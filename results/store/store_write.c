@@ -398,8 +398,7 @@ bool store_end_run(struct store *store, const struct simulation_result *result, 
 {
     bool good =
         summary_append(store, result) && applications_append(store, result) &&
-        training_append(store, result) &&
-        hdf5_set_f64(store->run, "wall_s", result->wall_s) &&
+        training_append(store, result) && hdf5_set_f64(store->run, "wall_s", result->wall_s) &&
         hdf5_set_text(store->run, "notices", result->notices == NULL ? "" : result->notices);
     good = run_close(store) && good;
     if (!good)

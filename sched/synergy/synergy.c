@@ -74,8 +74,9 @@ static bool servers_fill(const struct platform *platform, struct synergy_servers
         const struct invoker_group *group = &cluster->groups[g];
         if (group->gpu_count != first->gpu_count || group->vcpus != first->vcpus ||
             group->memory_mb < first->memory_mb || group->memory_mb > first->memory_mb)
-            return error_input(error, "policy synergy: all invokers must be alike; invokers of "
-                                      "group %zu differ from those of the first",
+            return error_input(error,
+                               "policy synergy: all invokers must be alike; invokers of "
+                               "group %zu differ from those of the first",
                                g);
         servers->count += group->count;
     }
@@ -95,8 +96,7 @@ static bool cells_build(struct synergy *synergy, const struct training_models *m
     for (uint32_t m = 0; m < models->count; m++, synergy->cell_count++)
         if (!synergy_cells_build(models->vcpus, models->vcpu_count, models->memory_gb,
                                  models->memory_count, models->models[m].throughput, vcpus, memory,
-                                 training_throughput(models, m, vcpus, memory),
-                                 &synergy->cells[m]))
+                                 training_throughput(models, m, vcpus, memory), &synergy->cells[m]))
             return error_run(error, "policy synergy: out of memory");
     return true;
 }
@@ -189,11 +189,11 @@ static struct synergy_training *entry_create(const struct synergy *synergy,
                                        .arrival_s = sim_to_s(view.arrival),
                                        .iteration_s = view.iteration_s,
                                        .iterations = view.iterations,
-                                       .cells = synergy->cells != NULL
-                                                    ? &synergy->cells[view.model]
-                                                    : NULL,
+                                       .cells = synergy->cells != NULL ? &synergy->cells[view.model]
+                                                                       : NULL,
                                        .last_end_s = -1};
-    const double vcpus = model->demand_vcpus > 0 ? model->demand_vcpus : synergy_fair_vcpus(servers);
+    const double vcpus =
+        model->demand_vcpus > 0 ? model->demand_vcpus : synergy_fair_vcpus(servers);
     const double memory = model->demand_gb > 0 ? model->demand_gb : synergy_fair_memory(servers);
     if (synergy_demand(servers, vcpus, memory, model->speedup, entry))
         return entry;

@@ -72,7 +72,7 @@ struct invoker_state {
     int64_t free_kb, idle_kb;
     uint32_t first_gpu;
     uint16_t gpu_count;
-    bool dirty; /* changed since the last index update (best_fit_file) */
+    bool dirty;               /* changed since the last index update (best_fit_file) */
     int64_t gang_micro_vcpus; /* millionths of vCPUs that gangs of trainings hold */
     int64_t gang_kb;          /* host memory that they hold, if `pooled` */
     struct pool_entry {

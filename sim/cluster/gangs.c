@@ -77,7 +77,7 @@ static void server_free(struct cluster *cluster, uint32_t id, const struct gang_
     struct invoker_state *invoker = &cluster->invokers[id];
     if (cluster->pooled) {
         servers_set(cluster, cluster->pool_micro_vcpus - share->micro_vcpus,
-                 cluster->pool_kb - share->host_kb);
+                    cluster->pool_kb - share->host_kb);
         return;
     }
     (void)vcpus_set(cluster, invoker, invoker->gang_micro_vcpus - share->micro_vcpus);

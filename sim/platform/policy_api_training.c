@@ -41,8 +41,8 @@ static bool is_grant(const struct platform *platform, const char *caller, uint32
     const struct gpu_spec *spec = platform->cluster.gpus[grant_gpu(platform, grant)].spec;
     if (grant->share == 0 || grant->share > spec->units || grant->quota == 0 ||
         grant->quota > UNIT_PARTS)
-        return breach(platform, caller, "a share beyond 1..the GPU's units, or a quota beyond 1..100",
-                      training, i);
+        return breach(platform, caller,
+                      "a share beyond 1..the GPU's units, or a quota beyond 1..100", training, i);
     if (grant->quota < UNIT_PARTS && !gpu_sharing_of(spec)->divisible)
         return breach(platform, caller, "a GPU that cannot be shared in time", training, i);
     if (gpu_sharing_of(spec)->slots != NULL)
@@ -124,19 +124,19 @@ struct training_view platform_training(const struct platform *platform, uint32_t
     const struct training *training = &platform->trainings->items[id];
     const struct training_spec *spec = training_spec(platform, id);
     const bool runs = training->state == TRAINING_RUNNING;
-    return (struct training_view){
-        .model = spec->model,
-        .gpus = spec->gpus,
-        .state = training->state,
-        .arrival = spec->arrival,
-        .first_start = training->first_start,
-        .last_stop = training->last_stop,
-        .lease_end = runs ? training->lease_end : SIM_FOREVER,
-        .attained = training->attained + (runs ? platform->now - training->held_from : 0),
-        .iterations = spec->iterations,
-        .done = trainings_done(platform, id),
-        .iteration_s = spec->iteration_s,
-        .restarts = training->restarts};
+    return (struct training_view){.model = spec->model,
+                                  .gpus = spec->gpus,
+                                  .state = training->state,
+                                  .arrival = spec->arrival,
+                                  .first_start = training->first_start,
+                                  .last_stop = training->last_stop,
+                                  .lease_end = runs ? training->lease_end : SIM_FOREVER,
+                                  .attained = training->attained +
+                                              (runs ? platform->now - training->held_from : 0),
+                                  .iterations = spec->iterations,
+                                  .done = trainings_done(platform, id),
+                                  .iteration_s = spec->iteration_s,
+                                  .restarts = training->restarts};
 }
 
 uint32_t platform_gang(const struct platform *platform, uint32_t id, struct training_grant *grants,

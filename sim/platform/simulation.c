@@ -332,7 +332,8 @@ static void clock_end(struct platform *platform)
                   cause != NULL ? cause : "the policy's parameters");
 }
 
-/* Handles what happens to trainings at `time`, which is not later than the next arrival or event. */
+/* Handles what happens to trainings at `time`, which is not later than the next arrival or event.
+ */
 static bool trainings_advance(struct platform *platform, sim_time_t time)
 {
     if (time > SIM_CLOCK_END) {
@@ -512,8 +513,9 @@ static bool platform_init(struct platform *platform)
                            platform->policy->name,
                            serves == SERVES_REQUESTS ? "trainings" : "requests");
     if (platform->backend != NULL && experiment->training != NULL)
-        return error_run(platform->error, "%s: a backend cannot execute trainings; take "
-                                          "\"training\" out of the experiment",
+        return error_run(platform->error,
+                         "%s: a backend cannot execute trainings; take "
+                         "\"training\" out of the experiment",
                          experiment->name);
     if (experiment->workload.max_stages > RECORD_MAX_STAGES)
         return error_run(platform->error, "an application has more than %d stages",

@@ -44,7 +44,7 @@ struct simulation_result {
     size_t application_count;
     struct run_measures run;
     struct training_measures *training; /* NULL: the experiment has no trainings */
-    struct arrival_tally arrivals; /* of a trace; zero for other arrival processes */
+    struct arrival_tally arrivals;      /* of a trace; zero for other arrival processes */
     char *notices;        /* assumptions, one per line (sim/cli/notices.h); NULL: not requested */
     double wall_s;        /* wall-clock time; not deterministic, so never in tables */
     double setup_s;       /* part of wall_s: set-up of cluster and first containers, teardown */

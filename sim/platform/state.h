@@ -248,7 +248,7 @@ struct platform {
         double speed;
         bool profile; /* `time` is from the profile; else service times are drawn as a whole */
     } * fastest;
-    struct gpu_work *gpu_work; /* per GPU */
+    struct gpu_work *gpu_work;   /* per GPU */
     struct trainings *trainings; /* NULL: the experiment has none (trainings.h) */
     struct gpu_work_table work_table;
     bool interference;

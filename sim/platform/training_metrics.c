@@ -222,7 +222,7 @@ bool trainings_close(struct platform *platform, struct simulation_result *result
     if (platform->failed)
         return false;
     result->training = calloc(1, sizeof *result->training);
-    return (result->training != NULL ||
-            error_run(platform->error, "out of memory for the measures of trainings")) &&
-           trainings_report(platform, result->training);
+    if (result->training == NULL)
+        return error_run(platform->error, "out of memory for the measures of trainings");
+    return trainings_report(platform, result->training);
 }

@@ -146,7 +146,8 @@ void training_set_due(struct platform *platform, uint32_t id)
                   iteration_at(platform, id, training->speed) * 1e9;
     const sim_time_t left = sim_ceil(fmax(0, left_ns));
     const sim_time_t finish = left < SIM_FOREVER - from ? from + left : SIM_FOREVER;
-    training->finishes = finish <= training->lease_end && !(whole && training->lease_end < SIM_FOREVER);
+    training->finishes =
+        finish <= training->lease_end && !(whole && training->lease_end < SIM_FOREVER);
     training->due = training->finishes ? finish : training->lease_end;
     training_heap_update(platform->trainings, id);
 }

@@ -392,8 +392,7 @@ static bool grants_allocate(struct platform *platform, uint32_t id)
 {
     struct training *training = &platform->trainings->items[id];
     if (training->grants == NULL)
-        training->grants =
-            calloc(training_spec(platform, id)->gpus, sizeof *training->grants);
+        training->grants = calloc(training_spec(platform, id)->gpus, sizeof *training->grants);
     if (training->grants == NULL)
         platform_fail(platform, "out of memory for the gang of training %" PRIu32, id);
     return training->grants != NULL;

@@ -1,9 +1,9 @@
 /* Trainings of a run: arrivals, gangs, progress, leases (not a public header).
  *
  * A running training has one speed, relative to its whole gang alone at its proportional share. The
- * speed changes only when a training starts, stops or is resized on one of its GPUs. Work is settled
- * then, and the next end is computed. There is no event per iteration. Ends are kept in a heap of
- * their own, so that at one instant they precede arrivals and timers.
+ * speed changes only when a training starts, stops or is resized on one of its GPUs. Work is
+ * settled then, and the next end is computed. There is no event per iteration. Ends are kept in a
+ * heap of their own, so that at one instant they precede arrivals and timers.
  *
  * - trainings.c: set-up, the heap, arrivals, leases.
  * - training_rates.c: speeds, and work done at them.
@@ -18,8 +18,8 @@
 
 struct training {
     enum training_state state;
-    bool finishes; /* `due` is its finish, not the end of its lease */
-    bool recording; /* `row` is of a lease that has not been recorded */
+    bool finishes;            /* `due` is its finish, not the end of its lease */
+    bool recording;           /* `row` is of a lease that has not been recorded */
     uint32_t restarts, place; /* place: in the heap; SIM_NONE: not in it */
     uint32_t visit;           /* the last update of rates that reached it */
     sim_time_t first_start, last_stop, finish;
@@ -56,7 +56,7 @@ struct trainings {
     uint32_t measured_left;
     uint32_t *heap; /* running trainings by (due, number) */
     uint32_t heap_count;
-    struct residents *gpus; /* per GPU of the cluster */
+    struct residents *gpus;                 /* per GPU of the cluster */
     struct gang_share *shares, *old_shares; /* buffers for the largest gang */
     int64_t *micro_vcpus;                   /* per invoker: for the check of holdings */
     uint32_t visits;
