@@ -140,8 +140,8 @@ uint32_t platform_warm(const struct platform *platform, uint32_t function, uint3
 uint32_t platform_warm_total(const struct platform *platform, uint32_t function);
 
 /* True if a batch of `function` with `configuration` can be dispatched to `invoker` now. This
- * requires free vCPUs, a GPU with enough free units, and enough memory, counting the memory of idle
- * containers that can be evicted. */
+ * requires free vCPUs, a GPU of the configuration's kind with enough free units, and enough memory,
+ * counting the memory of idle containers that can be evicted. */
 bool platform_fits(const struct platform *platform, uint32_t function, uint32_t configuration,
                    uint32_t invoker);
 /* The same, with an idle (warm) container of the function, so without a cold start. */
@@ -150,7 +150,8 @@ bool platform_fits_warm(const struct platform *platform, uint32_t function, uint
 
 /* Best fit: among the invokers on which the batch fits, the one with the fewest free units on the
  * GPU that would run it, then the fewest free vCPUs. SIM_NONE if it fits nowhere. With `warm`, only
- * invokers that fit warm. A batch without a GPU counts the free units of the invoker's fullest GPU.
+ * invokers that fit warm. A batch without a GPU counts the free units of the invoker's fullest GPU;
+ * where there are several kinds of GPU, that of the first kind, and invokers with that kind first.
  * Ties go to the invoker whose free units or vCPUs changed last. O(1), from an index over free
  * resources. It also visits invokers rejected for memory, and GPUs of invokers that would run the
  * batch on another of their GPUs. */

@@ -60,8 +60,8 @@ bool platform_kill(struct platform *platform, uint32_t instance);
 
 /* Changes configuration and quota of a living instance (vertical scaling). A running batch keeps
  * its remaining work and continues at the new rate. False if the invoker does not have the
- * resources. Breaks a rule if the running batch has more jobs than the new configuration allows, or
- * if the GPU is not shared by MPS. */
+ * resources. Breaks a rule if the running batch has more jobs than the new configuration allows, if
+ * the GPU is not shared by MPS, or if the new configuration is for another kind of GPU. */
 bool platform_set_share(struct platform *platform, uint32_t instance, uint32_t configuration,
                         uint32_t quota);
 

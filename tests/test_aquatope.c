@@ -465,6 +465,8 @@ struct world {
     struct stage stages[STAGES];
     uint32_t after, next;
     struct application application;
+    struct gpu_kind kind;
+    struct function_gpu on;
     struct gpu_spec gpu;
     struct invoker_group group;
     struct workload workload;
@@ -486,7 +488,7 @@ static void world_surface(struct world *world, size_t s, struct random_stream *s
     }
     world->functions[s] = (struct function){.name = (char[]){"f"},
                                             .service = SERVICE_PROFILE,
-                                            .noise_cv = 0.05,
+                                            .gpus = &world->on,
                                             .configurations = world->all[s],
                                             .configuration_count = OPTIONS};
 }
@@ -522,8 +524,9 @@ static void world_create(struct world *world, uint64_t instance)
     world->stages[0].next_count = 1;
     world->application =
         (struct application){.stages = world->stages, .stage_count = STAGES, .weight = 1};
-    world->gpu =
-        (struct gpu_spec){.sharing = SHARING_MPS, .units = VGPUS, .memory_mb = 1000, .speed = 1};
+    world->gpu = (struct gpu_spec){.sharing = SHARING_MPS, .units = VGPUS, .memory_mb = 1000};
+    world->kind = (struct gpu_kind){.units = VGPUS, .speed = 1, .vgpu_hour_usd = 0.67};
+    world->on = (struct function_gpu){.noise_cv = 0.05, .runs = true};
     world->group =
         (struct invoker_group){.count = 2, .vcpus = 8, .gpus = &world->gpu, .gpu_count = 1};
     world->workload = (struct workload){.functions = world->functions,
@@ -533,8 +536,9 @@ static void world_create(struct world *world, uint64_t instance)
                                         .cluster = {.groups = &world->group,
                                                     .group_count = 1,
                                                     .invoker_count = 2,
-                                                    .vcpu_hour_usd = 0.034,
-                                                    .vgpu_hour_usd = 0.67}};
+                                                    .vcpu_hour_usd = 0.034},
+                                        .kinds = &world->kind,
+                                        .kind_count = 1};
     for (size_t s = 0; s < STAGES; s++)
         for (size_t i = 0; i < OPTIONS; i++) {
             struct configuration *here = &world->all[s][i];

@@ -11,12 +11,14 @@
 #include "sim/cluster/cluster.h"
 #include "sim/engine/random.h"
 
-enum { FUNCTIONS = 4, INVOKERS = 23, STEPS = 20000 };
+enum { FUNCTIONS = 4, INVOKERS = 23, STEPS = 20000, KINDS = 3 };
 
 /* A workload of our own, without files: four functions, unlike invokers. */
 struct fixture {
     struct workload workload;
+    struct gpu_kind kinds[KINDS];
     struct function functions[FUNCTIONS];
+    struct function_gpu on[FUNCTIONS][KINDS];
     struct configuration configurations[FUNCTIONS][6];
     struct invoker_group groups[3];
     struct gpu_spec gpus[3];
@@ -30,11 +32,13 @@ static void fixture_functions(struct fixture *fixture, const uint16_t *vgpus)
     for (int f = 0; f < FUNCTIONS; f++) {
         struct function *function = &fixture->functions[f];
         *function = (struct function){.name = names[f],
-                                      .gpu_weights_mb = 500.0 * (f + 1),
-                                      .gpu_per_item_mb = 100,
+                                      .gpus = fixture->on[f],
                                       .host_memory_mb = 1024,
                                       .configurations = fixture->configurations[f],
                                       .configuration_count = 6};
+        for (int k = 0; k < KINDS; k++)
+            fixture->on[f][k] = (struct function_gpu){
+                .gpu_weights_mb = 500.0 * (f + 1), .gpu_per_item_mb = 100, .runs = true};
         for (int c = 0; c < 6; c++)
             fixture->configurations[f][c] =
                 (struct configuration){.batch = (uint16_t)(1 + c % 2),
@@ -48,18 +52,15 @@ static void fixture_functions(struct fixture *fixture, const uint16_t *vgpus)
         fixture->configurations[3][c].vgpu = 0;
         fixture->configurations[3][c].gpu_memory_mb = 0;
     }
-    fixture->functions[3].gpu_weights_mb = 0;
+    fixture->on[3][0].gpu_weights_mb = 0;
 }
 
 static void fixture_cluster(struct fixture *fixture, enum sharing sharing)
 {
     struct cluster_spec *spec = &fixture->workload.cluster;
     for (int i = 0; i < 3; i++)
-        fixture->gpus[i] = (struct gpu_spec){.model = "A100",
-                                             .sharing = sharing,
-                                             .units = 7,
-                                             .memory_mb = i == 2 ? 6000 : 40960,
-                                             .speed = 1};
+        fixture->gpus[i] = (struct gpu_spec){
+            .model = "A100", .sharing = sharing, .units = 7, .memory_mb = i == 2 ? 6000 : 40960};
     fixture->groups[0] = (struct invoker_group){10, 8, 8192, &fixture->gpus[0], 1};
     fixture->groups[1] = (struct invoker_group){5, 4, 4096, &fixture->gpus[0], 2};
     fixture->groups[2] = (struct invoker_group){8, 16, 16384, &fixture->gpus[2], 1};
@@ -74,6 +75,10 @@ static int fixture_make(struct fixture *fixture, enum sharing sharing)
     memset(fixture, 0, sizeof *fixture);
     fixture_functions(fixture, sharing == SHARING_MIG ? shapes : shares);
     fixture_cluster(fixture, sharing);
+    for (int k = 0; k < KINDS; k++)
+        fixture->kinds[k] = (struct gpu_kind){.model = "A100", .units = 7, .speed = 1};
+    fixture->workload.kinds = fixture->kinds;
+    fixture->workload.kind_count = 1;
     fixture->workload.functions = fixture->functions;
     fixture->workload.function_count = FUNCTIONS;
     random_stream_open(&fixture->random, 11, RANDOM_TEST, (uint64_t)sharing, 0);
@@ -127,14 +132,15 @@ static uint32_t tightest_gpu(const struct cluster *cluster, uint32_t f,
     return found;
 }
 
-/* The units that rank the invoker for a batch without a GPU: of its fullest GPU; among idle
- * containers none. */
+/* What ranks the invoker for a batch without a GPU: the first kind of its GPUs, then the units of
+ * its fullest GPU of that kind; among idle containers none. */
 static uint32_t units_ranked_on_cpu(const struct cluster *cluster, uint32_t invoker, bool warm)
 {
     const struct invoker_state *state = &cluster->invokers[invoker];
     uint32_t fewest = UINT32_MAX;
     for (uint32_t g = state->first_gpu; !warm && g < state->first_gpu + state->gpu_count; g++) {
-        const uint32_t here = gpu_headroom(&cluster->gpus[g]);
+        const struct gpu_state *gpu = &cluster->gpus[g];
+        const uint32_t here = (uint32_t)gpu->spec->kind << 16 | gpu_headroom(gpu);
         fewest = here < fewest ? here : fewest;
     }
     return fewest == UINT32_MAX ? 0 : fewest;
@@ -165,6 +171,8 @@ static bool is_best_fit(const struct fixture *fixture, uint32_t f, const struct 
         if (!cluster_place(cluster, f, c, i, warm, &placement))
             continue;
         const uint32_t units = units_ranked(cluster, f, c, i, warm);
+        if (c->vgpu > 0 && cluster->gpus[placement.gpu].spec->kind != c->kind)
+            return false;
         if (c->vgpu > 0 && gpu_headroom(&cluster->gpus[placement.gpu]) != units)
             return false;
         const uint64_t rank = (uint64_t)units << 32 | cluster->invokers[i].free_vcpus;
@@ -222,8 +230,11 @@ static void random_life(struct fixture *fixture, int steps)
                             &fixture->configurations[h.function][h.configuration], h.slots, step);
         } else {
             uint32_t id = cluster_prewarm(cluster, f, draw(fixture, INVOKERS));
-            if (id != SIM_NONE)
+            if (id != SIM_NONE) {
+                const uint32_t gpu = cluster->containers[id].gpu;
+                assert_true(gpu == SIM_NONE || fixture->on[f][cluster->gpus[gpu].spec->kind].runs);
                 cluster_container_ready(cluster, id, step);
+            }
         }
         if (step % 64 == 0 && !cluster_check(cluster, false, &error))
             fail_msg("%s", error.message);
@@ -272,8 +283,7 @@ static void unlike_invokers(struct fixture *fixture, struct gpu_spec (*gpus)[4])
             gpus[g][k] = (struct gpu_spec){.model = "A100",
                                            .sharing = (enum sharing)draw(fixture, 3),
                                            .units = 7,
-                                           .memory_mb = 1000 + draw(fixture, 8000),
-                                           .speed = 1};
+                                           .memory_mb = 1000 + draw(fixture, 8000)};
     }
     if (draw(fixture, 2) == 0)
         fixture->configurations[1][0].vgpu = 0;
@@ -289,6 +299,56 @@ static void best_fit_equals_a_full_scan_of_random_clusters(void **state)
         cluster_clear(&fixture.cluster);
         random_stream_open(&fixture.random, 12, RANDOM_TEST, round, 0);
         unlike_invokers(&fixture, gpus);
+        assert_true(
+            cluster_init(&fixture.cluster, &fixture.workload, (enum reuse_order)(round % 3), NULL));
+        random_life(&fixture, STEPS / 8);
+        cluster_clear(&fixture.cluster);
+    }
+}
+
+/* Three kinds of GPU, of unlike units and unlike memory of the functions, in one invoker and
+ * between invokers. Function 2 does not run on the last kind. */
+static void unlike_kinds(struct fixture *fixture, struct gpu_spec (*gpus)[4])
+{
+    static const uint16_t units[KINDS] = {7, 10, 7};
+    unlike_invokers(fixture, gpus);
+    fixture->workload.kind_count = KINDS;
+    for (size_t k = 0; k < KINDS; k++)
+        fixture->kinds[k].units = units[k];
+    for (size_t g = 0; g < 3; g++)
+        for (size_t i = 0; i < 4; i++) {
+            struct gpu_spec *gpu = &gpus[g][i];
+            gpu->kind = (uint16_t)draw(fixture, KINDS);
+            gpu->units = units[gpu->kind];
+            if (gpu->units != 7 && gpu->sharing == SHARING_MIG)
+                gpu->sharing = SHARING_MPS;
+        }
+    for (size_t f = 0; f < FUNCTIONS; f++) {
+        for (size_t k = 1; k < KINDS && f < 3; k++)
+            fixture->on[f][k].gpu_weights_mb = 300.0 * (double)(1 + draw(fixture, 4));
+        for (size_t c = 0; c < 6; c++) {
+            struct configuration *spec = &fixture->configurations[f][c];
+            if (spec->vgpu == 0)
+                continue;
+            spec->kind = (uint16_t)draw(fixture, f == 2 ? 2 : KINDS);
+            if (spec->kind == 1)
+                spec->vgpu = (uint16_t)(1 + draw(fixture, 10));
+            spec->gpu_memory_mb = fixture->on[f][spec->kind].gpu_weights_mb + 100.0 * spec->batch;
+        }
+    }
+    fixture->on[2][2].runs = false;
+}
+
+static void best_fit_equals_a_full_scan_of_clusters_of_unlike_gpus(void **state)
+{
+    (void)state;
+    for (uint64_t round = 0; round < 12; round++) {
+        struct fixture fixture;
+        struct gpu_spec gpus[3][4];
+        assert_int_equal(fixture_make(&fixture, SHARING_MIG), 0);
+        cluster_clear(&fixture.cluster);
+        random_stream_open(&fixture.random, 13, RANDOM_TEST, round, 0);
+        unlike_kinds(&fixture, gpus);
         assert_true(
             cluster_init(&fixture.cluster, &fixture.workload, (enum reuse_order)(round % 3), NULL));
         random_life(&fixture, STEPS / 8);
@@ -496,22 +556,24 @@ enum { CROWD = 150, CROWD_STEPS = 30000, SLOTS = 3 };
 struct plain_order {
     struct plain_place {
         bool filed;
-        uint32_t headroom, vcpus;
+        uint32_t kind, headroom, vcpus;
         uint64_t since;
     } places[FUNCTIONS + 1][CROWD * SLOTS]; /* the last: of all */
     uint64_t filings;
 };
 
 static void plain_order_file(struct plain_order *plain, uint32_t index, uint32_t entry,
-                             uint32_t headroom, uint32_t vcpus)
+                             uint32_t kind, uint32_t headroom, uint32_t vcpus)
 {
     struct plain_place *place = &plain->places[index][entry];
     if (!place->filed || place->headroom != headroom || place->vcpus != vcpus)
-        *place = (struct plain_place){true, headroom, vcpus, ++plain->filings};
+        *place = (struct plain_place){true, kind, headroom, vcpus, ++plain->filings};
 }
 
 static bool plain_place_before(const struct plain_place *a, const struct plain_place *b)
 {
+    if (a->kind != b->kind)
+        return a->kind < b->kind;
     if (a->headroom != b->headroom)
         return a->headroom < b->headroom;
     if (a->vcpus != b->vcpus)
@@ -520,13 +582,14 @@ static bool plain_place_before(const struct plain_place *a, const struct plain_p
 }
 
 /* The best of those with enough that come after `cursor`. */
-static uint32_t plain_order_next(const struct plain_order *plain, uint32_t index, uint32_t units,
-                                 uint32_t vcpus, uint32_t cursor)
+static uint32_t plain_order_next(const struct plain_order *plain, uint32_t index, uint32_t kind,
+                                 uint32_t units, uint32_t vcpus, uint32_t cursor)
 {
     const struct plain_place *places = plain->places[index];
     uint32_t best = SIM_NONE;
     for (uint32_t i = 0; i < CROWD * SLOTS; i++) {
-        if (!places[i].filed || places[i].headroom < units || places[i].vcpus < vcpus)
+        if (!places[i].filed || (units > 0 && places[i].kind != kind) ||
+            places[i].headroom < units || places[i].vcpus < vcpus)
             continue;
         if ((cursor == SIM_NONE || plain_place_before(&places[cursor], &places[i])) &&
             (best == SIM_NONE || plain_place_before(&places[i], &places[best])))
@@ -551,7 +614,8 @@ static void plain_order_update_entry(struct plain_order *plain, const struct clu
     const bool there = f < FUNCTIONS ? idles_on(cluster, f, invoker, gpu)
                                      : gpu != SIM_NONE || state->gpu_count == 0;
     if (there)
-        plain_order_file(plain, f, entry, gpu == SIM_NONE ? 0 : gpu_headroom(&cluster->gpus[gpu]),
+        plain_order_file(plain, f, entry, cluster_kind(cluster, gpu),
+                         gpu == SIM_NONE ? 0 : gpu_headroom(&cluster->gpus[gpu]),
                          state->free_vcpus);
     else
         plain->places[f][entry].filed = false;
@@ -573,12 +637,16 @@ static void plain_order_update(struct plain_order *plain, const struct cluster *
 
 /* `f` FUNCTIONS: of all invokers. */
 static void assert_same_walk(const struct plain_order *plain, const struct cluster *cluster,
-                             uint32_t f, uint32_t units, uint32_t vcpus)
+                             uint32_t f, const struct configuration *c)
 {
-    struct fit_cursor cursor = {f == FUNCTIONS ? SIM_NONE : f, units, vcpus, SIM_NONE, 0, 0};
+    struct fit_cursor cursor = {.function = f == FUNCTIONS ? SIM_NONE : f,
+                                .need_units = c->vgpu,
+                                .need_vcpus = c->vcpu,
+                                .at = SIM_NONE,
+                                .kind = c->kind};
     uint32_t expected = SIM_NONE;
     do {
-        expected = plain_order_next(plain, f, units, vcpus, expected);
+        expected = plain_order_next(plain, f, c->kind, c->vgpu, c->vcpu, expected);
         assert_int_equal(best_fit_next(cluster, &cursor), expected != SIM_NONE);
         if (expected != SIM_NONE)
             assert_int_equal(plain_entry(cluster, cursor.invoker, cursor.gpu), expected);
@@ -639,8 +707,8 @@ static void crowd_life(struct fixture *fixture)
             bool warm = draw(fixture, 12) > 0;
             plain_order_update(&plain, cluster);
             uint32_t i = cluster_best_fit(cluster, f, c, warm);
-            assert_same_walk(&plain, cluster, f, c->vgpu, c->vcpu);
-            assert_same_walk(&plain, cluster, FUNCTIONS, c->vgpu, c->vcpu);
+            assert_same_walk(&plain, cluster, f, c);
+            assert_same_walk(&plain, cluster, FUNCTIONS, c);
             struct placement placement;
             if (count == 256 || i == SIM_NONE || !cluster_place(cluster, f, c, i, true, &placement))
                 continue;
@@ -673,7 +741,7 @@ static void walks_by_best_fit_follow_an_account_of_all_changes(void **state)
 {
     (void)state;
     static const enum sharing kinds[] = {SHARING_MPS, SHARING_MIG};
-    for (size_t i = 0; i < 4; i++) {
+    for (size_t i = 0; i < 5; i++) {
         struct fixture fixture;
         assert_int_equal(fixture_make(&fixture, kinds[i % 2]), 0);
         cluster_clear(&fixture.cluster);
@@ -684,6 +752,14 @@ static void walks_by_best_fit_follow_an_account_of_all_changes(void **state)
         fixture.workload.cluster.invoker_count = CROWD;
         if (i % 2 == 1) /* one function with and without a GPU */
             fixture.configurations[1][0].vgpu = 0;
+        if (i == 4) { /* two kinds of GPU, also in one invoker */
+            fixture.workload.kind_count = 2;
+            fixture.gpus[1] = fixture.gpus[0];
+            fixture.gpus[1].kind = fixture.gpus[2].kind = 1;
+            for (size_t f = 0; f < FUNCTIONS - 1; f++)
+                for (size_t c = 0; c < 6; c += 2)
+                    fixture.configurations[f][c].kind = 1;
+        }
         assert_true(cluster_init(&fixture.cluster, &fixture.workload, REUSE_MRU, NULL));
         crowd_life(&fixture);
         cluster_clear(&fixture.cluster);
@@ -724,6 +800,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(whatever_is_reserved_is_released_and_best_fit_equals_a_full_scan),
         cmocka_unit_test(best_fit_equals_a_full_scan_of_random_clusters),
+        cmocka_unit_test(best_fit_equals_a_full_scan_of_clusters_of_unlike_gpus),
         cmocka_unit_test(best_fit_looks_for_the_gpu_that_fits_and_not_for_the_emptiest),
         cmocka_unit_test(walks_by_best_fit_follow_an_account_of_all_changes),
         cmocka_unit_test(mig_places_the_slices_an_a100_offers),

@@ -98,7 +98,7 @@ static void what_is_left_out_has_the_documented_default(void **state)
     assert_true(e->platform.noise_cv < 0);
     assert_true(e->platform.sample_interval == SIM_S);
     assert_close(e->workload.cluster.vcpu_hour_usd, 0.034);
-    assert_close(e->workload.cluster.vgpu_hour_usd, 0.67);
+    assert_close(e->workload.kinds[0].vgpu_hour_usd, 0.67);
     assert_int_equal(e->seed, 1);
     assert_int_equal(e->warmup_requests, 10);
     assert_int_equal(e->record, RECORD_REQUESTS);
@@ -117,12 +117,12 @@ static void service_functions_have_one_configuration_and_their_mean(void **state
     assert_int_equal(f->configuration_count, 1);
     assert_true(f->configurations[0].time == 10 * SIM_MS);
     assert_int_equal(f->configurations[0].vgpu, 0);
-    assert_int_equal(f->interference_index, SIM_NONE);
+    assert_int_equal(f->gpus[0].interference_index, SIM_NONE);
     assert_int_equal(g->service, SERVICE_EMPIRICAL);
     assert_true(g->service_mean == 3 * SIM_MS);
     assert_int_equal(g->configurations[0].batch, 2);
     assert_int_equal(g->configurations[0].vcpu, 3);
-    assert_close(g->cold_start_mean_ms, 5);
+    assert_close(g->gpus[0].cold_start_mean_ms, 5);
     /* 3 ms x 3 vCPUs at 0.034 USD an hour, for two jobs. */
     assert_close(g->configurations[0].cost_usd, 0.003 / 3600 * 3 * 0.034);
     assert_close(g->configurations[0].cost_per_job_usd, 0.003 / 3600 * 3 * 0.034 / 2);
@@ -158,7 +158,7 @@ static void configurations_are_the_grid_less_what_cannot_run(void **state)
     assert_close(c->cost_usd, 0.040 / 3600 * (0.036 + 0.72));
     assert_close(c->gpu_memory_mb, 150);
     assert_true(net->configurations[net->fastest_single].time == 7 * SIM_MS);
-    assert_close(net->noise_cv, 0.1);
+    assert_close(net->gpus[0].noise_cv, 0.1);
     assert_close(net->host_memory_mb, 2048);
     for (size_t k = 1; k < net->configuration_count; k++) {
         const struct configuration *a = &net->configurations[k - 1];
@@ -204,11 +204,11 @@ static void a_functions_file_goes_before_the_profile(void **state)
                       " \"configurations\": {\"batch\": [1, 2, 4], \"vgpu\": [1, 2]}}]"}};
     struct experiment *e = parse(profiled, overrides, 1);
     const struct function *net = &e->workload.functions[0];
-    assert_close(net->cold_start_mean_ms, 70);
-    assert_close(net->cold_start_cv, 0.2);
-    assert_true(net->noise_cv < 1e-15);
-    assert_close(net->gpu_weights_mb, 100);
-    assert_close(net->gpu_per_item_mb, 10);
+    assert_close(net->gpus[0].cold_start_mean_ms, 70);
+    assert_close(net->gpus[0].cold_start_cv, 0.2);
+    assert_true(net->gpus[0].noise_cv < 1e-15);
+    assert_close(net->gpus[0].gpu_weights_mb, 100);
+    assert_close(net->gpus[0].gpu_per_item_mb, 10);
     assert_close(net->host_memory_mb, 5);
     /* Between grid points the value lies between its neighbours'. */
     assert_int_equal(net->configurations[1].vgpu, 2);
@@ -226,8 +226,7 @@ static void a_functions_file_goes_before_the_profile(void **state)
 static void mig_offers_the_slices_of_nvidias_table(void **state)
 {
     (void)state;
-    struct gpu_spec gpu = {
-        .model = "A100", .sharing = SHARING_MIG, .units = 7, .memory_mb = 40960, .speed = 1};
+    struct gpu_spec gpu = {.model = "A100", .sharing = SHARING_MIG, .units = 7, .memory_mb = 40960};
     /* 1g.5gb, 2g.10gb, 3g.20gb, 4g.20gb, 7g.40gb. */
     static const double memory_gb[] = {0, 5, 10, 20, 20, 0, 0, 40};
     for (uint16_t g = 1; g <= 8; g++)

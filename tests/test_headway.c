@@ -30,6 +30,8 @@ struct world {
     struct function functions[STAGES];
     struct risk risks[STAGES];
     double delay[STAGES], wait[STAGES], container_share[STAGES];
+    struct gpu_kind kind;
+    struct function_gpu on;
     struct gpu_spec gpu;
     struct invoker_group group;
     struct workload workload;
@@ -41,6 +43,7 @@ static void world_functions(struct world *world, uint64_t *state)
     static char name[] = "f";
     for (size_t s = 0; s < STAGES; s++) {
         world->functions[s] = (struct function){.name = name,
+                                                .gpus = &world->on,
                                                 .configurations = world->configurations[s],
                                                 .configuration_count = CONFIGURATIONS};
         for (size_t i = 0; i < CONFIGURATIONS; i++)
@@ -70,6 +73,7 @@ static void world_fill(struct world *world, uint64_t *state, bool fork)
     world->dag.application.base_latency = 1;
     world->dag.application.slo = 200000;
     world->dag.application.weight = 1;
+    world->kind = (struct gpu_kind){.units = 4, .speed = 1};
     world->gpu = (struct gpu_spec){.sharing = SHARING_MPS, .units = 4, .memory_mb = 1};
     world->group =
         (struct invoker_group){.count = 1, .vcpus = 4, .gpus = &world->gpu, .gpu_count = 1};
@@ -80,6 +84,8 @@ static void world_fill(struct world *world, uint64_t *state, bool fork)
         .application_count = 1,
         .queue_count = (uint32_t)world->dag.application.stage_count,
         .max_stages = STAGES,
+        .kinds = &world->kind,
+        .kind_count = 1,
         .cluster = {.groups = &world->group, .group_count = 1, .invoker_count = 1}};
     world->settings = (struct suffix_settings){
         .reserve = 1.5, .reserve_last = 3, .max_batch = 4, .units = 4, .vcpus = 4};

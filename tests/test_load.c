@@ -67,8 +67,8 @@ static void a_gpu_of_twice_the_speed_counts_twice(void **state)
     (void)state;
     struct capacity capacity =
         capacity_in(WORLD(INVOKERS("1", "16", "1") "," INVOKERS("2", "16", "2"), POISSON("1")));
-    assert_close(capacity.gpu_units, 7 + 2 * 7 * 2);
-    assert_close(capacity.vcpus, 16 + 2 * 16 * 2);
+    assert_close(capacity.gpu_units / capacity.gpu_unit_s, 35 / 0.060);
+    assert_close(capacity.vcpus / capacity.vcpu_s, (16 + 2 * 16 * 2) / 0.050);
     assert_close(capacity.rate_per_s, 35 / 0.060);
 }
 

@@ -30,6 +30,8 @@ struct world {
     struct test_dag dag;
     struct configuration configurations[STAGES][CONFIGURATIONS];
     struct function functions[STAGES];
+    struct gpu_kind kind;
+    struct function_gpu on;
     struct gpu_spec gpu;
     struct invoker_group group;
     struct workload workload;
@@ -40,9 +42,11 @@ static void world_fill(struct world *world, uint64_t *state, double cv)
     static char name[] = "f";
     const size_t stages = world->dag.application.stage_count;
     assert_true(stages <= STAGES);
+    world->on = (struct function_gpu){.noise_cv = cv, .runs = true};
+    world->kind = (struct gpu_kind){.units = 4, .speed = 1};
     for (size_t s = 0; s < stages; s++) {
         world->functions[s] = (struct function){.name = name,
-                                                .noise_cv = cv,
+                                                .gpus = &world->on,
                                                 .configurations = world->configurations[s],
                                                 .configuration_count = CONFIGURATIONS};
         for (size_t i = 0; i < CONFIGURATIONS; i++)
@@ -63,6 +67,8 @@ static void world_fill(struct world *world, uint64_t *state, double cv)
         .application_count = 1,
         .queue_count = (uint32_t)stages,
         .max_stages = stages,
+        .kinds = &world->kind,
+        .kind_count = 1,
         .cluster = {.groups = &world->group, .group_count = 1, .invoker_count = 1}};
 }
 
@@ -126,7 +132,8 @@ static void one_stage_has_the_percentile_of_its_lognormal_rounded_up(void **stat
     static double mass[4097];
     struct distribution here = {.mass = mass};
     for (double cv = 0.05; cv < 1.5; cv *= 1.7) {
-        const struct function function = {.noise_cv = cv};
+        struct function_gpu function_gpu = {.noise_cv = cv};
+        const struct function function = {.gpus = &function_gpu};
         distribution_execution(&function, 100 * SIM_MS, 1e6, 4096, &here);
         const double variance = log1p(cv * cv);
         for (double p = 0.5; p < 0.999; p += 0.05) {
@@ -134,7 +141,8 @@ static void one_stage_has_the_percentile_of_its_lognormal_rounded_up(void **stat
             assert_int_equal(distribution_percentile(&here, p, 4096), ceil(exact));
         }
     }
-    const struct function constant = {.noise_cv = 0};
+    struct function_gpu constant_gpu = {.noise_cv = 0};
+    const struct function constant = {.gpus = &constant_gpu};
     distribution_execution(&constant, 100 * SIM_MS, 1e6, 4096, &here);
     assert_int_equal(distribution_percentile(&here, 0.95, 4096), 100);
     distribution_execution(&constant, 5000 * SIM_MS, 1e6, 4096, &here);
@@ -193,7 +201,8 @@ static void fan_out_of_independent_workers_has_the_power_of_the_cdf(void **state
     struct distribution one = {.mass = masses[0]};
     struct distribution all = {.mass = masses[1]};
     struct distribution next = {.mass = masses[2]};
-    const struct function function = {.noise_cv = 0.3};
+    struct function_gpu function_gpu = {.noise_cv = 0.3};
+    const struct function function = {.gpus = &function_gpu};
     distribution_execution(&function, 100 * SIM_MS, 1e6, 2048, &one);
     distribution_zero(&all);
     const double variance = log1p(0.09);

@@ -234,8 +234,12 @@ static void planner_choice_is_the_best_of_all_by_brute_force(void **state)
 {
     (void)state;
     struct configuration all[CONFIGURATIONS] = {{0}};
-    struct function function = {
-        .name = (char[]){"f"}, .configurations = all, .configuration_count = CONFIGURATIONS};
+    struct gpu_kind kind = {.units = 4, .speed = 1};
+    struct function_gpu on = {.count = CONFIGURATIONS, .runs = true};
+    struct function function = {.name = (char[]){"f"},
+                                .gpus = &on,
+                                .configurations = all,
+                                .configuration_count = CONFIGURATIONS};
     struct stage stage = {.function = 0};
     struct application application = {.stages = &stage, .stage_count = 1};
     struct gpu_spec gpu = {.sharing = SHARING_MPS, .units = 4, .memory_mb = 1};
@@ -245,6 +249,8 @@ static void planner_choice_is_the_best_of_all_by_brute_force(void **state)
                                 .applications = &application,
                                 .application_count = 1,
                                 .queue_count = 1,
+                                .kinds = &kind,
+                                .kind_count = 1,
                                 .cluster = {.groups = &group, .group_count = 1}};
     struct random_stream stream;
     for (uint64_t instance = 0; instance < 200; instance++) {

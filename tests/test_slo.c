@@ -320,6 +320,8 @@ struct split_world {
     struct configuration configurations[TEST_DAG_MOST];
     struct function functions[TEST_DAG_MOST];
     double mean[TEST_DAG_MOST];
+    struct gpu_kind kind;
+    struct function_gpu on;
     struct gpu_spec gpu;
     struct invoker_group group;
     struct workload workload;
@@ -330,14 +332,17 @@ static void split_world_fill(struct split_world *world, uint64_t *state)
     static char name[] = "f";
     struct application *application = &world->dag.application;
     const size_t count = application->stage_count;
+    world->kind = (struct gpu_kind){.units = 4, .speed = 1};
     world->gpu = (struct gpu_spec){.sharing = SHARING_MPS, .units = 4, .memory_mb = 1};
     world->group =
         (struct invoker_group){.count = 1, .vcpus = 4, .gpus = &world->gpu, .gpu_count = 1};
     for (size_t s = 0; s < count; s++) {
         world->configurations[s] = (struct configuration){
             .batch = 1, .vcpu = 1, .vgpu = 1, .time = 1 + (sim_time_t)test_below(state, 1000)};
-        world->functions[s] = (struct function){
-            .name = name, .configurations = &world->configurations[s], .configuration_count = 1};
+        world->functions[s] = (struct function){.name = name,
+                                                .gpus = &world->on,
+                                                .configurations = &world->configurations[s],
+                                                .configuration_count = 1};
         world->mean[s] = (double)world->configurations[s].time;
     }
     world->workload = (struct workload){.functions = world->functions,
@@ -345,6 +350,8 @@ static void split_world_fill(struct split_world *world, uint64_t *state)
                                         .applications = application,
                                         .application_count = 1,
                                         .queue_count = (uint32_t)count,
+                                        .kinds = &world->kind,
+                                        .kind_count = 1,
                                         .cluster = {.groups = &world->group, .group_count = 1}};
 }
 

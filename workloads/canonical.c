@@ -68,8 +68,18 @@ static void put_digest(struct writer *writer, cJSON *parent, const char *key, co
 
 /* ---- Parts ---------------------------------------------------------------------------------- */
 
-static void write_cluster(struct writer *writer, cJSON *root, const struct cluster_spec *cluster)
+/* Equal prices are those of "price", as in files that price no GPU of its own. */
+static bool unlike_prices(const struct workload *workload)
 {
+    for (size_t k = 1; k < workload->kind_count; k++)
+        if (workload->kinds[k].vgpu_hour_usd != workload->kinds[0].vgpu_hour_usd)
+            return true;
+    return false;
+}
+
+static void write_cluster(struct writer *writer, cJSON *root, const struct workload *workload)
+{
+    const struct cluster_spec *cluster = &workload->cluster;
     cJSON *object = put_object(writer, root, "cluster");
     cJSON *invokers = put_array(writer, object, "invokers");
     for (size_t g = 0; g < cluster->group_count; g++) {
@@ -86,12 +96,14 @@ static void write_cluster(struct writer *writer, cJSON *root, const struct clust
             put_text(writer, item, "sharing", gpu_sharing_of(gpu)->name);
             put_number(writer, item, "units", gpu->units);
             put_number(writer, item, "memory_mb", gpu->memory_mb);
-            put_number(writer, item, "speed", gpu->speed);
+            put_number(writer, item, "speed", workload->kinds[gpu->kind].speed);
+            if (unlike_prices(workload))
+                put_number(writer, item, "vgpu_hour_usd", workload->kinds[gpu->kind].vgpu_hour_usd);
         }
     }
     cJSON *price = put_object(writer, object, "price");
     put_number(writer, price, "vcpu_hour_usd", cluster->vcpu_hour_usd);
-    put_number(writer, price, "vgpu_hour_usd", cluster->vgpu_hour_usd);
+    put_number(writer, price, "vgpu_hour_usd", workload->kinds[0].vgpu_hour_usd);
 }
 
 static void write_service(struct writer *writer, cJSON *item, const struct function *function)
@@ -119,28 +131,69 @@ static uint16_t axis_value(const struct configuration *c, int axis)
     return axis == 0 ? c->batch : axis == 1 ? c->vcpu : c->vgpu;
 }
 
-/* Writes the values that occur. Profile, cluster and memory are in the canonical form and determine
- * which combinations of these values can run. */
-static void write_axes(struct writer *writer, cJSON *item, const struct function *function)
+/* Writes the values of an axis that occur on GPUs of the model; NULL: on any. */
+static void write_axis(struct writer *writer, cJSON *parent, const char *key, int axis,
+                       const struct workload *workload, const struct function *function,
+                       const char *model)
 {
-    static const char *const names[] = {"batch", "vcpu", "vgpu"};
-    cJSON *axes = put_object(writer, item, "configurations");
     bool *seen = calloc(UINT16_MAX + 1, sizeof *seen);
+    cJSON *values = put_array(writer, parent, key);
     writer->failed |= seen == NULL;
-    for (int axis = 0; axis < 3 && seen != NULL; axis++) {
-        memset(seen, 0, UINT16_MAX + 1);
-        for (size_t k = 0; k < function->configuration_count; k++)
-            seen[axis_value(&function->configurations[k], axis)] = true;
-        cJSON *values = put_array(writer, axes, names[axis]);
-        for (int v = 0; v <= UINT16_MAX; v++)
-            if (seen[v])
-                put_number(writer, values, NULL, v);
+    for (size_t k = 0; seen != NULL && k < function->configuration_count; k++) {
+        const struct configuration *c = &function->configurations[k];
+        if (model == NULL || strcmp(workload->kinds[c->kind].model, model) == 0)
+            seen[axis_value(c, axis)] = true;
     }
+    for (int v = 0; seen != NULL && v <= UINT16_MAX; v++)
+        if (seen[v])
+            put_number(writer, values, NULL, v);
     free(seen);
 }
 
-static void write_functions(struct writer *writer, cJSON *root, const struct workload *workload)
+/* Profile, cluster and memory are in the canonical form and determine which combinations of the
+ * values can run. With several profiles the values are those of each model of GPU. */
+static void write_axes(struct writer *writer, cJSON *item, const struct experiment *experiment,
+                       const struct function *function)
 {
+    static const char *const names[] = {"batch", "vcpu", "vgpu"};
+    const struct workload *workload = &experiment->workload;
+    cJSON *axes = put_object(writer, item, "configurations");
+    for (int axis = 0; axis < 3; axis++) {
+        if (experiment->profile_count < 2) {
+            write_axis(writer, axes, names[axis], axis, workload, function, NULL);
+            continue;
+        }
+        cJSON *models = put_object(writer, axes, names[axis]);
+        for (size_t k = 0; k < workload->kind_count; k++)
+            if (function->gpus[k].count > 0 &&
+                cJSON_GetObjectItemCaseSensitive(models, workload->kinds[k].model) == NULL)
+                write_axis(writer, models, workload->kinds[k].model, axis, workload, function,
+                           workload->kinds[k].model);
+    }
+}
+
+/* Writes a value of the function on its GPUs, which is at `offset` of struct function_gpu. Values
+ * that differ between kinds of GPU are left out: they are the profiles', whose digests are written.
+ */
+static void put_gpu_number(struct writer *writer, cJSON *parent, const char *key,
+                           const struct workload *workload, const struct function *function,
+                           size_t offset)
+{
+    double first = 0;
+    for (size_t k = 0; k < workload->kind_count; k++) {
+        double value;
+        memcpy(&value, (const char *)&function->gpus[k] + offset, sizeof value);
+        if (k == 0)
+            first = value;
+        else if (value != first)
+            return;
+    }
+    put_number(writer, parent, key, first);
+}
+
+static void write_functions(struct writer *writer, cJSON *root, const struct experiment *experiment)
+{
+    const struct workload *workload = &experiment->workload;
     cJSON *array = put_array(writer, put_object(writer, root, "functions"), "functions");
     for (size_t f = 0; f < workload->function_count; f++) {
         const struct function *function = &workload->functions[f];
@@ -149,16 +202,22 @@ static void write_functions(struct writer *writer, cJSON *root, const struct wor
         put_text(writer, item, "model", function->model);
         put_number(writer, item, "input_bytes", function->input_bytes);
         cJSON *cold_start = put_object(writer, item, "cold_start_ms");
-        put_number(writer, cold_start, "mean", function->cold_start_mean_ms);
-        put_number(writer, cold_start, "cv", function->cold_start_cv);
+        put_gpu_number(writer, cold_start, "mean", workload, function,
+                       offsetof(struct function_gpu, cold_start_mean_ms));
+        put_gpu_number(writer, cold_start, "cv", workload, function,
+                       offsetof(struct function_gpu, cold_start_cv));
         cJSON *memory = put_object(writer, item, "gpu_memory_mb");
-        put_number(writer, memory, "weights", function->gpu_weights_mb);
-        put_number(writer, memory, "per_item", function->gpu_per_item_mb);
+        put_gpu_number(writer, memory, "weights", workload, function,
+                       offsetof(struct function_gpu, gpu_weights_mb));
+        put_gpu_number(writer, memory, "per_item", workload, function,
+                       offsetof(struct function_gpu, gpu_per_item_mb));
         put_number(writer, item, "host_memory_mb", function->host_memory_mb);
-        put_number(writer, item, "bandwidth_share", function->bandwidth_share);
+        put_gpu_number(writer, item, "bandwidth_share", workload, function,
+                       offsetof(struct function_gpu, bandwidth_share));
         if (function->service == SERVICE_PROFILE) {
-            put_number(writer, item, "noise", function->noise_cv);
-            write_axes(writer, item, function);
+            put_gpu_number(writer, item, "noise", workload, function,
+                           offsetof(struct function_gpu, noise_cv));
+            write_axes(writer, item, experiment, function);
         } else {
             write_service(writer, item, function);
         }
@@ -351,6 +410,19 @@ static void write_platform(struct writer *writer, cJSON *root, const struct expe
     put_number(writer, object, "sample_interval_s", sim_to_s(platform->sample_interval));
 }
 
+static void write_profiles(struct writer *writer, cJSON *root, const struct experiment *experiment)
+{
+    cJSON *object = root;
+    for (size_t i = 0; i < experiment->profile_count; i++) {
+        const struct experiment_profile *one = &experiment->profiles[i];
+        const bool by_model = one->model[0] != '\0';
+        if (by_model && i == 0)
+            object = put_object(writer, root, "profiles");
+        put_digest(writer, object, by_model ? one->model : "profile", one->profile->path,
+                   one->sha256);
+    }
+}
+
 static void write_policy(struct writer *writer, cJSON *root, const struct experiment *experiment)
 {
     cJSON *object = put_object(writer, root, "policy");
@@ -414,16 +486,15 @@ bool experiment_canonicalize(struct experiment *experiment, struct error *error)
     cJSON *root = cJSON_CreateObject();
     if (root == NULL)
         return error_input(error, "out of memory");
-    write_cluster(&writer, root, &experiment->workload.cluster);
-    write_functions(&writer, root, &experiment->workload);
+    write_cluster(&writer, root, &experiment->workload);
+    write_functions(&writer, root, experiment);
     write_applications(&writer, root, &experiment->workload);
     if (experiment->workload.application_count > 0)
         write_arrivals(&writer, root, experiment);
     write_training(&writer, root, experiment->training);
     write_platform(&writer, root, experiment);
     write_policy(&writer, root, experiment);
-    if (experiment->profile != NULL)
-        put_digest(&writer, root, "profile", experiment->profile->path, experiment->profile_sha256);
+    write_profiles(&writer, root, experiment);
     put(&writer, root, "requests", json_whole(experiment->requests));
     put(&writer, root, "warmup_requests", json_whole(experiment->warmup_requests));
     put(&writer, root, "seed", json_whole(experiment->seed));

@@ -2,44 +2,80 @@
 
 #include <math.h>
 
-static void add_demand(const struct workload *workload, struct capacity *capacity)
+/* Sums over one kind of GPU. */
+struct kind_load {
+    double unit_s; /* GPU-unit seconds of a mean request on this kind */
+    double units;
+};
+
+static void count_units(const struct workload *workload, struct kind_load *loads, double *vcpus)
 {
-    for (size_t a = 0; a < workload->application_count; a++) {
-        const struct application *application = &workload->applications[a];
-        for (size_t s = 0; s < application->stage_count; s++) {
-            const struct function *function = &workload->functions[application->stages[s].function];
-            const struct configuration *minimum =
-                &function->configurations[function->minimum_configuration];
-            const double job_s =
-                application->weight * sim_to_s(minimum->time) / (double)minimum->batch;
-            capacity->gpu_unit_s += job_s * minimum->vgpu;
-            capacity->vcpu_s += job_s * minimum->vcpu;
-        }
+    for (size_t g = 0; g < workload->cluster.group_count; g++) {
+        const struct invoker_group *group = &workload->cluster.groups[g];
+        for (size_t i = 0; i < group->gpu_count; i++)
+            loads[group->gpus[i].kind].units += (double)group->count * group->gpus[i].units;
+        *vcpus += (double)group->count * group->vcpus;
     }
 }
 
-static void add_supply(const struct cluster_spec *cluster, struct capacity *capacity)
+/* Jobs per second of the function that all GPUs of the kind serve at its minimum configuration. */
+static double kind_rate(const struct kind_load *load, const struct function *function, size_t kind)
 {
-    for (size_t g = 0; g < cluster->group_count; g++) {
-        const struct invoker_group *group = &cluster->groups[g];
-        double units = 0;
-        double work = 0; /* units at speed 1 that would do the same */
-        for (size_t i = 0; i < group->gpu_count; i++) {
-            units += group->gpus[i].units;
-            work += group->gpus[i].units * group->gpus[i].speed;
-        }
-        capacity->gpu_units += group->count * work;
-        capacity->vcpus += group->count * group->vcpus * (units > 0 ? work / units : 1);
+    const struct configuration *minimum = &function->configurations[function->gpus[kind].minimum];
+    return function->gpus[kind].runs && minimum->vgpu > 0
+               ? load->units * minimum->batch / (sim_to_s(minimum->time) * minimum->vgpu)
+               : 0;
+}
+
+/* Adds the work of one stage: `part` of its jobs runs at this configuration. */
+static void add_work(struct capacity *capacity, struct kind_load *load,
+                     const struct configuration *minimum, double weight, double part)
+{
+    const double job_s = weight * sim_to_s(minimum->time) / (double)minimum->batch * part;
+    load->unit_s += job_s * minimum->vgpu;
+    capacity->vcpu_s += job_s * minimum->vcpu;
+}
+
+/* Divides the jobs of a function among the kinds in proportion to their rates. */
+static void add_demand(const struct workload *workload, const struct function *function,
+                       double weight, struct kind_load *loads, struct capacity *capacity)
+{
+    const struct configuration *least = &function->configurations[function->minimum_configuration];
+    double rate = 0;
+    for (size_t k = 0; k < workload->kind_count; k++)
+        rate += kind_rate(&loads[k], function, k);
+    if (least->vgpu == 0 || !(rate > 0)) {
+        add_work(capacity, &loads[least->kind], least, weight, 1);
+        return;
+    }
+    for (size_t k = 0; k < workload->kind_count; k++) {
+        const double part = kind_rate(&loads[k], function, k) / rate;
+        if (part > 0)
+            add_work(capacity, &loads[k], &function->configurations[function->gpus[k].minimum],
+                     weight, part);
     }
 }
 
 struct capacity capacity_find(const struct workload *workload)
 {
     struct capacity capacity = {0};
-    add_demand(workload, &capacity);
-    add_supply(&workload->cluster, &capacity);
-    const double by_gpu =
-        capacity.gpu_unit_s > 0 ? capacity.gpu_units / capacity.gpu_unit_s : INFINITY;
+    struct kind_load loads[WORKLOAD_MAX_KINDS] = {{0}};
+    count_units(workload, loads, &capacity.vcpus);
+    for (size_t a = 0; a < workload->application_count; a++) {
+        const struct application *application = &workload->applications[a];
+        for (size_t s = 0; s < application->stage_count; s++)
+            add_demand(workload, &workload->functions[application->stages[s].function],
+                       application->weight, loads, &capacity);
+    }
+    double by_gpu = INFINITY;
+    for (size_t k = 0; k < workload->kind_count; k++) {
+        const double here = loads[k].unit_s > 0 ? loads[k].units / loads[k].unit_s : INFINITY;
+        if (k == 0 || here < by_gpu) {
+            by_gpu = here;
+            capacity.gpu_unit_s = loads[k].unit_s;
+            capacity.gpu_units = loads[k].units;
+        }
+    }
     const double by_vcpu = capacity.vcpu_s > 0 ? capacity.vcpus / capacity.vcpu_s : INFINITY;
     capacity.rate_per_s = fmin(by_gpu, by_vcpu);
     capacity.limiting = by_gpu <= by_vcpu ? "GPU units" : "vCPUs";

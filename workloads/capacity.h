@@ -17,10 +17,12 @@
  * not sustain a load of 1. It may also sustain more than 1, because a batch, and some larger
  * shares, serve a job with fewer unit-seconds than the minimum configuration.
  *
- * A GPU of speed s counts s times its units, and its invoker's vCPUs count s times too, because
- * batches hold both for 1/s of the time. An invoker with unlike GPUs has the mean speed of its
- * units. Units and vCPUs are sums over the cluster. Where invokers are unlike, some of them may be
- * out of reach of a job that needs both, so that the capacity is an upper bound.
+ * With several kinds of GPU, each function's jobs are divided among the kinds on which it runs, in
+ * proportion to the rates at which all GPUs of a kind would serve this function alone, at its
+ * minimum configuration on that kind. If every function runs on every kind, all kinds are then
+ * equally busy. The capacity is that of the kind that is busy first. Units and vCPUs are sums over
+ * the cluster. Where invokers are unlike, some of them may be out of reach of a job that needs
+ * both, so that the capacity is an upper bound.
  */
 #ifndef ESGSIM_WORKLOADS_CAPACITY_H
 #define ESGSIM_WORKLOADS_CAPACITY_H
@@ -28,10 +30,10 @@
 #include "workloads/workload.h"
 
 struct capacity {
-    double gpu_unit_s; /* GPU-unit seconds and vCPU seconds of a mean request */
-    double vcpu_s;
-    double gpu_units; /* of the cluster, at speed 1 */
-    double vcpus;
+    double gpu_unit_s;    /* of a mean request, on the kind of GPU that is busy first */
+    double gpu_units;     /* of all GPUs of that kind */
+    double vcpu_s;        /* of a mean request */
+    double vcpus;         /* of the cluster */
     double rate_per_s;    /* requests per second; INFINITY if requests take no time at all */
     const char *limiting; /* the resource that is busy first: "GPU units" or "vCPUs" */
 };

@@ -56,12 +56,12 @@ static bool check_sweep(const char *path, struct error *error)
 static bool check_cluster(const char *path, struct error *error)
 {
     struct json_include document;
-    struct cluster_spec cluster = {0};
+    struct workload workload = {0};
     if (!json_include_open(&document, path, error))
         return false;
     struct json_value root = json_include_root(&document);
-    bool good = cluster_load(&root, &cluster, error);
-    cluster_spec_clear(&cluster);
+    bool good = cluster_load(&root, &workload, error);
+    workload_clear(&workload);
     json_include_close(&document);
     return good;
 }

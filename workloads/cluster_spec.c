@@ -18,8 +18,8 @@ static const char *const cluster_keys[] = {"invokers", "price",  "name", "note",
                                            "evidence", "source", NULL};
 static const char *const invoker_keys[] = {"count", "vcpus",    "memory_mb", "gpus",
                                            "note",  "evidence", NULL};
-static const char *const gpu_keys[] = {"count", "model", "sharing",  "units", "memory_mb",
-                                       "speed", "note",  "evidence", NULL};
+static const char *const gpu_keys[] = {"count", "model", "sharing",  "units",         "memory_mb",
+                                       "speed", "note",  "evidence", "vgpu_hour_usd", NULL};
 static const char *const price_keys[] = {"vcpu_hour_usd", "vgpu_hour_usd", "note", "evidence",
                                          NULL};
 
@@ -66,24 +66,51 @@ static bool load_model(const struct json_value *value, struct gpu_spec *gpu, str
     return true;
 }
 
-static bool load_gpu(const struct json_value *value, struct gpu_spec *gpu, int64_t *count,
-                     struct error *error)
+/* Index of the kind of these units, speed and price; a new kind is added. The price is NAN where
+ * the file gives none. */
+static bool find_kind(const struct json_value *value, struct workload *workload,
+                      const struct gpu_kind *wanted, uint16_t *index, struct error *error)
+{
+    for (size_t k = 0; k < workload->kind_count; k++) {
+        const struct gpu_kind *kind = &workload->kinds[k];
+        const bool same_price = kind->vgpu_hour_usd == wanted->vgpu_hour_usd ||
+                                (isnan(kind->vgpu_hour_usd) && isnan(wanted->vgpu_hour_usd));
+        if (kind->units == wanted->units && kind->speed == wanted->speed && same_price &&
+            strcmp(kind->model, wanted->model) == 0) {
+            *index = (uint16_t)k;
+            return true;
+        }
+    }
+    if (workload->kind_count == WORKLOAD_MAX_KINDS)
+        return json_fault(value, error,
+                          "more than %d kinds of GPU; use fewer models, \"units\", \"speed\"s and "
+                          "\"vgpu_hour_usd\"s",
+                          WORKLOAD_MAX_KINDS);
+    *index = (uint16_t)workload->kind_count;
+    workload->kinds[workload->kind_count++] = *wanted;
+    return true;
+}
+
+static bool load_gpu(const struct json_value *value, struct workload *workload,
+                     struct gpu_spec *gpu, int64_t *count, struct error *error)
 {
     int64_t units = 7;
+    struct gpu_kind kind = {.speed = 1, .vgpu_hour_usd = NAN};
     *count = 1;
-    gpu->speed = 1;
     if (!json_is_object(value, gpu_keys, error) || !load_model(value, gpu, error) ||
         !json_integer(value, "units", 1, 1000, &units, error) ||
         !json_integer(value, "count", 1, GPUS_LIMIT, count, error) ||
         !require_number(value, "memory_mb", 1, LIMIT_MB, &gpu->memory_mb, error) ||
-        !json_number(value, "speed", 0.001, 1000, &gpu->speed, error))
+        !json_number(value, "speed", 0.001, 1000, &kind.speed, error) ||
+        !json_number(value, "vgpu_hour_usd", 0, 1e6, &kind.vgpu_hour_usd, error))
         return false;
-    gpu->units = (uint16_t)units;
-    return load_sharing(value, gpu, error);
+    gpu->units = kind.units = (uint16_t)units;
+    (void)snprintf(kind.model, sizeof kind.model, "%s", gpu->model);
+    return load_sharing(value, gpu, error) && find_kind(value, workload, &kind, &gpu->kind, error);
 }
 
-static bool load_gpus(const struct json_value *array, struct invoker_group *group,
-                      struct error *error)
+static bool load_gpus(const struct json_value *array, struct workload *workload,
+                      struct invoker_group *group, struct error *error)
 {
     if (!json_is_array(array, 0, GPUS_LIMIT, error))
         return false;
@@ -94,7 +121,7 @@ static bool load_gpus(const struct json_value *array, struct invoker_group *grou
         struct json_value value = json_entry(array, i);
         struct gpu_spec gpu = {0};
         int64_t count = 0;
-        if (!load_gpu(&value, &gpu, &count, error))
+        if (!load_gpu(&value, workload, &gpu, &count, error))
             return false;
         if (group->gpu_count + (size_t)count > GPUS_LIMIT)
             return json_fault(&value, error, "more than %d GPUs on one invoker", GPUS_LIMIT);
@@ -104,8 +131,8 @@ static bool load_gpus(const struct json_value *array, struct invoker_group *grou
     return true;
 }
 
-static bool load_group(const struct json_value *value, struct invoker_group *group,
-                       struct error *error)
+static bool load_group(const struct json_value *value, struct workload *workload,
+                       struct invoker_group *group, struct error *error)
 {
     int64_t count = 1;
     int64_t vcpus = 0;
@@ -118,7 +145,7 @@ static bool load_group(const struct json_value *value, struct invoker_group *gro
         return false;
     group->count = (uint32_t)count;
     group->vcpus = (uint16_t)vcpus;
-    return !json_child(value, "gpus", &child) || load_gpus(&child, group, error);
+    return !json_child(value, "gpus", &child) || load_gpus(&child, workload, group, error);
 }
 
 /* Checks that sums over the cluster, in whole KiB, fit 64 bits. */
@@ -139,51 +166,62 @@ static bool check_memory(const struct json_value *invokers, const struct cluster
                       MEMORY_LIMIT_MB);
 }
 
-/* Configurations count GPU shares in one unit, so all GPUs must have the same number of slices. */
-static bool check_units(const struct json_value *invokers, const struct cluster_spec *cluster,
-                        uint16_t *units, struct error *error)
+/* Sets the price of kinds without one of their own: that of "price", or the default. A cluster
+ * without GPUs gets one kind. */
+static bool resolve_prices(const struct json_value *cluster, struct workload *workload,
+                           double vgpu_hour_usd, struct error *error)
 {
-    *units = 0;
-    for (size_t g = 0; g < cluster->group_count; g++)
-        for (size_t i = 0; i < cluster->groups[g].gpu_count; i++) {
-            uint16_t own = cluster->groups[g].gpus[i].units;
-            struct json_value group = json_entry(invokers, g);
-            if (*units != 0 && own != *units)
-                return json_fault(&group, error,
-                                  "its GPUs have %u units, others %u; slice all GPUs in the same "
-                                  "units",
-                                  own, *units);
-            *units = own;
-        }
+    if (workload->kind_count == 0)
+        workload->kinds[workload->kind_count++] =
+            (struct gpu_kind){.units = 7, .speed = 1, .vgpu_hour_usd = NAN};
+    const uint16_t units = workload->kinds[0].units;
+    for (size_t k = 0; k < workload->kind_count; k++) {
+        struct gpu_kind *kind = &workload->kinds[k];
+        if (!isnan(kind->vgpu_hour_usd))
+            continue;
+        if (!isnan(vgpu_hour_usd) && kind->units != units)
+            return json_fault(cluster, error,
+                              "\"price.vgpu_hour_usd\" is the price of one unit, but GPUs have %u "
+                              "and %u units; give each of them its own \"vgpu_hour_usd\"",
+                              units, kind->units);
+        kind->vgpu_hour_usd =
+            isnan(vgpu_hour_usd) ? DEFAULT_GPU_HOUR_USD / kind->units : vgpu_hour_usd;
+    }
     return true;
 }
 
-static bool load_price(const struct json_value *value, struct cluster_spec *cluster,
+static bool load_price(const struct json_value *cluster, struct workload *workload,
                        struct error *error)
 {
-    return json_is_object(value, price_keys, error) &&
-           json_number(value, "vcpu_hour_usd", 0, 1e6, &cluster->vcpu_hour_usd, error) &&
-           json_number(value, "vgpu_hour_usd", 0, 1e6, &cluster->vgpu_hour_usd, error);
+    double vgpu_hour_usd = NAN;
+    struct json_value price;
+    workload->cluster.vcpu_hour_usd = DEFAULT_VCPU_HOUR_USD;
+    if (json_child(cluster, "price", &price) &&
+        (!json_is_object(&price, price_keys, error) ||
+         !json_number(&price, "vcpu_hour_usd", 0, 1e6, &workload->cluster.vcpu_hour_usd, error) ||
+         !json_number(&price, "vgpu_hour_usd", 0, 1e6, &vgpu_hour_usd, error)))
+        return false;
+    return resolve_prices(cluster, workload, vgpu_hour_usd, error);
 }
 
-bool cluster_load(const struct json_value *value, struct cluster_spec *cluster, struct error *error)
+bool cluster_load(const struct json_value *value, struct workload *workload, struct error *error)
 {
+    struct cluster_spec *cluster = &workload->cluster;
     struct json_value invokers;
-    struct json_value price;
-    uint16_t units = 0;
     if (!json_is_object(value, cluster_keys, error) ||
         !json_require(value, "invokers", &invokers, error) ||
         !json_is_array(&invokers, 1, GROUPS_LIMIT, error))
         return false;
     size_t count = json_size(&invokers);
     cluster->groups = load_array(count, sizeof *cluster->groups, error);
-    if (cluster->groups == NULL)
+    workload->kinds = load_array(WORKLOAD_MAX_KINDS, sizeof *workload->kinds, error);
+    if (cluster->groups == NULL || workload->kinds == NULL)
         return false;
     uint64_t total = 0;
     for (; cluster->group_count < count; cluster->group_count++) {
         struct json_value group = json_entry(&invokers, cluster->group_count);
         struct invoker_group *out = &cluster->groups[cluster->group_count];
-        if (!load_group(&group, out, error)) {
+        if (!load_group(&group, workload, out, error)) {
             free(out->gpus);
             return false;
         }
@@ -193,17 +231,5 @@ bool cluster_load(const struct json_value *value, struct cluster_spec *cluster, 
         return json_fault(&invokers, error, "%llu invokers in all, at most %d",
                           (unsigned long long)total, INVOKERS_LIMIT);
     cluster->invoker_count = (uint32_t)total;
-    if (!check_memory(&invokers, cluster, error) || !check_units(&invokers, cluster, &units, error))
-        return false;
-    cluster->vcpu_hour_usd = DEFAULT_VCPU_HOUR_USD;
-    cluster->vgpu_hour_usd = DEFAULT_GPU_HOUR_USD / (units == 0 ? 7 : units);
-    return !json_child(value, "price", &price) || load_price(&price, cluster, error);
-}
-
-void cluster_spec_clear(struct cluster_spec *cluster)
-{
-    for (size_t g = 0; g < cluster->group_count; g++)
-        free(cluster->groups[g].gpus);
-    free(cluster->groups);
-    memset(cluster, 0, sizeof *cluster);
+    return check_memory(&invokers, cluster, error) && load_price(value, workload, error);
 }

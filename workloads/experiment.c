@@ -16,9 +16,9 @@ enum { APPLICATIONS_LIMIT = 1024 };
 #define TRAINING_SAMPLE_INTERVAL (300 * SIM_S)
 
 const char *const experiment_keys[] = {
-    "name",     "cluster", "applications", "functions", "profile", "arrivals",
-    "slo",      "policy",  "platform",     "requests",  "seed",    "warmup_requests",
-    "evidence", "record",  "note",         "training",  NULL};
+    "name",     "cluster", "applications", "functions", "profile",  "arrivals",
+    "slo",      "policy",  "platform",     "requests",  "seed",     "warmup_requests",
+    "evidence", "record",  "note",         "profiles",  "training", NULL};
 static const char *const policy_keys[] = {"name", "params", "note", "evidence", NULL};
 static const char *const reference_keys[] = {"ref", "weight", "note", "evidence", NULL};
 static const char *const record_names[] = {"summary", "requests", "all", NULL};
@@ -50,45 +50,6 @@ static bool load_policy(const struct json_value *value, struct experiment *exper
     return !json_child(value, "params", &child) ||
            settings_load(&child, &experiment->policy_settings, &experiment->policy_setting_count,
                          error);
-}
-
-static bool adopt_profile(struct experiment *experiment, struct profile *profile)
-{
-    experiment->profile = profile;
-    if (profile == NULL)
-        return false;
-    experiment->workload.interference = profile->interference;
-    (void)snprintf(experiment->profile_evidence, sizeof experiment->profile_evidence, "%s",
-                   profile->evidence == NULL ? "" : profile->evidence);
-    return true;
-}
-
-static bool load_profile(struct reading *reading, struct error *error)
-{
-    struct experiment *experiment = reading->experiment;
-    struct json_value value;
-    if (!json_child(&reading->root, "profile", &value))
-        return true;
-    if (cJSON_IsObject(value.node)) {
-        if (!json_include_member(reading->document, &reading->root, "profile", &value, error))
-            return false;
-        char *text = json_print_sorted((cJSON *)(uintptr_t)value.node);
-        if (text == NULL)
-            return error_input(error, "out of memory");
-        hash_bytes(text, strlen(text), experiment->profile_sha256);
-        bool done = adopt_profile(experiment, profile_parse(text, value.file, error));
-        free(text);
-        return done;
-    }
-    size_t size = 0;
-    char *path = json_include_find_file(reading->document, &value, error);
-    char *text = path == NULL ? NULL : inputs_text(reading->document->inputs, path, &size, error);
-    if (text != NULL)
-        hash_bytes(text, size, experiment->profile_sha256);
-    bool done = text != NULL && adopt_profile(experiment, profile_parse(text, path, error));
-    free(text);
-    free(path);
-    return done;
 }
 
 static bool load_functions(struct reading *reading, struct error *error)
@@ -131,9 +92,7 @@ static bool load_application(struct reading *reading, const struct json_value *a
 static bool load_applications(struct reading *reading, struct error *error)
 {
     struct workload *workload = &reading->experiment->workload;
-    struct function_table table = {.entries = &reading->entries,
-                                   .profile = reading->experiment->profile,
-                                   .workload = workload};
+    struct function_table table = {.entries = &reading->entries, .workload = workload};
     struct json_value array;
     if (!json_require(&reading->root, "applications", &array, error) ||
         !json_is_array(&array, 1, APPLICATIONS_LIMIT, error))
@@ -167,7 +126,7 @@ static bool serves_no_requests(const struct reading *reading)
 /* Refuses keys about requests in an experiment without any. */
 static bool refuse_request_keys(const struct reading *reading, struct error *error)
 {
-    static const char *const keys[] = {"functions", "profile",  "arrivals",
+    static const char *const keys[] = {"functions", "profile",  "profiles",       "arrivals",
                                        "slo",       "requests", "warmup_requests"};
     struct json_value value;
     for (size_t i = 0; i < sizeof keys / sizeof *keys; i++)
@@ -198,14 +157,14 @@ static bool load_workload(struct reading *reading, struct error *error)
     if (cluster.node == NULL)
         return json_fault(&reading->root, error,
                           "key \"cluster\" is missing; name a file of workloads/clusters");
-    if (!cluster_load(&cluster, &reading->experiment->workload.cluster, error))
+    if (!cluster_load(&cluster, &reading->experiment->workload, error))
         return false;
     if (serves_no_requests(reading)) {
         workload_derive(&reading->experiment->workload);
         return true;
     }
-    return load_profile(reading, error) && load_functions(reading, error) &&
-           load_applications(reading, error);
+    return profiles_load(reading->document, reading->experiment, error) &&
+           load_functions(reading, error) && load_applications(reading, error);
 }
 
 static bool load_counters(const struct json_value *root, struct experiment *experiment,
@@ -242,7 +201,8 @@ static void apply_noise(struct experiment *experiment)
     struct workload *workload = &experiment->workload;
     for (size_t f = 0; experiment->platform.noise_cv >= 0 && f < workload->function_count; f++)
         if (workload->functions[f].service == SERVICE_PROFILE)
-            workload->functions[f].noise_cv = experiment->platform.noise_cv;
+            for (size_t k = 0; k < workload->kind_count; k++)
+                workload->functions[f].gpus[k].noise_cv = experiment->platform.noise_cv;
 }
 
 /* A policy module is identified by the digest of its bytes. A missing file is reported when the
@@ -434,7 +394,12 @@ void experiment_free(struct experiment *experiment)
     if (experiment == NULL)
         return;
     workload_clear(&experiment->workload);
-    profile_free(experiment->profile);
+    for (size_t i = 0; i < experiment->profile_count; i++) {
+        profile_free(experiment->profiles[i].profile);
+        free(experiment->profiles[i].model);
+    }
+    free(experiment->profiles);
+    free(experiment->profile_sha256);
     arrivals_clear(&experiment->arrivals);
     training_plan_free(experiment->training);
     free(experiment->platform.initial_counts);

@@ -65,14 +65,22 @@ struct file_identity {
     int64_t modified_ns, changed_ns;
 };
 
+/* A latency profile and the GPUs that it is for. */
+struct experiment_profile {
+    char *model; /* of the GPUs; "": all of the cluster's */
+    struct profile *profile;
+    char sha256[65]; /* of the file's bytes */
+};
+
 struct experiment {
     char *name;
     char *path;      /* the experiment file, for messages */
     char *directory; /* of the experiment file */
     struct workload workload;
-    struct profile *profile;        /* NULL if the experiment needs none */
-    struct arrival_spec arrivals;   /* not set without applications */
-    struct training_plan *training; /* NULL: no trainings (workloads/training_plan.h) */
+    struct experiment_profile *profiles; /* in the order of the file */
+    size_t profile_count;                /* 0 if the experiment needs none */
+    struct arrival_spec arrivals;        /* not set without applications */
+    struct training_plan *training;      /* NULL: no trainings (workloads/training_plan.h) */
     struct platform_spec platform;
     char *policy_name; /* registered name, or a path ending in .so */
     struct setting *policy_settings;
@@ -81,17 +89,18 @@ struct experiment {
     uint64_t warmup_requests; /* simulated before these, but not measured */
     uint64_t seed;
     enum record_level record;
-    char *resolved_json;     /* the complete configuration, canonical (sorted keys), one line */
-    char hash[17];           /* first 16 hex digits of the SHA-256 of resolved_json,
-                              * NUL-terminated */
-    char profile_sha256[65]; /* of the file's bytes; "" if there is no profile */
+    char *resolved_json;  /* the complete configuration, canonical (sorted keys), one line */
+    char hash[17];        /* first 16 hex digits of the SHA-256 of resolved_json,
+                           * NUL-terminated */
+    char *profile_sha256; /* of the profile; "" if there is none. Of several: "MODEL DIGEST,
+                           * MODEL DIGEST" */
     char trace_sha256[65];
     char policy_sha256[65]; /* of a policy's module (.so); "" if the policy is registered */
     struct file_identity trace_identity, policy_identity; /* valid if the file has a digest above */
-    char profile_evidence[64];                            /* the profile's evidence grade; "" if
-                                                           * there is no profile */
-    char setting_name[64];  /* name of the sweep's matrix row ("setting"), or "" */
-    char setting_label[64]; /* display name that the sweep gives the setting, or "" */
+    char profile_evidence[64]; /* the profile's evidence grade, "A and B" of unlike profiles; "" if
+                                * there is no profile */
+    char setting_name[64];     /* name of the sweep's matrix row ("setting"), or "" */
+    char setting_label[64];    /* display name that the sweep gives the setting, or "" */
 };
 
 /* A dotted key and its value. The value is JSON text, or a bare word that is taken as a string:

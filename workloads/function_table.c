@@ -19,18 +19,42 @@ static const struct function_entry *find_entry(const struct function_table *tabl
     return NULL;
 }
 
+/* The function in the profile of the first kind of GPU at or after *kind that has it; *kind
+ * receives the kind. NULL if there is none. */
+static const struct profile_function *find_profiled(const struct workload *workload,
+                                                    const char *name, size_t *kind)
+{
+    for (; *kind < workload->kind_count; ++*kind) {
+        const struct profile *profile = workload->kinds[*kind].profile;
+        const struct profile_function *found = profile == NULL ? NULL : profile_find(profile, name);
+        if (found != NULL)
+            return found;
+    }
+    return NULL;
+}
+
 static bool unknown_function(const struct function_table *table, const struct json_value *value,
                              const char *name, struct error *error)
 {
-    size_t profiled = table->profile == NULL ? 0 : table->profile->function_count;
-    const char **names = load_array(table->entries->count + profiled, sizeof *names, error);
+    const struct workload *workload = table->workload;
+    size_t most = table->entries->count;
+    for (size_t k = 0; k < workload->kind_count; k++)
+        most += workload->kinds[k].profile == NULL ? 0 : workload->kinds[k].profile->function_count;
+    const char **names = load_array(most, sizeof *names, error);
     if (names == NULL)
         return false;
     int count = 0;
     for (size_t i = 0; i < table->entries->count; i++)
         names[count++] = table->entries->entries[i].name;
-    for (size_t i = 0; i < profiled; i++)
-        names[count++] = table->profile->functions[i].name;
+    for (size_t k = 0; k < workload->kind_count; k++) {
+        const struct profile *profile = workload->kinds[k].profile;
+        for (size_t i = 0; profile != NULL && i < profile->function_count; i++) {
+            size_t first = 0;
+            (void)find_profiled(workload, profile->functions[i].name, &first);
+            if (first == k) /* else another profile has named it */
+                names[count++] = profile->functions[i].name;
+        }
+    }
     load_unknown_name(value, "function of \"functions\" or of the profile", name, names, count,
                       error);
     free(names);
@@ -46,8 +70,8 @@ bool function_table_use(struct function_table *table, const struct json_value *v
             *index = (uint32_t)f;
             return true;
         }
-    if (find_entry(table, name) == NULL &&
-        (table->profile == NULL || profile_find(table->profile, name) == NULL))
+    size_t kind = 0;
+    if (find_entry(table, name) == NULL && find_profiled(workload, name, &kind) == NULL)
         return unknown_function(table, value, name, error);
     struct function *functions =
         realloc(workload->functions, (workload->function_count + 1) * sizeof *functions);
@@ -79,16 +103,18 @@ static const char *const obstacle_texts[] = {
 static enum obstacle group_obstacle(const struct invoker_group *group,
                                     const struct function *function, const struct configuration *c)
 {
+    const struct function_gpu *gpu = &function->gpus[c->kind];
     if (c->vcpu > group->vcpus)
         return OBSTACLE_VCPU;
     if (function->host_memory_mb > group->memory_mb)
         return OBSTACLE_HOST;
-    double needed = function->gpu_weights_mb + function->gpu_per_item_mb * c->batch;
+    const double needed = gpu->gpu_weights_mb + gpu->gpu_per_item_mb * c->batch;
     if (c->vgpu == 0 && needed <= 0)
         return OBSTACLE_NONE;
     enum obstacle obstacle = OBSTACLE_SHARE;
     for (size_t i = 0; i < group->gpu_count; i++) {
-        if (c->vgpu > 0 && !gpu_allows(&group->gpus[i], c->vgpu))
+        if (c->vgpu > 0 &&
+            (group->gpus[i].kind != c->kind || !gpu_allows(&group->gpus[i], c->vgpu)))
             continue;
         if (c->vgpu == 0 ? needed <= group->gpus[i].memory_mb
                          : gpu_holds(&group->gpus[i], c->vgpu, needed))
@@ -116,59 +142,91 @@ static enum obstacle cluster_obstacle(const struct cluster_spec *cluster,
 
 /* ---- Service functions ----------------------------------------------------------------------- */
 
+/* Time on a GPU of this speed, at least 1 ns. The sum over a request's stages does not overflow. */
+static sim_time_t time_at(double ms, double speed)
+{
+    const sim_time_t time = sim_from_ms(ms / speed);
+    return time <= 0 ? 1 : time < SIM_CLOCK_END ? time : SIM_CLOCK_END;
+}
+
 static double or_default(double value, double fallback)
 {
     return isnan(value) ? fallback : value;
 }
 
-static bool resolve_service(const struct function_entry *entry, const struct cluster_spec *cluster,
-                            struct function *function, struct error *error)
+/* Takes the values of the entry, on every kind of GPU. */
+static bool service_values(const struct function_entry *entry, size_t kind_count,
+                           struct function *function, struct error *error)
 {
     function->service = entry->service;
     function->service_mean = sim_from_ms(entry->service_mean_ms);
     function->service_cv = entry->service_cv;
     function->input_bytes = or_default(entry->input_bytes, 0);
-    function->cold_start_mean_ms = or_default(entry->cold_start_mean_ms, 0);
-    function->cold_start_cv = or_default(entry->cold_start_cv, 0);
-    function->gpu_weights_mb = or_default(entry->gpu_weights_mb, 0);
-    function->gpu_per_item_mb = or_default(entry->gpu_per_item_mb, 0);
     function->host_memory_mb = or_default(entry->host_memory_mb, 0);
-    function->bandwidth_share = or_default(entry->bandwidth_share, 0);
-    function->interference_index = SIM_NONE;
-    if (entry->sample_count > 0) {
-        function->service_samples_ms =
-            load_array(entry->sample_count, sizeof *entry->samples_ms, error);
-        if (function->service_samples_ms == NULL)
-            return false;
-        memcpy(function->service_samples_ms, entry->samples_ms,
-               entry->sample_count * sizeof *entry->samples_ms);
-        function->service_sample_count = entry->sample_count;
-    }
-    function->configurations = load_array(1, sizeof *function->configurations, error);
-    if (function->configurations == NULL)
+    for (size_t k = 0; k < kind_count; k++)
+        function->gpus[k] =
+            (struct function_gpu){.cold_start_mean_ms = or_default(entry->cold_start_mean_ms, 0),
+                                  .cold_start_cv = or_default(entry->cold_start_cv, 0),
+                                  .gpu_weights_mb = or_default(entry->gpu_weights_mb, 0),
+                                  .gpu_per_item_mb = or_default(entry->gpu_per_item_mb, 0),
+                                  .bandwidth_share = or_default(entry->bandwidth_share, 0),
+                                  .interference_index = SIM_NONE};
+    if (entry->sample_count == 0)
+        return true;
+    function->service_samples_ms =
+        load_array(entry->sample_count, sizeof *entry->samples_ms, error);
+    if (function->service_samples_ms == NULL)
         return false;
-    function->configuration_count = 1;
-    function->configurations[0] = (struct configuration){.batch = (uint16_t)entry->batch,
-                                                         .vcpu = (uint16_t)entry->vcpu,
-                                                         .vgpu = (uint16_t)entry->vgpu,
-                                                         .time = function->service_mean};
-    enum obstacle obstacle = cluster_obstacle(cluster, function, function->configurations);
-    return obstacle == OBSTACLE_NONE ||
+    memcpy(function->service_samples_ms, entry->samples_ms,
+           entry->sample_count * sizeof *entry->samples_ms);
+    function->service_sample_count = entry->sample_count;
+    return true;
+}
+
+/* One configuration for each kind of GPU that allows it. */
+static bool resolve_service(const struct function_entry *entry, const struct workload *workload,
+                            struct function *function, struct error *error)
+{
+    enum obstacle furthest = OBSTACLE_NONE;
+    function->configurations =
+        load_array(workload->kind_count, sizeof *function->configurations, error);
+    if (function->configurations == NULL ||
+        !service_values(entry, workload->kind_count, function, error))
+        return false;
+    for (size_t k = 0; k < (entry->vgpu > 0 ? workload->kind_count : 1); k++) {
+        const double speed = entry->vgpu > 0 ? workload->kinds[k].speed : 1;
+        const struct configuration trial = {.batch = (uint16_t)entry->batch,
+                                            .vcpu = (uint16_t)entry->vcpu,
+                                            .vgpu = (uint16_t)entry->vgpu,
+                                            .kind = (uint16_t)k,
+                                            .time = time_at(entry->service_mean_ms, speed)};
+        const enum obstacle obstacle = cluster_obstacle(&workload->cluster, function, &trial);
+        if (obstacle == OBSTACLE_NONE)
+            function->configurations[function->configuration_count++] = trial;
+        furthest = obstacle > furthest ? obstacle : furthest;
+    }
+    return function->configuration_count > 0 ||
            json_fault(&entry->place, error,
                       "its configuration cannot run on this cluster: %s; change \"configuration\" "
                       "or the cluster",
-                      obstacle_texts[obstacle]);
+                      obstacle_texts[furthest]);
 }
 
 /* ---- Profiled functions ---------------------------------------------------------------------- */
 
+/* Where a function's values on one kind of GPU come from. */
 struct source {
     const struct function_entry *entry; /* NULL: profile only */
     const struct profile *profile;
     const struct profile_function *profiled;
+    size_t kind;
+    double speed;
     struct json_value place; /* for error messages */
     int *axes[3];
     size_t counts[3];
+    /* of all kinds so far */
+    size_t tried;
+    enum obstacle furthest;
 };
 
 static bool missing(const struct source *source, const struct function *function, const char *key,
@@ -179,59 +237,83 @@ static bool missing(const struct source *source, const struct function *function
                       function->name, key, source->profile->path);
 }
 
+static const struct function_entry no_entry = {.input_bytes = NAN,
+                                               .noise_cv = NAN,
+                                               .cold_start_mean_ms = NAN,
+                                               .cold_start_cv = NAN,
+                                               .gpu_weights_mb = NAN,
+                                               .gpu_per_item_mb = NAN,
+                                               .host_memory_mb = NAN,
+                                               .bandwidth_share = NAN};
+
+/* Values that do not depend on the kind of GPU, from the first profile that has the function. */
+static void merge_common(const struct source *source, struct function *function)
+{
+    const struct function_entry *e = source->entry == NULL ? &no_entry : source->entry;
+    const struct profile_function *p = source->profiled;
+    function->service = SERVICE_PROFILE;
+    function->input_bytes = or_default(or_default(e->input_bytes, p->input_bytes), 0);
+    function->host_memory_mb =
+        or_default(or_default(e->host_memory_mb, p->host_memory_mb), DEFAULT_HOST_MEMORY_MB);
+}
+
 static bool merge_values(const struct source *source, struct function *function,
                          struct error *error)
 {
-    static const struct function_entry nothing = {.input_bytes = NAN,
-                                                  .noise_cv = NAN,
-                                                  .cold_start_mean_ms = NAN,
-                                                  .cold_start_cv = NAN,
-                                                  .gpu_weights_mb = NAN,
-                                                  .gpu_per_item_mb = NAN,
-                                                  .host_memory_mb = NAN,
-                                                  .bandwidth_share = NAN};
-    const struct function_entry *e = source->entry == NULL ? &nothing : source->entry;
+    const struct function_entry *e = source->entry == NULL ? &no_entry : source->entry;
     const struct profile_function *p = source->profiled;
     const struct interference *interference = source->profile->interference;
-    function->service = SERVICE_PROFILE;
-    function->noise_cv = or_default(or_default(e->noise_cv, p->noise_cv), 0);
-    function->input_bytes = or_default(or_default(e->input_bytes, p->input_bytes), 0);
-    function->cold_start_mean_ms = or_default(e->cold_start_mean_ms, p->cold_start_mean_ms);
-    function->cold_start_cv = or_default(or_default(e->cold_start_cv, p->cold_start_cv), 0);
-    function->gpu_weights_mb = or_default(e->gpu_weights_mb, p->gpu_weights_mb);
-    function->gpu_per_item_mb = or_default(e->gpu_per_item_mb, p->gpu_per_item_mb);
-    function->host_memory_mb =
-        or_default(or_default(e->host_memory_mb, p->host_memory_mb), DEFAULT_HOST_MEMORY_MB);
-    function->bandwidth_share = or_default(e->bandwidth_share, p->bandwidth_share);
-    if (isnan(function->cold_start_mean_ms))
+    struct function_gpu *gpu = &function->gpus[source->kind];
+    gpu->noise_cv = or_default(or_default(e->noise_cv, p->noise_cv), 0);
+    gpu->cold_start_mean_ms = or_default(e->cold_start_mean_ms, p->cold_start_mean_ms);
+    gpu->cold_start_cv = or_default(or_default(e->cold_start_cv, p->cold_start_cv), 0);
+    gpu->gpu_weights_mb = or_default(e->gpu_weights_mb, p->gpu_weights_mb);
+    gpu->gpu_per_item_mb = or_default(e->gpu_per_item_mb, p->gpu_per_item_mb);
+    gpu->bandwidth_share = or_default(e->bandwidth_share, p->bandwidth_share);
+    if (isnan(gpu->cold_start_mean_ms))
         return missing(source, function, "cold_start_ms", error);
-    if (isnan(function->gpu_weights_mb))
+    if (isnan(gpu->gpu_weights_mb))
         return missing(source, function, "gpu_memory_mb.weights", error);
-    if (isnan(function->gpu_per_item_mb))
+    if (isnan(gpu->gpu_per_item_mb))
         return missing(source, function, "gpu_memory_mb.per_item", error);
-    if (isnan(function->bandwidth_share)) {
+    if (isnan(gpu->bandwidth_share)) {
         if (interference != NULL && interference->kind == INTERFERENCE_BANDWIDTH)
             return missing(source, function, "bandwidth_share", error);
-        function->bandwidth_share = 0;
+        gpu->bandwidth_share = 0;
     }
-    function->interference_index = SIM_NONE;
+    gpu->interference_index = SIM_NONE;
     for (size_t i = 0; interference != NULL && i < interference->pair_count; i++)
         if (strcmp(interference->pair_names[i], function->name) == 0)
-            function->interference_index = (uint32_t)i;
+            gpu->interference_index = (uint32_t)i;
     return true;
+}
+
+/* The entry's own values of an axis: a list, or one by model of GPU. NULL node: none. */
+static struct json_value own_axis(const struct source *source, size_t axis, const char *model)
+{
+    struct json_value own = {0};
+    if (source->entry == NULL || !source->entry->has_axes[axis])
+        return own;
+    own = source->entry->axes[axis];
+    if (cJSON_IsObject(own.node)) {
+        struct json_value list = {0};
+        (void)json_child(&own, model, &list);
+        own = list;
+    }
+    return own;
 }
 
 /* Chooses the axes to tabulate: the entry's own, which must be within the profile's, or else the
  * profile's. */
-static bool choose_axes(struct source *source, struct error *error)
+static bool choose_axes(struct source *source, const char *model, struct error *error)
 {
     const struct profile_axis *const grid[3] = {&source->profiled->batch, &source->profiled->vcpu,
                                                 &source->profiled->vgpu};
     size_t product = 1;
     for (size_t axis = 0; axis < 3; axis++) {
-        const struct json_value *own = source->entry == NULL ? NULL : &source->entry->axes[axis];
-        if (source->entry != NULL && source->entry->has_axes[axis]) {
-            if (!axis_load(own, grid[axis]->values[0], grid[axis]->values[grid[axis]->count - 1],
+        const struct json_value own = own_axis(source, axis, model);
+        if (own.node != NULL) {
+            if (!axis_load(&own, grid[axis]->values[0], grid[axis]->values[grid[axis]->count - 1],
                            &source->axes[axis], &source->counts[axis], error))
                 return false;
         } else {
@@ -251,9 +333,8 @@ static bool choose_axes(struct source *source, struct error *error)
 }
 
 static bool fault_nothing_runs(const struct source *source, const struct function *function,
-                               enum obstacle furthest, struct error *error)
+                               struct error *error)
 {
-    size_t tried = source->counts[0] * source->counts[1] * source->counts[2];
     if (function->configuration_count > 0)
         return json_fault(&source->place, error,
                           "function \"%s\" has no configuration of batch 1 that can run on this "
@@ -261,83 +342,176 @@ static bool fault_nothing_runs(const struct source *source, const struct functio
                           function->name);
     return json_fault(&source->place, error,
                       "function \"%s\": none of its %zu configurations can run on this cluster: %s",
-                      function->name, tried,
-                      furthest == OBSTACLE_NONE ? "the profile has no latency for any"
-                                                : obstacle_texts[furthest]);
+                      function->name, source->tried,
+                      source->furthest == OBSTACLE_NONE ? "the profile has no latency for any"
+                                                        : obstacle_texts[source->furthest]);
 }
 
-static bool tabulate(const struct source *source, const struct cluster_spec *cluster,
+/* Appends the configurations that some GPU of the source's kind can run. */
+static bool tabulate(struct source *source, const struct cluster_spec *cluster,
                      struct function *function, struct error *error)
 {
-    enum obstacle furthest = OBSTACLE_NONE;
-    size_t product = source->counts[0] * source->counts[1] * source->counts[2];
-    function->configurations = load_array(product, sizeof *function->configurations, error);
-    if (function->configurations == NULL)
-        return false;
+    const size_t product = source->counts[0] * source->counts[1] * source->counts[2];
+    struct configuration *grown = realloc(
+        function->configurations, (function->configuration_count + product) * sizeof *grown);
+    if (grown == NULL)
+        return error_input(error, "out of memory");
+    function->configurations = grown;
+    source->tried += product;
+    if (source->tried > CONFIGURATIONS_LIMIT)
+        return json_fault(&source->place, error,
+                          "has more than %d configurations; shorten \"configurations\"",
+                          CONFIGURATIONS_LIMIT);
     for (size_t i = 0; i < product; i++) {
         size_t g = i % source->counts[2];
         size_t c = i / source->counts[2] % source->counts[1];
         size_t b = i / source->counts[2] / source->counts[1];
         struct configuration trial = {.batch = (uint16_t)source->axes[0][b],
                                       .vcpu = (uint16_t)source->axes[1][c],
-                                      .vgpu = (uint16_t)source->axes[2][g]};
+                                      .vgpu = (uint16_t)source->axes[2][g],
+                                      .kind = (uint16_t)source->kind};
         double ms = profile_latency_ms(source->profiled, trial.batch, trial.vcpu, trial.vgpu);
         if (isnan(ms))
             continue;
         enum obstacle obstacle = cluster_obstacle(cluster, function, &trial);
-        if (obstacle > furthest)
-            furthest = obstacle;
+        if (obstacle > source->furthest)
+            source->furthest = obstacle;
         if (obstacle != OBSTACLE_NONE)
             continue;
-        trial.time = sim_from_ms(ms) > 0 ? sim_from_ms(ms) : 1;
+        trial.time = time_at(ms, trial.vgpu > 0 ? source->speed : 1);
         function->configurations[function->configuration_count++] = trial;
     }
-    if (function->configuration_count == 0 || function->configurations[0].batch != 1)
-        return fault_nothing_runs(source, function, furthest, error);
     return true;
 }
 
-static bool check_unit(const struct source *source, const struct cluster_spec *cluster,
+static bool check_unit(const struct source *source, const struct workload *workload,
                        struct error *error)
 {
+    const struct cluster_spec *cluster = &workload->cluster;
+    const struct gpu_kind *kinds = workload->kinds;
+    const char *remedy = "use one unit for both";
+    for (size_t k = 1; k < workload->kind_count; k++)
+        if (kinds[k].profile == kinds[0].profile && kinds[k].units != kinds[0].units)
+            remedy = "give one profile for each model of GPU under \"profiles\"";
     for (size_t g = 0; g < cluster->group_count; g++)
-        for (size_t i = 0; i < cluster->groups[g].gpu_count; i++)
-            if (cluster->groups[g].gpus[i].units != source->profile->unit)
+        for (size_t i = 0; i < cluster->groups[g].gpu_count; i++) {
+            const struct gpu_spec *gpu = &cluster->groups[g].gpus[i];
+            if (gpu->kind == source->kind && gpu->units != source->profile->unit)
                 return json_fault(&source->place, error,
                                   "profile %s slices a GPU in %d units, the cluster's "
-                                  "invokers[%zu].gpus[%zu].units is %u; use one unit for both",
-                                  source->profile->path, source->profile->unit, g, i,
-                                  cluster->groups[g].gpus[i].units);
+                                  "invokers[%zu].gpus[%zu].units is %u; %s",
+                                  source->profile->path, source->profile->unit, g, i, gpu->units,
+                                  remedy);
+        }
     return true;
+}
+
+/* Adds the values and configurations on one kind of GPU. */
+static bool resolve_kind(struct source *source, const struct workload *workload,
+                         struct function *function, struct error *error)
+{
+    const struct cluster_spec *cluster = &workload->cluster;
+    const bool done = check_unit(source, workload, error) &&
+                      merge_values(source, function, error) &&
+                      choose_axes(source, workload->kinds[source->kind].model, error) &&
+                      tabulate(source, cluster, function, error);
+    for (size_t axis = 0; axis < 3; axis++) {
+        free(source->axes[axis]);
+        source->axes[axis] = NULL;
+    }
+    return done;
+}
+
+static int compare_numbers(int a, int b)
+{
+    return (a > b) - (a < b);
+}
+
+/* By kind, those without a GPU with kind 0; then by batch, vCPUs and vGPUs. Equal ones, which have
+ * no GPU, are in the order of their source. */
+static int compare_configurations(const void *left, const void *right)
+{
+    const struct configuration *a = left, *b = right;
+    const int orders[] = {compare_numbers(a->vgpu > 0 ? a->kind : 0, b->vgpu > 0 ? b->kind : 0),
+                          compare_numbers(a->batch, b->batch), compare_numbers(a->vcpu, b->vcpu),
+                          compare_numbers(a->vgpu, b->vgpu), compare_numbers(a->kind, b->kind)};
+    for (size_t i = 0; i < sizeof orders / sizeof *orders; i++)
+        if (orders[i] != 0)
+            return orders[i];
+    return 0;
+}
+
+/* Sorts the configurations of several kinds. One without a GPU that several profiles have is the
+ * first profile's. */
+static void join_kinds(struct function *function)
+{
+    struct configuration *list = function->configurations;
+    size_t count = 0;
+    qsort(list, function->configuration_count, sizeof *list, compare_configurations);
+    for (size_t k = 0; k < function->configuration_count; k++) {
+        struct configuration next = list[k];
+        if (next.vgpu == 0)
+            next.kind = 0;
+        if (count == 0 || compare_configurations(&list[count - 1], &next) != 0)
+            list[count++] = next;
+    }
+    function->configuration_count = count;
+}
+
+static bool has_single(const struct function *function)
+{
+    for (size_t k = 0; k < function->configuration_count; k++)
+        if (function->configurations[k].batch == 1)
+            return true;
+    return false;
+}
+
+/* A function runs on the kinds of GPU whose profiles have it. */
+static bool resolve_profiled(struct source *source, const struct workload *workload,
+                             struct function *function, struct error *error)
+{
+    const size_t first = source->kind;
+    merge_common(source, function);
+    for (; source->profiled != NULL; source->kind++, source->profiled = find_profiled(
+                                                         workload, function->name, &source->kind)) {
+        source->profile = workload->kinds[source->kind].profile;
+        source->speed = workload->kinds[source->kind].speed;
+        if (!resolve_kind(source, workload, function, error))
+            return false;
+    }
+    for (size_t k = 0; k < workload->kind_count; k++) {
+        size_t own = k;
+        (void)find_profiled(workload, function->name, &own);
+        if (own != k)
+            function->gpus[k] = function->gpus[first];
+    }
+    join_kinds(function);
+    return has_single(function) || fault_nothing_runs(source, function, error);
 }
 
 static bool resolve_function(const struct function_table *table, const struct json_value *where,
                              struct function *function, struct error *error)
 {
-    const struct cluster_spec *cluster = &table->workload->cluster;
-    struct source source = {.entry = find_entry(table, function->name), .profile = table->profile};
+    const struct workload *workload = table->workload;
+    struct source source = {.entry = find_entry(table, function->name)};
     source.place = source.entry == NULL ? *where : source.entry->place;
-    if (table->profile != NULL)
-        source.profiled = profile_find(table->profile, function->name);
+    source.profiled = find_profiled(workload, function->name, &source.kind);
     const char *model = source.entry == NULL ? NULL : source.entry->model;
     if (model == NULL && source.profiled != NULL)
         model = source.profiled->model;
     function->model = strdup(model == NULL ? function->name : model);
-    if (function->model == NULL)
+    function->gpus = load_array(workload->kind_count, sizeof *function->gpus, error);
+    if (function->model == NULL || function->gpus == NULL)
         return error_input(error, "out of memory");
     if (source.entry != NULL && source.entry->has_service)
-        return resolve_service(source.entry, cluster, function, error);
+        return resolve_service(source.entry, workload, function, error);
+    const struct profile *profile = workload->kinds[0].profile;
     if (source.profiled == NULL)
         return json_fault(&source.place, error,
                           "function \"%s\" has neither a \"service\" nor an entry in the profile "
                           "(%s); add one",
-                          function->name,
-                          table->profile == NULL ? "none is given" : table->profile->path);
-    bool done = check_unit(&source, cluster, error) && merge_values(&source, function, error) &&
-                choose_axes(&source, error) && tabulate(&source, cluster, function, error);
-    for (size_t axis = 0; axis < 3; axis++)
-        free(source.axes[axis]);
-    return done;
+                          function->name, profile == NULL ? "none is given" : profile->path);
+    return resolve_profiled(&source, workload, function, error);
 }
 
 bool function_table_resolve(const struct function_table *table, const struct json_value *where,

@@ -114,19 +114,36 @@ bool axis_load(const struct json_value *value, int low, int high, int **values, 
     return true;
 }
 
+static bool check_axis(const struct json_value *value, int low, struct error *error)
+{
+    int *values = NULL;
+    size_t count = 0;
+    const bool good = axis_load(value, low, UINT16_MAX, &values, &count, error);
+    free(values);
+    return good;
+}
+
+/* A list of values, or an object with a list by model of GPU. */
+static bool check_axes(const struct json_value *value, int low, struct error *error)
+{
+    size_t i = 0;
+    if (!cJSON_IsObject(value->node))
+        return check_axis(value, low, error);
+    for (struct json_value child = json_first(value); child.node != NULL;
+         child = json_after(value, &child, ++i))
+        if (!check_axis(&child, low, error))
+            return false;
+    return true;
+}
+
 static bool load_axes(const struct json_value *value, struct function_entry *entry,
                       struct error *error)
 {
     if (!json_is_object(value, axis_keys, error))
         return false;
     for (size_t axis = 0; axis < 3; axis++) {
-        int *values = NULL;
-        size_t count = 0;
         entry->has_axes[axis] = json_child(value, axis_keys[axis], &entry->axes[axis]);
-        bool good = !entry->has_axes[axis] || axis_load(&entry->axes[axis], axis == 2 ? 0 : 1,
-                                                        UINT16_MAX, &values, &count, error);
-        free(values);
-        if (!good)
+        if (entry->has_axes[axis] && !check_axes(&entry->axes[axis], axis == 2 ? 0 : 1, error))
             return false;
     }
     return true;

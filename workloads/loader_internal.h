@@ -45,10 +45,14 @@ bool load_name(const struct json_value *object, const char *key, char **out, str
 bool load_unknown_name(const struct json_value *value, const char *what, const char *name,
                        const char *const *names, int count, struct error *error);
 
-/* Loads {"invokers": […], "price": {…}}. */
-bool cluster_load(const struct json_value *value, struct cluster_spec *cluster,
-                  struct error *error);
-void cluster_spec_clear(struct cluster_spec *cluster);
+/* Loads {"invokers": […], "price": {…}} into the workload's cluster and kinds of GPU. GPUs are of
+ * one kind if model, units, speed and price are equal. Profiles are not set. */
+bool cluster_load(const struct json_value *value, struct workload *workload, struct error *error);
+
+/* Loads "profile" or "profiles", assigns them to the workload's kinds of GPU, and joins kinds that
+ * differ only in their model. The cluster must be loaded. */
+bool profiles_load(struct json_include *document, struct experiment *experiment,
+                   struct error *error);
 
 /* One entry of a functions file. Fields that the entry does not set are NAN or NULL. */
 struct function_entry {
@@ -85,9 +89,8 @@ void function_entries_clear(struct function_entries *functions);
 /* The functions that applications may use, and those used so far. */
 struct function_table {
     const struct function_entries *entries;
-    const struct profile *profile; /* NULL if there is none */
-    struct workload *workload;     /* receives functions in order of first use; only `name` is
-                                    * set */
+    struct workload *workload; /* has the kinds of GPU with their profiles; receives functions in
+                                * order of first use, of which only `name` is set */
 };
 
 /* Index of function `name` in the workload. The first use adds it. An unknown name is reported at

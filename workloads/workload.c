@@ -3,26 +3,49 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Orders by jobs, then vGPUs, then vCPUs. */
+/* Orders by jobs, then kinds of GPU, then vGPUs, then vCPUs. */
 static bool is_smaller(const struct configuration *a, const struct configuration *b)
 {
     if (a->batch != b->batch)
         return a->batch < b->batch;
+    if (a->kind != b->kind)
+        return a->kind < b->kind;
     if (a->vgpu != b->vgpu)
         return a->vgpu < b->vgpu;
     return a->vcpu < b->vcpu;
 }
 
-static void derive_function(struct function *function, const struct cluster_spec *cluster)
+/* Ranges of the configurations of each kind, which are sorted by kind. */
+static void derive_ranges(struct function *function, size_t kind_count)
+{
+    size_t k = 0;
+    for (size_t kind = 0; kind < kind_count; kind++) {
+        struct function_gpu *gpu = &function->gpus[kind];
+        gpu->first = k;
+        gpu->runs = false;
+        gpu->minimum = k;
+        for (; k < function->configuration_count && function->configurations[k].kind == kind; k++) {
+            gpu->runs |= function->configurations[k].vgpu > 0;
+            if (is_smaller(&function->configurations[k], &function->configurations[gpu->minimum]))
+                gpu->minimum = k;
+        }
+        gpu->count = k - gpu->first;
+    }
+}
+
+static void derive_function(struct function *function, const struct workload *workload)
 {
     function->minimum_configuration = 0;
     function->fastest_single = 0;
+    derive_ranges(function, workload->kind_count);
     for (size_t k = 0; k < function->configuration_count; k++) {
         struct configuration *c = &function->configurations[k];
-        double usd_per_hour = c->vcpu * cluster->vcpu_hour_usd + c->vgpu * cluster->vgpu_hour_usd;
+        const struct function_gpu *gpu = &function->gpus[c->kind];
+        double usd_per_hour = c->vcpu * workload->cluster.vcpu_hour_usd +
+                              c->vgpu * workload->kinds[c->kind].vgpu_hour_usd;
         c->cost_usd = (double)c->time / (double)SIM_HOUR * usd_per_hour;
         c->cost_per_job_usd = c->cost_usd / c->batch;
-        c->gpu_memory_mb = function->gpu_weights_mb + function->gpu_per_item_mb * c->batch;
+        c->gpu_memory_mb = gpu->gpu_weights_mb + gpu->gpu_per_item_mb * c->batch;
         const struct configuration *minimum =
             &function->configurations[function->minimum_configuration];
         const struct configuration *fastest = &function->configurations[function->fastest_single];
@@ -76,7 +99,7 @@ void workload_derive(struct workload *workload)
     for (size_t g = 0; g < workload->cluster.group_count; g++)
         workload->cluster.invoker_count += workload->cluster.groups[g].count;
     for (size_t f = 0; f < workload->function_count; f++)
-        derive_function(&workload->functions[f], &workload->cluster);
+        derive_function(&workload->functions[f], workload);
     workload->queue_count = 0;
     workload->max_stages = 0;
     for (size_t a = 0; a < workload->application_count; a++) {
@@ -88,6 +111,19 @@ void workload_derive(struct workload *workload)
         derive_successors(application);
         application->base_latency = critical_path(workload, application);
     }
+}
+
+uint32_t workload_common_units(const struct workload *workload)
+{
+    uint64_t common = 1;
+    for (size_t k = 0; k < workload->kind_count && common < UINT32_MAX; k++) {
+        const uint64_t units = workload->kinds[k].units;
+        uint64_t multiple = common;
+        while (multiple % units != 0)
+            multiple += common;
+        common = multiple;
+    }
+    return common < UINT32_MAX ? (uint32_t)common : UINT32_MAX;
 }
 
 static void clear_application(struct application *application)
@@ -108,6 +144,7 @@ void workload_clear(struct workload *workload)
         free(function->name);
         free(function->model);
         free(function->service_samples_ms);
+        free(function->gpus);
         free(function->configurations);
     }
     free(workload->functions);
@@ -117,5 +154,6 @@ void workload_clear(struct workload *workload)
     for (size_t g = 0; g < workload->cluster.group_count; g++)
         free(workload->cluster.groups[g].gpus);
     free(workload->cluster.groups);
+    free(workload->kinds);
     memset(workload, 0, sizeof *workload);
 }

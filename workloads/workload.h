@@ -6,8 +6,11 @@
  * q (one per (application, stage), numbered application by application), invoker i.
  *
  * The latency surface of a function is tabulated once, as an array of `configuration`s with time
- * and cost, sorted by (batch, vCPU, vGPU). Later code never interpolates. "Configuration k of
- * function f" is an index into this array everywhere.
+ * and cost, sorted by (kind of GPU, batch, vCPU, vGPU). Later code never interpolates.
+ * "Configuration k of function f" is an index into this array everywhere.
+ *
+ * A cluster may have several kinds of GPU. A configuration belongs to one kind and runs only on
+ * GPUs of that kind. Its time, cost and memory are those on that kind, the GPU's speed included.
  */
 #ifndef ESGSIM_WORKLOADS_WORKLOAD_H
 #define ESGSIM_WORKLOADS_WORKLOAD_H
@@ -18,17 +21,32 @@
 
 #include "sim/units.h"
 
-/* Most stages of one application. */
-enum { WORKLOAD_MAX_STAGES = 16 };
+struct profile;      /* traces/profile/profile.h */
+struct interference; /* how batches slow one another under MPS: traces/profile/interference.h */
+
+/* Most stages of one application, and most kinds of GPU of a cluster. */
+enum { WORKLOAD_MAX_STAGES = 16, WORKLOAD_MAX_KINDS = 64 };
+
+/* GPUs with the same profile, units, speed and price. They may differ in sharing and memory. */
+struct gpu_kind {
+    char model[32];       /* of the first such GPU in the cluster file */
+    uint16_t units;       /* slicing units of one GPU; unlike kinds may have unlike units */
+    double speed;         /* rate relative to the profile; the configurations' times include it */
+    double vgpu_hour_usd; /* price of one unit */
+    const struct profile *profile;           /* NULL: none */
+    const struct interference *interference; /* of the profile; NULL: none */
+};
 
 /* One way to run a batch: b jobs, c vCPUs, g units of one GPU (0: no GPU). */
 struct configuration {
     uint16_t batch;
     uint16_t vcpu;
     uint16_t vgpu;
+    uint16_t kind;           /* of the GPU, index into workload.kinds; 0 if vgpu is 0. Without a
+                              * GPU a configuration runs on every invoker */
     sim_time_t time;         /* nominal execution time of the whole batch, without noise and
-                              * interference */
-    double cost_usd;         /* of the batch: time × (c × vCPU price + g × vGPU price) */
+                              * interference; on a GPU of speed s, 1/s of the profile's */
+    double cost_usd;         /* of the batch: time × (c × vCPU price + g × the kind's price) */
     double cost_per_job_usd; /* cost_usd / batch */
     double gpu_memory_mb;    /* weights + activations of the batch, resident while it runs */
 };
@@ -44,27 +62,39 @@ enum service_kind {
     SERVICE_EMPIRICAL    /* one of samples_ms, each with equal probability */
 };
 
-struct function {
-    char *name;
-    char *model;
-    enum service_kind service;
-    sim_time_t service_mean;
-    double service_cv;
-    double *service_samples_ms; /* SERVICE_EMPIRICAL */
-    size_t service_sample_count;
+/* A function on one kind of GPU. Entry 0 also holds for its containers without a GPU. A kind on
+ * which the function does not run has the values of the first one on which it does. */
+struct function_gpu {
     double noise_cv;
-    double input_bytes; /* bytes that the client sends to a source stage of this function */
     double cold_start_mean_ms;
     double cold_start_cv;        /* lognormal; 0: constant */
     double gpu_weights_mb;       /* resident while a container exists */
     double gpu_per_item_mb;      /* activations, per job of the running batch */
-    double host_memory_mb;       /* held by a container from its start to its eviction */
     double bandwidth_share;      /* demand for memory bandwidth, 0..1, for the interference model */
     uint32_t interference_index; /* row in the profile's pair table; SIM_NONE if not in it */
-    struct configuration *configurations; /* sorted by (batch, vcpu, vgpu); at least one */
+    /* The kind's configurations are function.configurations[first .. first + count). Those without
+     * a GPU are among kind 0's. */
+    size_t first, count;
+    size_t
+        minimum; /* of these: the smallest batch, fewest vGPUs, then fewest vCPUs; if count > 0 */
+    bool runs;   /* one of these uses a GPU */
+};
+
+struct function {
+    char *name;
+    char *model;
+    enum service_kind service;
+    sim_time_t service_mean; /* at speed 1 */
+    double service_cv;
+    double *service_samples_ms; /* SERVICE_EMPIRICAL */
+    size_t service_sample_count;
+    double input_bytes;        /* bytes that the client sends to a source stage of this function */
+    double host_memory_mb;     /* held by a container from its start to its eviction */
+    struct function_gpu *gpus; /* one per kind of GPU */
+    struct configuration *configurations; /* sorted by (kind, batch, vcpu, vgpu); at least one */
     size_t configuration_count;
-    size_t minimum_configuration; /* batch 1, fewest vGPUs, then fewest vCPUs */
-    size_t fastest_single;        /* shortest time at batch 1 */
+    size_t minimum_configuration; /* batch 1, lowest kind, fewest vGPUs, then fewest vCPUs */
+    size_t fastest_single;        /* shortest time at batch 1, on any kind */
 };
 
 struct stage {
@@ -99,8 +129,8 @@ struct gpu_spec {
     char model[32];
     enum sharing sharing;
     uint16_t units; /* number of slicing units; a share is g / units */
+    uint16_t kind;  /* index into workload.kinds */
     double memory_mb;
-    double speed; /* execution rate relative to the profiled device, default 1 */
 };
 
 /* A group of identical invokers. Invoker ids are numbered group by group. */
@@ -117,11 +147,7 @@ struct cluster_spec {
     size_t group_count;
     uint32_t invoker_count; /* Σ count */
     double vcpu_hour_usd;
-    double vgpu_hour_usd; /* per slicing unit */
 };
-
-/* How batches slow one another on the same GPU under MPS; see traces/profile/interference.h. */
-struct interference;
 
 struct workload {
     struct function *functions;
@@ -131,14 +157,21 @@ struct workload {
     uint32_t queue_count; /* Σ stage_count */
     size_t max_stages;    /* most stages of any application */
     struct cluster_spec cluster;
-    const struct interference *interference; /* NULL if the profile has none */
+    struct gpu_kind *kinds; /* in the order of the cluster file; one if the cluster has no GPU */
+    size_t kind_count;      /* at least 1 */
 };
 
-/* Fills the derived fields: configuration costs, minimum and fastest configurations, queue numbers,
- * base_latency and counts. next[] is filled from after[]; it is allocated with stage_count entries
- * if it is NULL. Functions, applications and cluster must be set, with stages in topological order.
- * O(size). */
+/* Fills the derived fields: configuration costs, each kind's range of configurations, minimum and
+ * fastest configurations, queue numbers, base_latency and counts. next[] is filled from after[]; it
+ * is allocated with stage_count entries if it is NULL. Kinds, functions, applications and cluster
+ * must be set, with stages in topological order. O(size). */
 void workload_derive(struct workload *workload);
+
+/* Least common multiple of the units of all kinds of GPU, in which units of unlike kinds are
+ * counted together: one unit of kind k is this number / kinds[k].units of them. UINT32_MAX: more
+ * than that.
+ */
+uint32_t workload_common_units(const struct workload *workload);
 
 /* True if a configuration with `vgpu` units can run on a GPU of this kind. MPS allows 0..units, MIG
  * the device's shapes (A100: 1, 2, 3, 4, 7 sevenths), exclusive only `units`. Not for vgpu 0, which

@@ -287,7 +287,8 @@ static void pool_fill(const struct aquatope *aquatope, struct platform *platform
         there++;
         demand->starting++;
         demand->starting_until =
-            now + sim_from_ms(START_ALLOWANCE * workload->functions[function].cold_start_mean_ms);
+            now +
+            sim_from_ms(START_ALLOWANCE * workload->functions[function].gpus[0].cold_start_mean_ms);
     }
 }
 

@@ -128,11 +128,11 @@ static const struct function *draw_co_runner(const struct workload *workload,
 static double draw_slowdown(const struct tune *tune, const struct function *function, uint16_t vgpu,
                             const struct gpu_spec *gpu, struct random_stream *stream)
 {
-    const struct interference *model = tune->workload->interference;
+    const struct interference *model = tune->workload->kinds[0].interference;
     if (model == NULL || !gpu_sharing_of(gpu)->interferes || !(tune->settings->occupancy > 0))
         return 1;
-    struct co_runner runners[CO_RUNNERS] = {{.index = function->interference_index,
-                                             .demand = function->bandwidth_share,
+    struct co_runner runners[CO_RUNNERS] = {{.index = function->gpus[0].interference_index,
+                                             .demand = function->gpus[0].bandwidth_share,
                                              .share = (double)vgpu / gpu->units}};
     size_t count = 1;
     unsigned left = gpu->units - vgpu;
@@ -141,8 +141,8 @@ static double draw_slowdown(const struct tune *tune, const struct function *func
         const bool taken = random_uniform(stream) < tune->settings->occupancy;
         const struct function *other = draw_co_runner(tune->workload, stream);
         if (taken)
-            runners[count++] = (struct co_runner){.index = other->interference_index,
-                                                  .demand = other->bandwidth_share,
+            runners[count++] = (struct co_runner){.index = other->gpus[0].interference_index,
+                                                  .demand = other->gpus[0].bandwidth_share,
                                                   .share = (double)part / gpu->units};
         left -= part;
     }
@@ -153,7 +153,7 @@ static double noise_cv(const struct function *function)
 {
     switch (function->service) {
     case SERVICE_PROFILE:
-        return function->noise_cv;
+        return function->gpus[0].noise_cv;
     case SERVICE_EXPONENTIAL:
         return 1;
     case SERVICE_LOGNORMAL:
@@ -177,7 +177,7 @@ static void execute_stage(struct tune *tune, size_t s, uint32_t option,
     const struct gpu_spec *gpu = gpu_for(&tune->workload->cluster, here->vgpu);
     double factor = random_noise(stream, noise_cv(function));
     if (gpu != NULL)
-        factor *= draw_slowdown(tune, function, here->vgpu, gpu, stream) / gpu->speed;
+        factor *= draw_slowdown(tune, function, here->vgpu, gpu, stream);
     sim_time_t start = 0;
     for (size_t i = 0; i < stage->after_count; i++)
         start = tune->finish[stage->after[i]] > start ? tune->finish[stage->after[i]] : start;

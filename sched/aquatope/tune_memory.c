@@ -29,18 +29,19 @@ static void add_function(struct sha256_ctx *context, const struct function *func
     ADD(context, function->service);
     ADD(context, function->service_cv);
     add_numbers(context, function->service_samples_ms, function->service_sample_count);
-    ADD(context, function->noise_cv);
-    ADD(context, function->gpu_weights_mb);
-    ADD(context, function->gpu_per_item_mb);
+    ADD(context, function->gpus[0].noise_cv);
+    ADD(context, function->gpus[0].gpu_weights_mb);
+    ADD(context, function->gpus[0].gpu_per_item_mb);
     ADD(context, function->host_memory_mb);
-    ADD(context, function->bandwidth_share);
-    ADD(context, function->interference_index);
+    ADD(context, function->gpus[0].bandwidth_share);
+    ADD(context, function->gpus[0].interference_index);
     ADD(context, function->configuration_count);
     for (size_t k = 0; k < function->configuration_count; k++) {
         const struct configuration *configuration = &function->configurations[k];
         ADD(context, configuration->batch);
         ADD(context, configuration->vcpu);
         ADD(context, configuration->vgpu);
+        ADD(context, configuration->kind);
         ADD(context, configuration->time);
         ADD(context, configuration->cost_usd);
         ADD(context, configuration->cost_per_job_usd);
@@ -77,7 +78,7 @@ static void add_cluster(struct sha256_ctx *context, const struct cluster_spec *c
             ADD(context, gpu->sharing);
             ADD(context, gpu->units);
             ADD(context, gpu->memory_mb);
-            ADD(context, gpu->speed);
+            ADD(context, gpu->kind);
         }
     }
 }
@@ -124,7 +125,7 @@ static void key_make(const struct workload *workload, uint32_t application,
     for (size_t a = 0; a < workload->application_count; a++)
         add_application(&context, &workload->applications[a]);
     add_cluster(&context, &workload->cluster);
-    add_interference(&context, workload->interference);
+    add_interference(&context, workload->kinds[0].interference);
     add_settings(&context, settings);
     sha256_digest(&context, SHA256_DIGEST_SIZE, key);
 }

@@ -55,8 +55,7 @@ static void cluster_sum(struct capacity_bound *bound)
         bound->vcpus += (double)group->vcpus * group->count;
         for (size_t g = 0; g < group->gpu_count; g++) {
             const struct gpu_spec *gpu = &group->gpus[g];
-            bound->units += gpu->units * gpu->speed * group->count;
-            bound->speed = fmax(bound->speed, gpu->speed);
+            bound->units += (double)gpu->units * group->count;
         }
     }
 }

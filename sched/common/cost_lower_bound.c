@@ -79,41 +79,14 @@ static bool bound_application(const struct application *application,
     return set != NULL;
 }
 
-static double fastest_gpu(const struct cluster_spec *cluster)
-{
-    double speed = 0;
-    for (size_t i = 0; i < cluster->group_count; i++)
-        for (size_t g = 0; g < cluster->groups[i].gpu_count; g++)
-            speed = fmax(speed, cluster->groups[i].gpus[g].speed);
-    return speed;
-}
-
-/* The function's configurations on the cluster's fastest GPU, because execution time is billed. */
-static struct search_table *bound_table(const struct function *function, double speed)
-{
-    size_t count = function->configuration_count;
-    struct configuration *scaled = malloc(count * sizeof *scaled);
-    if (scaled == NULL)
-        return NULL;
-    for (size_t c = 0; c < count; c++) {
-        scaled[c] = function->configurations[c];
-        if (scaled[c].vgpu == 0 || speed == 1)
-            continue;
-        scaled[c].time = (sim_time_t)((double)scaled[c].time / speed);
-        scaled[c].cost_per_job_usd /= speed;
-    }
-    struct search_table *table = search_table_create(scaled, count);
-    free(scaled);
-    return table;
-}
-
 bool cost_lower_bounds(const struct workload *workload, double *cost_usd, struct error *error)
 {
     size_t functions = workload->function_count;
     struct search_table **tables = calloc(functions, sizeof *tables);
     bool ok = tables != NULL;
     for (size_t f = 0; ok && f < functions; f++) {
-        tables[f] = bound_table(&workload->functions[f], fastest_gpu(&workload->cluster));
+        const struct function *function = &workload->functions[f];
+        tables[f] = search_table_create(function->configurations, function->configuration_count);
         ok = tables[f] != NULL;
     }
     if (!ok)

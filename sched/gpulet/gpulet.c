@@ -394,11 +394,11 @@ static double slowdown(const void *context, uint32_t own, uint16_t own_units, ui
         const size_t f =
             (size_t)(self->tasks[queues[i]].ladders - self->ladders) / self->part_count;
         const struct function *function = &self->workload->functions[f];
-        runners[i] = (struct co_runner){.index = function->interference_index,
-                                        .demand = function->bandwidth_share,
+        runners[i] = (struct co_runner){.index = function->gpus[0].interference_index,
+                                        .demand = function->gpus[0].bandwidth_share,
                                         .share = (double)units[i] / self->gpus[0].units};
     }
-    return interference_slowdown(self->workload->interference, runners, 2, 0);
+    return interference_slowdown(self->workload->kinds[0].interference, runners, 2, 0);
 }
 
 static void rates_take(struct gpulets *self, sim_time_t now)
@@ -416,7 +416,7 @@ static void rates_take(struct gpulets *self, sim_time_t now)
  * is complete. */
 static bool plan_make(struct gpulets *self, struct gpulet_plan *plan, struct error *error)
 {
-    const bool interferes = self->shared && self->workload->interference != NULL &&
+    const bool interferes = self->shared && self->workload->kinds[0].interference != NULL &&
                             self->values[PARAMETER_INTERFERENCE] == 0;
     const struct gpulet_world world = {.tasks = self->tasks,
                                        .task_count = self->workload->queue_count,

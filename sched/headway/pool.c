@@ -35,7 +35,7 @@ static uint32_t group_target(const struct pool *pool, const struct invoker_group
         if (!pool->wanted[f])
             continue;
         host_mb += pool->workload->functions[f].host_memory_mb;
-        weights_mb += pool->workload->functions[f].gpu_weights_mb;
+        weights_mb += pool->workload->functions[f].gpus[0].gpu_weights_mb;
     }
     for (size_t g = 0; g < group->gpu_count; g++)
         gpu_mb += group->gpus[g].memory_mb;
@@ -63,7 +63,7 @@ static void pool_count(struct pool *pool)
                                ? group_target(pool, group)
                                : (uint32_t)pool->settings.target;
     }
-    pool->interferes = shared && workload->interference != NULL;
+    pool->interferes = shared && workload->kinds[0].interference != NULL;
 }
 
 struct pool *pool_create(const struct workload *workload, const struct pool_settings *settings,
@@ -175,7 +175,7 @@ static bool fill_one(struct pool *pool, struct platform *platform, uint32_t func
     while (here + pool->starting[pair] < target) {
         if (!platform_prewarm(platform, function, invoker))
             return true; /* no memory, now */
-        const double cold_ms = pool->workload->functions[function].cold_start_mean_ms;
+        const double cold_ms = pool->workload->functions[function].gpus[0].cold_start_mean_ms;
         pool->ready_by[function] = platform_now(platform) + sim_from_ms(2 * cold_ms);
         pool->starting[pair]++;
         platform_charge(platform, 1);

@@ -89,7 +89,7 @@ static bool cluster_interferes(const struct workload *workload)
         for (size_t i = 0; i < workload->cluster.groups[g].gpu_count; i++)
             interferes =
                 interferes || gpu_sharing_of(&workload->cluster.groups[g].gpus[i])->interferes;
-    return interferes && workload->interference != NULL;
+    return interferes && workload->kinds[0].interference != NULL;
 }
 
 static void risks_start(struct headway *self)
@@ -99,7 +99,7 @@ static void risks_start(struct headway *self)
                             : 1;
     for (size_t f = 0; f < self->workload->function_count; f++) {
         const struct function *function = &self->workload->functions[f];
-        double deviation = function->service == SERVICE_PROFILE ? function->noise_cv : 0;
+        double deviation = function->service == SERVICE_PROFILE ? function->gpus[0].noise_cv : 0;
         if (function->service == SERVICE_EXPONENTIAL)
             deviation = 1;
         else if (function->service == SERVICE_LOGNORMAL)

@@ -203,10 +203,10 @@ static void set_rule(struct infless *self, const double *values)
     self->rule = (struct infless_rule){.form = (enum infless_form)values[PARAMETER_EFFICIENCY],
                                        .margin = values[PARAMETER_MARGIN],
                                        .vcpu_weight = cluster->vcpu_hour_usd,
-                                       .unit_weight = cluster->vgpu_hour_usd};
+                                       .unit_weight = self->workload->kinds[0].vgpu_hour_usd};
     /* Without prices both weights would be 0. */
     if ((int)values[PARAMETER_BETA] == BETA_PRICE && cluster->vcpu_hour_usd > 0 &&
-        cluster->vgpu_hour_usd > 0)
+        self->workload->kinds[0].vgpu_hour_usd > 0)
         return;
     self->rule.vcpu_weight = VCPU_GFLOPS;
     self->rule.unit_weight = units > 0 ? GPU_GFLOPS / units : GPU_GFLOPS;

@@ -53,7 +53,7 @@ static bool gpu_memory_is_scarce(const struct workload *workload)
     }
     for (size_t f = 0; f < workload->function_count; f++) {
         host_needed += workload->functions[f].host_memory_mb;
-        gpu_needed += workload->functions[f].gpu_weights_mb;
+        gpu_needed += workload->functions[f].gpus[0].gpu_weights_mb;
     }
     return gpu_needed * host > host_needed * gpu;
 }
@@ -80,8 +80,8 @@ static bool greedy_dual_init(void *state, const struct workload *workload, const
         const struct function *function = &workload->functions[f];
         const bool gpu =
             weights && function->configurations[function->minimum_configuration].vgpu > 0;
-        const double size = gpu ? function->gpu_weights_mb : function->host_memory_mb;
-        self->cost_ms[f] = function->cold_start_mean_ms;
+        const double size = gpu ? function->gpus[0].gpu_weights_mb : function->host_memory_mb;
+        self->cost_ms[f] = function->gpus[0].cold_start_mean_ms;
         self->size_mb[f] = size > 0 ? size : 1; /* a container without memory is never evicted
                                                  * for room */
     }

@@ -103,7 +103,7 @@ bool idle_times_init(struct idle_times *self, const struct idle_rule *rule,
     self->memories = calloc(workload->function_count, rule->memory_bytes);
     bool good = self->uses != NULL && self->memories != NULL;
     while (good && self->functions < workload->function_count) {
-        const double cold_ms = workload->functions[self->functions].cold_start_mean_ms;
+        const double cold_ms = workload->functions[self->functions].gpus[0].cold_start_mean_ms;
         self->uses[self->functions].lead = lead ? sim_from_ms(cold_ms) : 0;
         good = rule->init(self, memory_of(self, self->functions++));
     }

@@ -35,14 +35,14 @@ static double execution_below(const struct function *function, double time, doub
     case SERVICE_LOGNORMAL:
         return lognormal_below(x, time, function->service_cv);
     default:
-        return lognormal_below(x, time, function->noise_cv);
+        return lognormal_below(x, time, function->gpus[0].noise_cv);
     }
 }
 
 static bool execution_constant(const struct function *function)
 {
     return function->service == SERVICE_CONSTANT ||
-           (function->service == SERVICE_PROFILE && !(function->noise_cv > 0)) ||
+           (function->service == SERVICE_PROFILE && !(function->gpus[0].noise_cv > 0)) ||
            (function->service == SERVICE_LOGNORMAL && !(function->service_cv > 0));
 }
 

@@ -304,7 +304,7 @@ static void prewarm_schedule(struct orion *orion, struct platform *platform, uin
     const sim_time_t now = platform_now(platform);
     for (uint32_t s = 0; s < application->stage_count; s++) {
         const double start_ms =
-            orion->workload->functions[application->stages[s].function].cold_start_mean_ms;
+            orion->workload->functions[application->stages[s].function].gpus[0].cold_start_mean_ms;
         if (application->stages[s].after_count == 0 || !(start_ms > 0))
             continue;
         const sim_time_t lead = bundle->plan->start[s] - sim_from_ms(start_ms);
@@ -341,8 +341,9 @@ static void prewarm_due(struct orion *orion, struct platform *platform, uint32_t
     orion->counters.prewarms++;
     orion->starting[f]++;
     platform_set_timer(platform,
-                       platform_now(platform) + sim_from_ms(function->cold_start_mean_ms *
-                                                            (1 + 3 * function->cold_start_cv)),
+                       platform_now(platform) +
+                           sim_from_ms(function->gpus[0].cold_start_mean_ms *
+                                       (1 + 3 * function->gpus[0].cold_start_cv)),
                        TIMER_STARTED | f);
 }
 

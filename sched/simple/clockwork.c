@@ -202,7 +202,7 @@ static uint32_t clockwork_place(void *state, struct platform *platform, uint32_t
     const uint32_t function = platform_queue_function(platform, queue);
     const sim_time_t now = platform_now(platform);
     const sim_time_t cold =
-        sim_from_ms(platform_workload(platform)->functions[function].cold_start_mean_ms);
+        sim_from_ms(platform_workload(platform)->functions[function].gpus[0].cold_start_mean_ms);
     const struct strategy strategy = strategy_of(self, platform, queue);
     if (strategy.level == NULL)
         return SIM_NONE;

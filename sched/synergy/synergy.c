@@ -78,6 +78,12 @@ static bool servers_fill(const struct platform *platform, struct synergy_servers
                                "policy synergy: all invokers must be alike; invokers of "
                                "group %zu differ from those of the first",
                                g);
+        for (size_t i = 0; i < group->gpu_count; i++)
+            if (group->gpus[i].kind != first->gpus[0].kind)
+                return error_input(error,
+                                   "policy synergy: all GPUs must be alike; GPU %zu of group "
+                                   "%zu is of another kind than the first",
+                                   i, g);
         servers->count += group->count;
     }
     return servers->gpus > 0 ||

@@ -19,47 +19,71 @@ __attribute__((format(printf, 2, 3))) static void add(FILE *text, const char *fo
     va_end(args);
 }
 
-/* The smallest GPU share with which a function of the workload can run; 0 if no function needs a
- * GPU. */
-static uint16_t smallest_share(const struct workload *workload)
+/* The smallest share of a GPU of this kind with which a function of the workload can run; 0 if none
+ * runs on such a GPU. */
+static uint16_t smallest_share(const struct workload *workload, size_t kind)
 {
     uint16_t least = 0;
     for (size_t f = 0; f < workload->function_count; f++)
         for (size_t k = 0; k < workload->functions[f].configuration_count; k++) {
-            const uint16_t vgpu = workload->functions[f].configurations[k].vgpu;
-            least = vgpu > 0 && (least == 0 || vgpu < least) ? vgpu : least;
+            const struct configuration *c = &workload->functions[f].configurations[k];
+            if (c->kind == kind && c->vgpu > 0 && (least == 0 || c->vgpu < least))
+                least = c->vgpu;
         }
     return least;
 }
 
-/* Returns whether two batches can run on one MPS GPU at the same time. */
-static bool co_runners_possible(const struct workload *workload)
+/* Returns whether two batches can run on one MPS GPU of this kind at the same time. */
+static bool co_runners_possible(const struct workload *workload, size_t kind)
 {
-    const uint16_t share = smallest_share(workload);
+    const uint16_t share = smallest_share(workload, kind);
     for (size_t g = 0; share > 0 && g < workload->cluster.group_count; g++)
         for (size_t i = 0; i < workload->cluster.groups[g].gpu_count; i++) {
             const struct gpu_spec *gpu = &workload->cluster.groups[g].gpus[i];
-            if (gpu_sharing_of(gpu)->interferes && 2 * share <= gpu->units)
+            if (gpu->kind == kind && gpu_sharing_of(gpu)->interferes && 2 * share <= gpu->units)
                 return true;
         }
     return false;
 }
 
+/* `gpu` names the GPUs among several kinds: " for A100", or "". */
+static void add_missing_model(FILE *text, const struct profile *profile, const char *gpu)
+{
+    if (profile->states_no_interference)
+        add(text,
+            "note: the profile%s states that it has no interference model: batches that share a "
+            "GPU under MPS do not slow one another",
+            gpu);
+    else
+        add(text,
+            "warning: the profile%s has no interference model: batches that share a GPU under MPS "
+            "do not slow one another, so latencies are too short; measure one, or state "
+            "\"interference\": {\"model\": \"none\"} in the profile",
+            gpu);
+}
+
 static void add_interference(FILE *text, const struct experiment *experiment)
 {
-    const struct profile *profile = experiment->profile;
-    if (profile == NULL || !co_runners_possible(&experiment->workload))
-        return;
-    if (!experiment->platform.interference)
-        add(text, "note: platform.interference is false: batches that share a GPU under MPS do not "
-                  "slow one another");
-    else if (profile->interference == NULL && profile->states_no_interference)
-        add(text, "note: the profile states that it has no interference model: batches that share "
-                  "a GPU under MPS do not slow one another");
-    else if (profile->interference == NULL)
-        add(text, "warning: the profile has no interference model: batches that share a GPU under "
-                  "MPS do not slow one another, so latencies are too short; measure one, or state "
-                  "\"interference\": {\"model\": \"none\"} in the profile");
+    const struct workload *workload = &experiment->workload;
+    for (size_t k = 0; k < workload->kind_count; k++) {
+        const struct gpu_kind *kind = &workload->kinds[k];
+        char gpu[sizeof kind->model + sizeof " for "] = "";
+        size_t earlier = 0;
+        if (kind->profile == NULL || !co_runners_possible(workload, k))
+            continue;
+        if (!experiment->platform.interference) {
+            add(text, "note: platform.interference is false: batches that share a GPU under MPS "
+                      "do not slow one another");
+            return;
+        }
+        while (earlier < k && workload->kinds[earlier].profile != kind->profile)
+            earlier++; /* a profile is named once */
+        if (kind->interference != NULL || earlier < k)
+            continue;
+        if (experiment->profile_count > 1)
+            (void)snprintf(gpu, sizeof gpu, " for %s", kind->model);
+        add_missing_model(text, kind->profile, gpu);
+    }
 }
 
 static const char *file_name(const char *path)

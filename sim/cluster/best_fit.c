@@ -14,7 +14,7 @@ enum { ENTRIES_MOST = 128 };
 
 static bool set_allocate(const struct best_fit *fit, struct fit_set *set)
 {
-    const size_t rows = (size_t)fit->units + 1, buckets = rows << fit->column_bits;
+    const size_t rows = fit->rows, buckets = rows << fit->column_bits;
     set->heads = malloc(buckets * sizeof *set->heads);
     set->mask = calloc(rows * fit->mask_words, sizeof *set->mask);
     for (size_t i = 0; set->heads != NULL && i < buckets; i++)
@@ -65,9 +65,9 @@ static void set_remove(struct cluster *cluster, uint32_t which, uint32_t id)
     link->bucket = SIM_NONE;
 }
 
-static uint32_t bucket_of(const struct best_fit *fit, uint32_t headroom, uint32_t free_vcpus)
+static uint32_t bucket_of(const struct best_fit *fit, uint32_t row, uint32_t free_vcpus)
 {
-    return headroom << fit->column_bits | (free_vcpus < fit->vcpus ? free_vcpus : fit->vcpus);
+    return row << fit->column_bits | (free_vcpus < fit->vcpus ? free_vcpus : fit->vcpus);
 }
 
 /* Inserts into `bucket`. An entry that is already in this bucket keeps its position. */
@@ -106,6 +106,17 @@ static uint32_t set_scan_row(const struct best_fit *fit, const struct fit_set *s
     return SIM_NONE;
 }
 
+/* The first row that a query looks at, and the end of its rows. */
+static uint32_t query_first(const struct best_fit *fit, const struct fit_cursor *cursor)
+{
+    return cursor->need_units == 0 ? 0 : fit->first_row[cursor->kind] + cursor->need_units;
+}
+
+static uint32_t query_end(const struct best_fit *fit, const struct fit_cursor *cursor)
+{
+    return cursor->need_units == 0 ? fit->rows : fit->first_row[cursor->kind + 1];
+}
+
 /* Returns the entry after `cursor->at`, or SIM_NONE after the last. */
 static uint32_t set_next(const struct cluster *cluster, uint32_t which,
                          const struct fit_cursor *cursor)
@@ -113,7 +124,8 @@ static uint32_t set_next(const struct cluster *cluster, uint32_t which,
     const struct best_fit *fit = &cluster->fit;
     const struct fit_set *set = &fit->sets[which];
     const uint32_t column = cursor->need_vcpus < fit->vcpus ? cursor->need_vcpus : fit->vcpus;
-    uint32_t row = cursor->need_units, from = column;
+    const uint32_t end = query_end(fit, cursor);
+    uint32_t row = query_first(fit, cursor), from = column;
     if (set->heads == NULL)
         return SIM_NONE;
     if (cursor->at != SIM_NONE) {
@@ -123,7 +135,7 @@ static uint32_t set_next(const struct cluster *cluster, uint32_t which,
         row = link->bucket >> fit->column_bits;
         from = bucket_vcpus(fit, link->bucket) + 1;
     }
-    for (; row <= fit->units; row++, from = column) {
+    for (; row < end; row++, from = column) {
         const uint32_t bucket = from <= fit->vcpus ? set_scan_row(fit, set, row, from) : SIM_NONE;
         if (bucket != SIM_NONE)
             return set->heads[bucket];
@@ -133,13 +145,25 @@ static uint32_t set_next(const struct cluster *cluster, uint32_t which,
 
 /* ---- Start and end --------------------------------------------------------------------------- */
 
+/* A member's key holds its bucket number and, below, the number of its update. */
+static bool best_fit_init_rows(struct best_fit *fit, const struct cluster *cluster)
+{
+    fit->first_row = calloc((size_t)cluster->kind_count + 1, sizeof *fit->first_row);
+    for (uint32_t k = 0; fit->first_row != NULL && k < cluster->kind_count; k++)
+        fit->first_row[k + 1] = fit->first_row[k] + cluster->workload->kinds[k].units + 1;
+    if (fit->first_row == NULL)
+        return false;
+    fit->rows = fit->first_row[cluster->kind_count];
+    fit->filing_bits = 63;
+    while (UINT64_MAX >> fit->filing_bits < (uint64_t)fit->rows << fit->column_bits)
+        fit->filing_bits--;
+    return true;
+}
+
 bool best_fit_init(struct cluster *cluster)
 {
     struct best_fit *fit = &cluster->fit;
     *fit = (struct best_fit){.function_count = cluster->function_count};
-    for (uint32_t g = 0; g < cluster->gpu_count; g++)
-        if (cluster->gpus[g].spec->units > fit->units)
-            fit->units = cluster->gpus[g].spec->units;
     for (uint32_t i = 0; i < cluster->invoker_count; i++)
         if (cluster->invokers[i].free_vcpus > fit->vcpus)
             fit->vcpus = cluster->invokers[i].free_vcpus;
@@ -151,7 +175,8 @@ bool best_fit_init(struct cluster *cluster)
     fit->sets = calloc((size_t)fit->function_count + 1, sizeof *fit->sets);
     fit->members = calloc(fit->function_count, sizeof *fit->members);
     fit->entries = malloc(entries * sizeof *fit->entries);
-    if (fit->sets == NULL || fit->members == NULL || fit->entries == NULL)
+    if (!best_fit_init_rows(fit, cluster) || fit->sets == NULL || fit->members == NULL ||
+        fit->entries == NULL)
         return false;
     for (size_t i = 0; i < entries; i++)
         fit->entries[i] = (struct fit_entry){.link.bucket = SIM_NONE};
@@ -167,6 +192,7 @@ void best_fit_clear(struct best_fit *fit)
     free(fit->sets);
     free(fit->members);
     free(fit->entries);
+    free(fit->first_row);
 }
 
 /* Returns the number of the current update for one entry of the invoker. Within one update, entries
@@ -265,11 +291,11 @@ static void member_remove(struct cluster *cluster, uint32_t id)
 /* ---- Updates --------------------------------------------------------------------------------- */
 
 /* `in_all`: the entry is in the set of all invokers. */
-static bool entry_file(struct cluster *cluster, uint32_t id, uint32_t headroom, uint32_t vcpus,
+static bool entry_file(struct cluster *cluster, uint32_t id, uint32_t row, uint32_t vcpus,
                        uint64_t filing, bool in_all)
 {
     struct best_fit *fit = &cluster->fit;
-    const uint32_t bucket = bucket_of(fit, headroom, vcpus);
+    const uint32_t bucket = bucket_of(fit, row, vcpus);
     struct fit_entry *entry = &fit->entries[id];
     if (entry->link.bucket == bucket)
         return true;
@@ -288,8 +314,9 @@ static bool entries_file(struct cluster *cluster, uint32_t id)
                          filing_of(cluster, invoker, SIM_NONE), invoker->gpu_count == 0);
     for (uint32_t k = 0; ok && k < invoker->gpu_count; k++) {
         const uint32_t gpu = invoker->first_gpu + k;
-        ok = entry_file(cluster, gpu, gpu_headroom(&cluster->gpus[gpu]), vcpus,
-                        filing_of(cluster, invoker, gpu), true);
+        const struct gpu_state *state = &cluster->gpus[gpu];
+        const uint32_t row = cluster->fit.first_row[state->spec->kind] + gpu_headroom(state);
+        ok = entry_file(cluster, gpu, row, vcpus, filing_of(cluster, invoker, gpu), true);
     }
     return ok;
 }
@@ -341,15 +368,12 @@ bool best_fit_file(struct cluster *cluster, uint32_t id)
 
 /* ---- Queries --------------------------------------------------------------------------------- */
 
-/* Bits of the update number in a member's key. The bits above it are the bucket number. */
-enum { FILING_BITS = 46 };
-
 /* Members in order of fit have ascending keys. The key contains the distance from the greatest
  * update number, so that the most recent member is first. */
 static uint64_t member_key(const struct best_fit *fit, const struct fit_member *member)
 {
-    const uint64_t latest = (UINT64_C(1) << FILING_BITS) - 1;
-    return (uint64_t)fit->entries[member->entry].link.bucket << FILING_BITS |
+    const uint64_t latest = (UINT64_C(1) << fit->filing_bits) - 1;
+    return (uint64_t)fit->entries[member->entry].link.bucket << fit->filing_bits |
            (latest - member_filing(fit, member));
 }
 
@@ -359,15 +383,17 @@ static uint32_t members_next(const struct cluster *cluster, const struct fit_cur
     const struct best_fit *fit = &cluster->fit;
     const struct fit_members *members = &fit->members[cursor->function];
     const uint32_t vcpus = cursor->need_vcpus < fit->vcpus ? cursor->need_vcpus : fit->vcpus;
-    uint64_t from = (uint64_t)cursor->need_units << (FILING_BITS + fit->column_bits);
-    uint64_t least = UINT64_MAX;
+    const uint32_t row_bits = fit->filing_bits + fit->column_bits;
+    const uint64_t end = (uint64_t)query_end(fit, cursor) << row_bits;
+    uint64_t from = (uint64_t)query_first(fit, cursor) << row_bits;
+    uint64_t least = end;
     uint32_t found = SIM_NONE;
     if (cursor->at != SIM_NONE)
         from = member_key(fit, &members->list[cluster->pools[cursor->at].position]) + 1;
     for (uint32_t k = 0; k < members->count; k++) {
         const uint64_t key = member_key(fit, &members->list[k]);
         if (key >= from && key < least &&
-            bucket_vcpus(fit, (uint32_t)(key >> FILING_BITS)) >= vcpus) {
+            bucket_vcpus(fit, (uint32_t)(key >> fit->filing_bits)) >= vcpus) {
             least = key;
             found = members->list[k].pool;
         }

@@ -5,13 +5,15 @@
  *
  * An invoker has one entry per GPU, with that GPU's headroom. It also has one entry with headroom
  * 0, for work on its vCPUs only. An update (best_fit_file) indexes the entries of one invoker by
- * (headroom, free vCPUs). Updates are numbered. An entry whose bucket changes becomes the most
- * recent one in the new bucket.
+ * (kind of GPU, headroom, free vCPUs). Updates are numbered. An entry whose bucket changes becomes
+ * the most recent one in the new bucket.
  *
- * A set stores entries in one bucket per (headroom, free vCPUs). A bucket is a doubly linked list,
- * most recent entry first. Bit masks mark the buckets that are not empty. A query scans the masks
- * upwards from the requested units and vCPUs. One set contains all invokers: their GPUs, or the
- * vCPU entry of an invoker without GPUs.
+ * A set stores entries in one bucket per (row, free vCPUs). Each kind of GPU has a row per
+ * headroom, kind after kind, so that the units of unlike GPUs are not compared. A bucket is a
+ * doubly linked list, most recent entry first. Bit masks mark the buckets that are not empty. A
+ * query for GPU units scans the masks of its kind upwards from the requested units and vCPUs. A
+ * query without units scans all rows, those of the first kind first. One set contains all invokers:
+ * their GPUs, or the vCPU entry of an invoker without GPUs.
  *
  * A query for an idle container of a function searches the function's members, which are the pools
  * with idle containers. A short member list is searched linearly, so that updates cost nothing for
@@ -19,8 +21,8 @@
  * the same order. A member's recency is the later of two updates: the one that found the pool idle,
  * and the one that last moved its entry.
  *
- * An update costs O(GPUs + pools of the invoker). A query costs O(units + vCPUs / 64 +
- * BEST_FIT_WALK_MOST) for the first entry.
+ * An update costs O(GPUs + pools of the invoker). A query costs O(rows of the kind + vCPUs /
+ * 64 + BEST_FIT_WALK_MOST) for the first entry.
  */
 #ifndef ESGSIM_SIM_CLUSTER_BEST_FIT_H
 #define ESGSIM_SIM_CLUSTER_BEST_FIT_H
@@ -36,14 +38,14 @@ enum { BEST_FIT_WALK_MOST = 32 };
 
 /* Linked-list node of an entry or a pool in a set. */
 struct fit_link {
-    uint32_t bucket; /* headroom << column_bits | free vCPUs; SIM_NONE: not in a set */
+    uint32_t bucket; /* row << column_bits | free vCPUs; SIM_NONE: not in a set */
     uint32_t previous, next;
 };
 
 /* The arrays are allocated when the first entry is inserted. */
 struct fit_set {
     uint32_t *heads; /* per bucket: most recent entry; SIM_NONE: empty */
-    uint64_t *mask;  /* [units + 1][mask_words]: bit set: bucket is not empty */
+    uint64_t *mask;  /* [rows][mask_words]: bit set: bucket is not empty */
 };
 
 struct fit_entry {
@@ -62,11 +64,13 @@ struct fit_members {
 };
 
 struct best_fit {
-    uint32_t units; /* greatest headroom */
+    uint32_t *first_row; /* per kind of GPU: its row of headroom 0; last: number of rows */
+    uint32_t rows;
+    uint32_t filing_bits; /* of a member's key; the bits above are its bucket number */
     /* greatest number of free vCPUs distinguished; larger numbers share its bucket */
     uint32_t vcpus;
     uint32_t column_bits; /* bits of a bucket number for free vCPUs */
-    uint32_t mask_words;  /* 64-bit words of the mask per headroom */
+    uint32_t mask_words;  /* 64-bit words of the mask per row */
     uint32_t function_count;
     uint32_t set_count;          /* functions that use their set */
     struct fit_set *sets;        /* one per function, then that of all invokers */
@@ -81,6 +85,7 @@ struct fit_cursor {
     uint32_t need_units, need_vcpus;
     uint32_t at;           /* entry or pool; SIM_NONE: before the first */
     uint32_t invoker, gpu; /* of the entry; gpu SIM_NONE: vCPUs only */
+    uint32_t kind;         /* of the GPUs that are searched, if need_units is not 0 */
 };
 
 /* Initialises the index. Functions, invokers and GPUs of the cluster must be set. False: memory

@@ -29,9 +29,10 @@ static void cluster_init_invoker(struct cluster *cluster, uint32_t id,
         *gpu = (struct gpu_state){.spec = &group->gpus[g],
                                   .invoker = id,
                                   .free_parts = (uint32_t)group->gpus[g].units * UNIT_PARTS,
+                                  .weight = cluster_unit_weight(cluster, group->gpus[g].kind),
                                   .memory_kb = kb_from_mb(group->gpus[g].memory_mb)};
         gpu->free_kb = gpu->memory_kb;
-        cluster->capacity.unit_parts += gpu->free_parts;
+        cluster->capacity.unit_parts += (int64_t)cluster->common_units * UNIT_PARTS;
         cluster->capacity.gpu_memory_kb += gpu->memory_kb;
     }
 }
@@ -69,8 +70,10 @@ static void cluster_init_functions(struct cluster *cluster)
     for (uint32_t f = 0; f < cluster->function_count; f++) {
         const struct function *function = &cluster->workload->functions[f];
         cluster->functions[f] =
-            (struct function_state){.host_kb = kb_from_mb(function->host_memory_mb),
-                                    .weights_kb = kb_from_mb(function->gpu_weights_mb)};
+            (struct function_state){.host_kb = kb_from_mb(function->host_memory_mb)};
+        for (uint32_t k = 0; k < cluster->kind_count; k++)
+            cluster->weights_kb[f * cluster->kind_count + k] =
+                kb_from_mb(function->gpus[k].gpu_weights_mb);
     }
 }
 
@@ -81,9 +84,11 @@ static bool cluster_allocate(struct cluster *cluster, size_t gpus)
     cluster->invokers = calloc(n, sizeof *cluster->invokers);
     cluster->gpus = calloc(gpus > 0 ? gpus : 1, sizeof *cluster->gpus);
     cluster->functions = calloc(cluster->function_count, sizeof *cluster->functions);
+    cluster->weights_kb =
+        calloc((size_t)cluster->function_count * cluster->kind_count, sizeof *cluster->weights_kb);
     cluster->dirty = calloc(n, sizeof *cluster->dirty);
     return cluster->sizes != NULL && cluster->invokers != NULL && cluster->gpus != NULL &&
-           cluster->functions != NULL && cluster->dirty != NULL;
+           cluster->functions != NULL && cluster->weights_kb != NULL && cluster->dirty != NULL;
 }
 
 void cluster_mark_dirty(struct cluster *cluster, uint32_t invoker)
@@ -110,6 +115,8 @@ bool cluster_init(struct cluster *cluster, const struct workload *workload, enum
                                 .reuse = reuse,
                                 .invoker_count = spec->invoker_count,
                                 .function_count = (uint32_t)workload->function_count,
+                                .kind_count = (uint32_t)workload->kind_count,
+                                .common_units = workload_common_units(workload),
                                 .container_free = SIM_NONE,
                                 .pool_free = SIM_NONE};
     for (size_t i = 0; i < spec->group_count; i++)
@@ -139,6 +146,7 @@ void cluster_clear(struct cluster *cluster)
     free(cluster->invokers);
     free(cluster->gpus);
     free(cluster->functions);
+    free(cluster->weights_kb);
     free(cluster->pools);
     free(cluster->dirty);
     free(cluster->containers);
@@ -169,7 +177,8 @@ uint32_t cluster_best_fit(struct cluster *cluster, uint32_t function,
     struct fit_cursor cursor = {.function = warm ? function : SIM_NONE,
                                 .need_units = configuration->vgpu,
                                 .need_vcpus = configuration->vcpu,
-                                .at = SIM_NONE};
+                                .at = SIM_NONE,
+                                .kind = configuration->kind};
     cluster_file_dirty(cluster);
     while (best_fit_next(cluster, &cursor)) {
         struct placement placement;
@@ -217,7 +226,7 @@ static void container_enter_idle(struct cluster *cluster, uint32_t id, sim_time_
     cluster->idle_containers++;
     cluster->invokers[c->invoker].idle_kb += host_kb(cluster, c->function);
     if (c->gpu != SIM_NONE)
-        cluster->gpus[c->gpu].idle_kb += weights_kb(cluster, c->function);
+        cluster->gpus[c->gpu].idle_kb += weights_kb(cluster, c->function, c->gpu);
     cluster_mark_dirty(cluster, c->invoker);
 }
 
@@ -229,7 +238,7 @@ static void container_leave_idle(struct cluster *cluster, uint32_t id, bool evic
     cluster->idle_containers--;
     cluster->invokers[c->invoker].idle_kb -= host_kb(cluster, c->function);
     if (c->gpu != SIM_NONE)
-        cluster->gpus[c->gpu].idle_kb -= weights_kb(cluster, c->function);
+        cluster->gpus[c->gpu].idle_kb -= weights_kb(cluster, c->function, c->gpu);
     cluster_mark_dirty(cluster, c->invoker);
     if (cluster->on_leave_idle != NULL)
         cluster->on_leave_idle(cluster->context, c, evicted);
@@ -254,7 +263,7 @@ static uint32_t container_create(struct cluster *cluster, uint32_t function, uin
     cluster->invokers[invoker].free_kb -= host;
     cluster->use.memory_kb += host;
     if (gpu != SIM_NONE) {
-        int64_t weights = weights_kb(cluster, function);
+        int64_t weights = weights_kb(cluster, function, gpu);
         cluster->gpus[gpu].free_kb -= weights;
         cluster->use.gpu_memory_kb += weights;
     }
@@ -282,7 +291,7 @@ void cluster_evict(struct cluster *cluster, uint32_t id)
     cluster->invokers[c->invoker].free_kb += host;
     cluster->use.memory_kb -= host;
     if (c->gpu != SIM_NONE) {
-        int64_t weights = weights_kb(cluster, c->function);
+        int64_t weights = weights_kb(cluster, c->function, c->gpu);
         cluster->gpus[c->gpu].free_kb += weights;
         cluster->use.gpu_memory_kb -= weights;
     }
@@ -388,7 +397,7 @@ uint32_t cluster_reserve(struct cluster *cluster, uint32_t function,
     if (placement->gpu != SIM_NONE) {
         int64_t need = activation_kb(cluster, function, configuration);
         if (placement->container == SIM_NONE)
-            need += weights_kb(cluster, function);
+            need += weights_kb(cluster, function, placement->gpu);
         cluster_make_room(cluster, placement->invoker, placement->gpu, need, placement->container);
     }
     uint32_t id = cluster->out_of_memory ? SIM_NONE : claim_container(cluster, function, placement);
@@ -408,10 +417,10 @@ uint32_t cluster_reserve(struct cluster *cluster, uint32_t function,
         }
         uint32_t parts = configuration->vgpu * placement->quota;
         if (gpu->holding++ == 0)
-            cluster->use.active_unit_parts += gpu->spec->units * UNIT_PARTS;
+            cluster->use.active_unit_parts += (int64_t)cluster->common_units * UNIT_PARTS;
         gpu->free_parts -= parts;
         gpu->free_kb -= activations;
-        cluster->use.unit_parts += parts;
+        cluster->use.unit_parts += (int64_t)parts * gpu->weight;
         cluster->use.gpu_memory_kb += activations;
     }
     cluster_mark_dirty(cluster, placement->invoker);
@@ -432,10 +441,10 @@ void cluster_release(struct cluster *cluster, uint32_t id,
         gpu->slots = (uint8_t)(gpu->slots & ~slots);
         uint32_t parts = (uint32_t)configuration->vgpu * c->quota;
         if (--gpu->holding == 0)
-            cluster->use.active_unit_parts -= gpu->spec->units * UNIT_PARTS;
+            cluster->use.active_unit_parts -= (int64_t)cluster->common_units * UNIT_PARTS;
         gpu->free_parts += parts;
         gpu->free_kb += activations;
-        cluster->use.unit_parts -= parts;
+        cluster->use.unit_parts -= (int64_t)parts * gpu->weight;
         cluster->use.gpu_memory_kb -= activations;
     }
     container_enter_idle(cluster, id, now);
@@ -453,14 +462,14 @@ bool cluster_reshare(struct cluster *cluster, uint32_t id, const struct configur
         uint32_t held = (uint32_t)from->vgpu * c->quota, wanted = (uint32_t)to->vgpu * quota;
         int64_t more =
             activation_kb(cluster, c->function, to) - activation_kb(cluster, c->function, from);
-        if (wanted > gpu->free_parts + held || to->vgpu > gpu->spec->units ||
-            more > gpu->free_kb + gpu->idle_kb)
+        if (to->kind != gpu->spec->kind || wanted > gpu->free_parts + held ||
+            to->vgpu > gpu->spec->units || more > gpu->free_kb + gpu->idle_kb)
             return false;
         if (more > 0)
             cluster_make_room(cluster, c->invoker, c->gpu, more, SIM_NONE);
         gpu->free_parts = gpu->free_parts + held - wanted;
         gpu->free_kb -= more;
-        cluster->use.unit_parts += (int64_t)wanted - held;
+        cluster->use.unit_parts += ((int64_t)wanted - held) * gpu->weight;
         cluster->use.gpu_memory_kb += more;
     }
     invoker->free_vcpus = invoker->free_vcpus + from->vcpu - to->vcpu;
@@ -470,16 +479,19 @@ bool cluster_reshare(struct cluster *cluster, uint32_t id, const struct configur
     return true;
 }
 
-/* Returns the GPU with the most free memory that can hold the weights without eviction, or
- * SIM_NONE. */
+/* Returns the GPU with the most free memory that can hold the weights without eviction and on which
+ * the function runs, or SIM_NONE. */
 static uint32_t prewarm_gpu(const struct cluster *cluster, uint32_t function, uint32_t invoker)
 {
     const struct invoker_state *state = &cluster->invokers[invoker];
-    int64_t most = weights_kb(cluster, function) - 1;
+    const struct function_gpu *kinds = cluster->workload->functions[function].gpus;
+    int64_t most = -1;
     uint32_t found = SIM_NONE;
     for (uint32_t g = state->first_gpu; g < state->first_gpu + state->gpu_count; g++) {
-        if (cluster->gpus[g].free_kb > most) {
-            most = cluster->gpus[g].free_kb;
+        const struct gpu_state *gpu = &cluster->gpus[g];
+        if (gpu->free_kb > most && gpu->free_kb >= weights_kb(cluster, function, g) &&
+            kinds[gpu->spec->kind].runs) {
+            most = gpu->free_kb;
             found = g;
         }
     }

@@ -63,6 +63,7 @@ struct gpu_state {
     int64_t idle_kb;          /* of idle containers, which can be evicted */
     uint32_t executing_count; /* executing batches */
     uint32_t holding;         /* batches, instances and trainings that hold units */
+    uint32_t weight;          /* common units in one of its units, see cluster_use */
     uint8_t slots;            /* MIG: bit mask of occupied memory slots */
 };
 
@@ -111,14 +112,16 @@ struct container_pool {
 
 /* Data of a function that do not depend on the invoker. */
 struct function_state {
-    int64_t host_kb, weights_kb; /* per container */
-    uint32_t idle_total;         /* idle containers */
-    uint32_t starting_total;     /* unclaimed starting containers */
+    int64_t host_kb;         /* per container */
+    uint32_t idle_total;     /* idle containers */
+    uint32_t starting_total; /* unclaimed starting containers */
     /* start and step of the home walk; step and invoker count are co-prime */
     uint32_t home_first, home_step;
 };
 
-/* Totals of resources in use. Utilisation is computed from them. */
+/* Totals of resources in use. Utilisation is computed from them. Units are counted in the least
+ * common multiple of the units of all kinds of GPU (workload_common_units), so that a total is a
+ * number of whole GPUs also where their units differ. */
 struct cluster_use {
     int64_t vcpus, unit_parts, memory_kb, gpu_memory_kb;
     /* total units of GPUs on which a batch or an instance holds units */
@@ -141,6 +144,9 @@ struct cluster {
     struct invoker_size *sizes; /* capacity per invoker */
     struct gpu_state *gpus;
     struct function_state *functions;
+    uint32_t kind_count;   /* kinds of GPU */
+    uint32_t common_units; /* of one GPU */
+    int64_t *weights_kb;   /* [function][kind], of a container on such a GPU */
     struct container_pool *pools;
     /* allocated; used so far; head of the free list */
     uint32_t pool_capacity, pools_used, pool_free;
@@ -203,6 +209,18 @@ bool cluster_init(struct cluster *cluster, const struct workload *workload, enum
                   struct error *error);
 /* Frees the memory of the cluster. */
 void cluster_clear(struct cluster *cluster);
+
+/* Kind of a GPU; 0 for SIM_NONE, a container without a GPU. */
+static inline uint16_t cluster_kind(const struct cluster *cluster, uint32_t gpu)
+{
+    return gpu == SIM_NONE ? 0 : cluster->gpus[gpu].spec->kind;
+}
+
+/* Common units in one unit of a kind of GPU. */
+static inline uint32_t cluster_unit_weight(const struct cluster *cluster, size_t kind)
+{
+    return cluster->common_units / cluster->workload->kinds[kind].units;
+}
 
 /* Most units that one batch could get on the GPU now: the free units (MPS), the largest slice that
  * can be placed (MIG), or all or nothing (exclusive). */

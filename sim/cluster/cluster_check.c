@@ -15,9 +15,9 @@ static bool cluster_check_use(const struct cluster *cluster, struct error *error
     for (uint32_t g = 0; g < cluster->gpu_count; g++) {
         const struct gpu_state *gpu = &cluster->gpus[g];
         const int64_t parts = (int64_t)gpu->spec->units * UNIT_PARTS;
-        use.unit_parts += parts - gpu->free_parts;
+        use.unit_parts += (parts - gpu->free_parts) * gpu->weight;
         use.gpu_memory_kb += gpu->memory_kb - gpu->free_kb;
-        use.active_unit_parts += gpu->holding > 0 ? parts : 0;
+        use.active_unit_parts += gpu->holding > 0 ? parts * gpu->weight : 0;
     }
     if (memcmp(&use, &cluster->use, sizeof use) != 0)
         return error_run(error,

@@ -13,9 +13,10 @@ static inline int64_t kb_from_mb(double mb)
     return (int64_t)llround(mb * 1024.0);
 }
 
-static inline int64_t weights_kb(const struct cluster *cluster, uint32_t function)
+/* Of a container on the GPU. */
+static inline int64_t weights_kb(const struct cluster *cluster, uint32_t function, uint32_t gpu)
 {
-    return cluster->functions[function].weights_kb;
+    return cluster->weights_kb[function * cluster->kind_count + cluster_kind(cluster, gpu)];
 }
 
 static inline int64_t host_kb(const struct cluster *cluster, uint32_t function)
@@ -26,7 +27,8 @@ static inline int64_t host_kb(const struct cluster *cluster, uint32_t function)
 static inline int64_t activation_kb(const struct cluster *cluster, uint32_t function,
                                     const struct configuration *configuration)
 {
-    return kb_from_mb(configuration->gpu_memory_mb) - weights_kb(cluster, function);
+    return kb_from_mb(configuration->gpu_memory_mb) -
+           cluster->weights_kb[function * cluster->kind_count + configuration->kind];
 }
 
 static inline struct gpu_use gpu_use(const struct gpu_state *gpu)

@@ -10,11 +10,14 @@ struct demand {
     uint32_t gpu; /* SIM_NONE: any GPU of the invoker */
 };
 
-/* Checks the units and the slice memory of one GPU. The callers check the GPU's memory. */
+/* Checks the kind, the units and the slice memory of one GPU. The callers check the GPU's memory.
+ */
 static bool gpu_can_hold(const struct gpu_state *gpu, const struct demand *demand)
 {
     const struct configuration *configuration = demand->configuration;
     const struct gpu_use use = gpu_use(gpu);
+    if (gpu->spec->kind != configuration->kind)
+        return false;
     const bool placeable =
         gpu_sharing_of(gpu->spec)->fits(gpu->spec, &use, configuration->vgpu, demand->quota);
     return placeable && gpu_holds(gpu->spec, configuration->vgpu, configuration->gpu_memory_mb);
@@ -34,7 +37,7 @@ static bool pool_fits(const struct cluster *cluster, const struct container_pool
     if (!gpu_can_hold(gpu, demand))
         return false;
     /* Other idle containers on the GPU can be evicted, but not this one. */
-    int64_t own = idle ? weights_kb(cluster, pool->function) : 0;
+    int64_t own = idle ? weights_kb(cluster, pool->function, pool->gpu) : 0;
     return activation_kb(cluster, pool->function, configuration) <=
            gpu->free_kb + gpu->idle_kb - own;
 }

@@ -53,29 +53,33 @@ static const struct configuration *batch_configuration(const struct platform *pl
 double configuration_rate(const struct platform *platform, const struct configuration *spec,
                           uint32_t quota)
 {
-    const struct cluster_spec *cluster = &platform->workload->cluster;
+    const struct workload *workload = platform->workload;
     double vgpu = quota_part(spec->vgpu, quota);
-    return (spec->vcpu * cluster->vcpu_hour_usd + vgpu * cluster->vgpu_hour_usd) / (double)SIM_HOUR;
+    return (spec->vcpu * workload->cluster.vcpu_hour_usd +
+            vgpu * workload->kinds[spec->kind].vgpu_hour_usd) /
+           (double)SIM_HOUR;
 }
 
 /* ---- Execution and rates --------------------------------------------------------------------- */
 
-static double batch_speed(const struct platform *platform, const struct batch *batch)
+/* The configuration's time includes the speed of its kind of GPU. */
+static double batch_rate(const struct batch *batch)
 {
-    double speed = batch->gpu == SIM_NONE ? 1.0 : platform->cluster.gpus[batch->gpu].spec->speed;
-    return quota_part(speed, batch->quota);
+    return quota_part(1, batch->quota);
 }
 
-/* Nominal time × noise of the oldest job, or the remaining work if the share was changed. */
+/* Time at rate 1, in ns: nominal time × noise of the oldest job, or the remaining work if the share
+ * was changed. */
 double batch_work(const struct platform *platform, const struct batch *batch)
 {
     const struct function *function = function_of(platform, batch);
-    const double noise = platform->jobs[batch->first_job].noise;
+    const struct configuration *spec = &function->configurations[batch->configuration];
+    const double noise = platform->jobs[batch->first_job].used_noise;
     if (batch->reshared)
         return batch->work;
-    return function->service == SERVICE_PROFILE
-               ? (double)function->configurations[batch->configuration].time * noise
-               : noise * 1e6;
+    if (function->service == SERVICE_PROFILE)
+        return (double)spec->time * noise;
+    return noise * 1e6 / (spec->vgpu > 0 ? platform->workload->kinds[spec->kind].speed : 1);
 }
 
 void batches_start(struct platform *platform, uint32_t id)
@@ -92,7 +96,7 @@ void batches_start(struct platform *platform, uint32_t id)
         gpu_work_add(platform, id);
         return;
     }
-    sim_time_t duration = sim_ceil(batch_work(platform, batch) / batch_speed(platform, batch));
+    sim_time_t duration = sim_ceil(batch_work(platform, batch) / batch_rate(batch));
     if (platform->backend != NULL) {
         replay_start(platform, id, duration);
         return;
@@ -109,14 +113,14 @@ static void batch_settle(struct platform *platform, uint32_t id, bool disturbed)
 {
     struct batch *batch = &platform->batches[id];
     const struct configuration *spec = batch_configuration(platform, batch);
-    const double speed = batch_speed(platform, batch);
+    const double rate = batch_rate(batch);
     double left = disturbed ? gpu_work_left(platform, id)
-                            : batch->work - speed * (double)(platform->now - batch->priced_since);
+                            : batch->work - rate * (double)(platform->now - batch->priced_since);
     left = left > 0 ? left : 0;
     batch->billed += (double)(platform->now - batch->priced_since) *
                      configuration_rate(platform, spec, batch->quota);
     batch->priced_since = platform->now;
-    batch->alone += (batch->work - left) / speed;
+    batch->alone += (batch->work - left) / rate;
     batch->work = left;
 }
 
@@ -154,7 +158,7 @@ void batches_reshare(struct platform *platform, uint32_t id, uint32_t configurat
         gpu_work_reshare(platform, id);
         return;
     }
-    sim_time_t finish = platform->now + sim_ceil(batch->work / batch_speed(platform, batch));
+    sim_time_t finish = platform->now + sim_ceil(batch->work / batch_rate(batch));
     if (!event_queue_retime(platform->event_queue, batch->finish_event, finish))
         platform_fail(platform, "the event queue: %s", event_queue_fault(platform->event_queue));
 }
@@ -190,7 +194,8 @@ static sim_time_t batch_transfer(const struct platform *platform, const struct b
 /* All jobs of a batch have the noise of the oldest. */
 static void batch_set_noise(struct platform *platform, const struct batch *batch)
 {
-    const double noise = platform->jobs[batch->first_job].noise;
+    const uint16_t kind = batch_configuration(platform, batch)->kind;
+    const double noise = job_noise(platform, batch->first_job, kind);
     for (uint32_t job = batch->first_job; job != SIM_NONE; job = platform->jobs[job].next) {
         platform->jobs[job].used_noise = noise;
         platform->jobs[job].invoker = batch->invoker;
@@ -211,8 +216,7 @@ static void batch_set_start(struct platform *platform, struct batch *batch)
     if (container->ready_at == 0) {
         batch->cold = true;
         container->ready_at =
-            input_there + containers_draw_cold(platform, batch_function(platform, batch),
-                                               RANDOM_COLD_START, head->number,
+            input_there + containers_draw_cold(platform, container, RANDOM_COLD_START, head->number,
                                                platform->queues[batch->queue].stage);
         platform->metrics.cold_starts++;
     }
@@ -492,8 +496,8 @@ static void batch_account(struct platform *platform, const struct batch *batch)
     double cost =
         (batch->reshared ? batch->billed : 0) + (double)(platform->now - priced_since) * price;
     double hold = (double)(batch->started - batch->dispatched) * price;
-    double alone = (batch->reshared ? batch->alone : 0) +
-                   batch_work(platform, batch) / batch_speed(platform, batch);
+    double alone =
+        (batch->reshared ? batch->alone : 0) + batch_work(platform, batch) / batch_rate(batch);
     double slowdown = alone > 0 ? (double)execution / alone : 1.0;
     for (uint32_t job = batch->first_job; job != SIM_NONE; job = platform->jobs[job].next) {
         struct request *request = job_request(platform, job);
@@ -563,6 +567,13 @@ void batches_finish(struct platform *platform, uint32_t id)
     policy_call_finish(platform, &finished);
 }
 
+/* In hundredths of common units, as cluster.use counts. */
+static int64_t units_held(const struct platform *platform, const struct configuration *spec,
+                          uint32_t quota)
+{
+    return (int64_t)spec->vgpu * quota * cluster_unit_weight(&platform->cluster, spec->kind);
+}
+
 void batches_check_holdings(struct platform *platform)
 {
     struct error fault = {0};
@@ -576,7 +587,7 @@ void batches_check_holdings(struct platform *platform)
             continue;
         const struct configuration *spec = batch_configuration(platform, batch);
         vcpus += spec->vcpu;
-        parts += spec->vgpu * UNIT_PARTS;
+        parts += units_held(platform, spec, UNIT_PARTS);
     }
     for (uint32_t i = 0; i < platform->instance_capacity; i++) {
         const struct instance *instance = &platform->instances[i];
@@ -585,7 +596,7 @@ void batches_check_holdings(struct platform *platform)
         const struct configuration *spec = &platform->workload->functions[instance->function]
                                                 .configurations[instance->configuration];
         vcpus += spec->vcpu;
-        parts += spec->vgpu * instance->quota;
+        parts += units_held(platform, spec, instance->quota);
         if (instance->quota != platform->cluster.containers[instance->container].quota)
             platform_fail(platform, "invariant quota: instance %" PRIu32 " has not its container's",
                           i);

@@ -12,10 +12,11 @@
 
 enum { HOME_PROBES = 8 };
 
-sim_time_t containers_draw_cold(const struct platform *platform, uint32_t function,
+sim_time_t containers_draw_cold(const struct platform *platform, const struct container *container,
                                 enum random_purpose purpose, uint64_t a, uint32_t b)
 {
-    const struct function *spec = &platform->workload->functions[function];
+    const struct function_gpu *spec = &platform->workload->functions[container->function]
+                                           .gpus[cluster_kind(&platform->cluster, container->gpu)];
     if (!(spec->cold_start_cv > 0))
         return sim_from_ms(spec->cold_start_mean_ms);
     struct random_stream stream;
@@ -35,7 +36,8 @@ static void container_bill(struct platform *platform, const struct container *co
         return;
     const double time = (double)(platform->now - since);
     metrics->idle_cost += time * configuration_rate(platform, least, UNIT_PARTS);
-    metrics->idle_unit_ns += time * least->vgpu;
+    metrics->idle_unit_ns +=
+        time * (least->vgpu * cluster_unit_weight(&platform->cluster, least->kind));
 }
 
 void containers_record(struct platform *platform, const struct container *container,
@@ -169,7 +171,7 @@ bool containers_prewarm_until(struct platform *platform, uint32_t function, uint
     struct container *container = &platform->cluster.containers[id];
     container->idle_since = platform->now;
     container->expiry = until;
-    container->ready_at = platform->now + containers_draw_cold(platform, function, RANDOM_PREWARM,
+    container->ready_at = platform->now + containers_draw_cold(platform, container, RANDOM_PREWARM,
                                                                container->serial, 0);
     container->expiry_event =
         platform_schedule(platform, container->ready_at, EVENT_CONTAINER_READY, id);
@@ -243,7 +245,7 @@ void predictor_plan(struct platform *platform, uint32_t function)
         return;
     if (predictor->pending || predictor->interval_ns == 0)
         return;
-    double cold = platform->workload->functions[function].cold_start_mean_ms * 1e6;
+    double cold = platform->workload->functions[function].gpus[0].cold_start_mean_ms * 1e6;
     double start = (double)predictor->last_ready + predictor->interval_ns - cold;
     double now = (double)platform->now;
     predictor->pending = true;

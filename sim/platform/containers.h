@@ -14,9 +14,9 @@ bool containers_prewarm_until(struct platform *platform, uint32_t function, uint
                               sim_time_t until);
 /* Handles EVENT_CONTAINER_READY: the prewarmed container becomes idle. */
 void containers_ready(struct platform *platform, uint32_t id);
-/* Draws the duration of a cold start of `function`. The random number depends only on the seed,
- * `purpose`, `a` and `b`. */
-sim_time_t containers_draw_cold(const struct platform *platform, uint32_t function,
+/* Draws the duration of the container's cold start. The random number depends only on the seed,
+ * `purpose`, `a` and `b`, the distribution on its function and the kind of its GPU. */
+sim_time_t containers_draw_cold(const struct platform *platform, const struct container *container,
                                 enum random_purpose purpose, uint64_t a, uint32_t b);
 /* Records one phase of the container, from `from` until now. */
 void containers_record(struct platform *platform, const struct container *container,

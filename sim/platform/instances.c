@@ -65,9 +65,9 @@ static sim_time_t instance_ready_at(struct platform *platform, const struct inst
     if (platform->backend != NULL)
         replay_refuse_cold(platform, instance->function, instance->invoker);
     if (container->ready_at == 0) {
-        container->ready_at = platform->now + controller_charged(platform) +
-                              containers_draw_cold(platform, instance->function, RANDOM_PREWARM,
-                                                   container->serial, 0);
+        container->ready_at =
+            platform->now + controller_charged(platform) +
+            containers_draw_cold(platform, container, RANDOM_PREWARM, container->serial, 0);
         platform->metrics.cold_starts++;
     }
     return container->ready_at;

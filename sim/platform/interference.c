@@ -14,35 +14,37 @@ static inline uint32_t share_place(uint32_t vgpu, uint32_t quota)
     return vgpu * UNIT_PARTS - quota;
 }
 
-/* Prepares share^share_exponent (as_other) for every share of a GPU of `units`. */
-static double *shares_prepare(const struct interference *model, uint16_t units)
+/* Prepares share^share_exponent (as_other) for every share of a GPU of this kind. */
+static double *shares_prepare(const struct gpu_kind *kind)
 {
+    const uint16_t units = kind->units;
     double *as_other = malloc((size_t)units * UNIT_PARTS * sizeof *as_other);
     for (uint32_t vgpu = 1; as_other != NULL && vgpu <= units; vgpu++)
         for (uint32_t quota = 1; quota <= UNIT_PARTS; quota++) {
             const struct co_runner runner = {.share = quota_part((double)vgpu / units, quota)};
-            as_other[share_place(vgpu, quota)] = interference_prepare(model, &runner).as_other;
+            as_other[share_place(vgpu, quota)] =
+                interference_prepare(kind->interference, &runner).as_other;
         }
     return as_other;
 }
 
-static bool table_prepare_shares(struct platform *platform)
+/* Prepares the functions' demands and the shares on GPUs of one kind. */
+static bool table_prepare_kind(struct platform *platform, size_t kind)
 {
-    struct gpu_work_table *table = &platform->work_table;
-    const struct cluster *cluster = &platform->cluster;
-    for (uint32_t g = 0; g < cluster->gpu_count; g++)
-        if (cluster->gpus[g].spec->units > table->most_units)
-            table->most_units = cluster->gpus[g].spec->units;
-    table->as_other = calloc((size_t)table->most_units + 1, sizeof *table->as_other);
-    for (uint32_t g = 0; table->as_other != NULL && g < cluster->gpu_count; g++) {
-        const uint16_t units = cluster->gpus[g].spec->units;
-        if (table->as_other[units] != NULL || !gpu_interferes(platform, g))
-            continue;
-        table->as_other[units] = shares_prepare(platform->workload->interference, units);
-        if (table->as_other[units] == NULL)
-            return false;
+    const struct workload *workload = platform->workload;
+    const struct gpu_kind *spec = &workload->kinds[kind];
+    struct gpu_work_kind *table = &platform->work_table.kinds[kind];
+    table->functions = calloc(workload->function_count, sizeof *table->functions);
+    table->as_other = shares_prepare(spec);
+    if (table->functions == NULL || table->as_other == NULL)
+        return false;
+    for (size_t f = 0; f < workload->function_count; f++) {
+        const struct function_gpu *gpu = &workload->functions[f].gpus[kind];
+        const struct co_runner runner = {
+            .index = gpu->interference_index, .demand = gpu->bandwidth_share, .share = 1};
+        table->functions[f] = interference_prepare(spec->interference, &runner);
     }
-    return table->as_other != NULL;
+    return true;
 }
 
 static bool table_make_room(struct gpu_work_table *table, uint32_t count)
@@ -65,31 +67,41 @@ static bool table_init(struct platform *platform)
 {
     const struct workload *workload = platform->workload;
     struct gpu_work_table *table = &platform->work_table;
-    table->functions = calloc(workload->function_count, sizeof *table->functions);
-    for (size_t i = 0; table->functions != NULL && i < workload->function_count; i++) {
-        const struct co_runner runner = {.index = workload->functions[i].interference_index,
-                                         .demand = workload->functions[i].bandwidth_share,
-                                         .share = 1};
-        table->functions[i] = interference_prepare(workload->interference, &runner);
-    }
-    return table->functions != NULL && table_prepare_shares(platform);
+    table->kinds = calloc(workload->kind_count, sizeof *table->kinds);
+    if (table->kinds == NULL)
+        return false;
+    table->kind_count = workload->kind_count;
+    for (size_t k = 0; k < workload->kind_count; k++)
+        if (workload->kinds[k].interference != NULL && !table_prepare_kind(platform, k))
+            return false;
+    return true;
 }
 
 static void table_clear(struct gpu_work_table *table)
 {
-    for (size_t units = 0; table->as_other != NULL && units <= table->most_units; units++)
-        free(table->as_other[units]);
-    free(table->as_other);
-    free(table->functions);
+    for (size_t k = 0; k < table->kind_count; k++) {
+        free(table->kinds[k].functions);
+        free(table->kinds[k].as_other);
+    }
+    free(table->kinds);
     free(table->runners);
     free(table->slowdowns);
 }
 
-bool gpu_work_init(struct platform *platform)
+bool gpu_work_init(struct platform *platform, bool interference)
 {
-    const uint32_t gpus = platform->cluster.gpu_count;
-    platform->gpu_work = calloc(gpus > 0 ? gpus : 1, sizeof *platform->gpu_work);
-    return platform->gpu_work != NULL && (!platform->interference || table_init(platform));
+    const struct cluster *cluster = &platform->cluster;
+    platform->gpu_work =
+        calloc(cluster->gpu_count > 0 ? cluster->gpu_count : 1, sizeof *platform->gpu_work);
+    if (platform->gpu_work == NULL || !interference)
+        return platform->gpu_work != NULL;
+    for (uint32_t g = 0; g < cluster->gpu_count; g++) {
+        const struct gpu_spec *spec = cluster->gpus[g].spec;
+        platform->gpu_work[g].interferes =
+            platform->workload->kinds[spec->kind].interference != NULL &&
+            gpu_sharing_of(spec)->interferes;
+    }
+    return table_init(platform);
 }
 
 void gpu_work_clear(struct platform *platform)
@@ -146,15 +158,15 @@ static const double *work_slowdowns(const struct platform *platform, const struc
                                     const struct gpu_spec *spec)
 {
     const struct gpu_work_table *table = &platform->work_table;
-    const double *as_other = table->as_other[spec->units];
+    const struct gpu_work_kind *kind = &table->kinds[spec->kind];
     const uint32_t count = work->count;
     for (uint32_t i = 0; i < count; i++) {
         const struct execution *execution = &work->executions[count - 1 - i];
-        table->runners[i] = table->functions[execution->function];
-        table->runners[i].as_other = as_other[share_place(execution->vgpu, execution->quota)];
+        table->runners[i] = kind->functions[execution->function];
+        table->runners[i].as_other = kind->as_other[share_place(execution->vgpu, execution->quota)];
     }
-    interference_slowdowns(platform->workload->interference, table->runners, count,
-                           table->slowdowns);
+    interference_slowdowns(platform->workload->kinds[spec->kind].interference, table->runners,
+                           count, table->slowdowns);
     return table->slowdowns;
 }
 
@@ -197,7 +209,7 @@ static inline void execution_update(struct execution *execution, double rate, do
     execution->order = event_queue_draw_order(platform->event_queue);
 }
 
-/* Updates all rates on a GPU: speed / slowdown among the batches that execute on it. Among equal
+/* Updates all rates on a GPU: quota / slowdown among the batches that execute on it. Among equal
  * finish times, the batch that started first finishes first. */
 static void work_update(struct platform *platform, uint32_t gpu)
 {
@@ -212,8 +224,8 @@ static void work_update(struct platform *platform, uint32_t gpu)
     for (uint32_t i = 0; i < count; i++) {
         struct execution *execution = &executions[i];
         const double slowdown = slowdowns[count - 1 - i];
-        execution_update(execution, quota_part(spec->speed, execution->quota) / slowdown, passed,
-                         platform, order);
+        execution_update(execution, quota_part(1, execution->quota) / slowdown, passed, platform,
+                         order);
         order = execution->order;
         if (first == NULL || execution->finish < first->finish)
             first = execution;

@@ -4,8 +4,9 @@
 
 #include "sim/platform/state.h"
 
-/* Allocates one empty table per GPU. False: memory exhausted. */
-bool gpu_work_init(struct platform *platform);
+/* Allocates one empty table per GPU. Without `interference` none of them interferes. False: memory
+ * exhausted. */
+bool gpu_work_init(struct platform *platform, bool interference);
 /* Frees the memory allocated by gpu_work_init and the run. */
 void gpu_work_clear(struct platform *platform);
 /* Starts the execution of batch `id` on a GPU with interference, and updates the rates of all
@@ -23,8 +24,7 @@ void gpu_work_reshare(struct platform *platform, uint32_t id);
 /* Returns whether batches on the GPU interfere. False for SIM_NONE. */
 static inline bool gpu_interferes(const struct platform *platform, uint32_t gpu)
 {
-    return platform->interference && gpu != SIM_NONE &&
-           gpu_sharing_of(platform->cluster.gpus[gpu].spec)->interferes;
+    return gpu != SIM_NONE && platform->gpu_work[gpu].interferes;
 }
 
 /* Returns `quota` per cent of `whole`. */

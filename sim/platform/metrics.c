@@ -103,11 +103,26 @@ static void measures_fill(struct measures *out, const struct tally *tally)
     out->bound_cost_per_request_usd = NAN; /* filled in by sim/cli/run_once.c */
 }
 
+/* Price of all GPUs per hour. */
+static double gpu_rent(const struct workload *workload)
+{
+    double usd = 0;
+    for (size_t k = 0; k < workload->kind_count; k++) {
+        double units = 0;
+        for (size_t g = 0; g < workload->cluster.group_count; g++) {
+            const struct invoker_group *group = &workload->cluster.groups[g];
+            for (size_t i = 0; i < group->gpu_count; i++)
+                units += group->gpus[i].kind == k ? (double)group->count * group->gpus[i].units : 0;
+        }
+        usd += units * workload->kinds[k].vgpu_hour_usd;
+    }
+    return usd;
+}
+
 static void run_measures_fill(struct run_measures *out, const struct metrics *metrics,
                               const struct workload *workload, const struct cluster_use *capacity,
                               double elapsed, const struct measures *overall)
 {
-    const struct cluster_spec *price = &workload->cluster;
     double decisions = (double)metrics->decisions;
     double capacity_units = (double)capacity->unit_parts / UNIT_PARTS;
     out->cost_idle_usd = metrics->idle_cost;
@@ -116,7 +131,7 @@ static void run_measures_fill(struct run_measures *out, const struct metrics *me
         overall->cost_usd + overall->cost_hold_usd + metrics->idle_cost + metrics->instance_cost;
     out->cost_cluster_usd =
         elapsed / (double)SIM_HOUR *
-        ((double)capacity->vcpus * price->vcpu_hour_usd + capacity_units * price->vgpu_hour_usd);
+        ((double)capacity->vcpus * workload->cluster.vcpu_hour_usd + gpu_rent(workload));
     out->batches = metrics->batches;
     out->cold_starts = metrics->cold_starts;
     out->instances = metrics->instances;

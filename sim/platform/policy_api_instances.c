@@ -124,6 +124,14 @@ bool platform_set_share(struct platform *platform, uint32_t instance, uint32_t c
                       instance, gpu_sharing_of(platform->cluster.gpus[state->gpu].spec)->name);
         return false;
     }
+    if (state->gpu != SIM_NONE && spec->vgpu > 0 &&
+        spec->kind != platform->cluster.gpus[state->gpu].spec->kind) {
+        platform_fail(platform,
+                      "rule instance: set_share of instance %" PRIu32
+                      " to a configuration for another kind of GPU than its own",
+                      instance);
+        return false;
+    }
     if (state->state == INSTANCE_BUSY && platform->batches[state->batch].jobs > spec->batch) {
         platform_fail(platform,
                       "rule batch: set_share of instance %" PRIu32 ", which runs %" PRIu32

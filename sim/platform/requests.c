@@ -241,12 +241,12 @@ void jobs_clear(struct platform *platform)
 }
 
 /* Draws the noise of (request, stage), which is the same under every policy and on every processor.
- * Profiled functions: a factor with mean 1. Others: the whole service time in ms, in whole
- * nanoseconds. */
+ * Profiled functions: a factor with mean 1 and this cv. Others: the whole service time in ms, in
+ * whole nanoseconds. */
 static double draw_noise(const struct platform *platform, uint64_t request, uint32_t stage,
-                         const struct function *function)
+                         const struct function *function, double cv)
 {
-    if (function->service == SERVICE_PROFILE && !(function->noise_cv > 0))
+    if (function->service == SERVICE_PROFILE && !(cv > 0))
         return 1.0;
     if (function->service == SERVICE_CONSTANT)
         return sim_to_ms(function->service_mean);
@@ -262,8 +262,22 @@ static double draw_noise(const struct platform *platform, uint64_t request, uint
         return function
             ->service_samples_ms[gsl_rng_uniform_int(&stream.rng, function->service_sample_count)];
     default:
-        return random_noise(&stream, function->noise_cv);
+        return random_noise(&stream, cv);
     }
+}
+
+/* Kinds of GPU with unlike noise transform the same draw. */
+double job_noise(const struct platform *platform, uint32_t job, size_t kind)
+{
+    const struct request *request = job_request(platform, job);
+    const uint32_t stage = job_stage(platform, job);
+    const struct application *application = &platform->workload->applications[request->application];
+    const struct function *function =
+        &platform->workload->functions[application->stages[stage].function];
+    const double cv = function->gpus[kind].noise_cv;
+    if (!platform->unlike_noise || cv == function->gpus[0].noise_cv)
+        return platform->jobs[job].noise;
+    return draw_noise(platform, request->number, stage, function, cv);
 }
 
 static void job_ready(struct platform *platform, uint32_t job, uint32_t queue)
@@ -293,11 +307,11 @@ static void request_fill(struct platform *platform, uint32_t slot, uint32_t appl
     for (uint32_t s = 0; s < spec->stage_count; s++) {
         const struct stage *stage = &spec->stages[s];
         const struct function *function = &platform->workload->functions[stage->function];
-        platform->jobs[slot * platform->stride + s] =
-            (struct job){.noise = draw_noise(platform, request->number, s, function),
-                         .next = SIM_NONE,
-                         .blocked_by = (uint8_t)stage->after_count,
-                         .state = JOB_BLOCKED};
+        platform->jobs[slot * platform->stride + s] = (struct job){
+            .noise = draw_noise(platform, request->number, s, function, function->gpus[0].noise_cv),
+            .next = SIM_NONE,
+            .blocked_by = (uint8_t)stage->after_count,
+            .state = JOB_BLOCKED};
     }
 }
 
@@ -329,6 +343,24 @@ void jobs_admit(struct platform *platform, uint32_t application, sim_time_t slo,
 
 /* ---- The end of a request -------------------------------------------------------------------- */
 
+/* Shortest execution time of a job on any kind of GPU, in ns. `used`: with the noise of the batch
+ * that it ran in, otherwise with its own draw. */
+static inline double fastest_execution(const struct platform *platform, uint32_t job,
+                                       uint32_t function, bool used)
+{
+    const size_t kinds = platform->workload->kind_count;
+    double least = INFINITY;
+    for (size_t k = 0; k < kinds; k++) {
+        const struct fastest *fastest = &platform->fastest[function * kinds + k];
+        const double noise = used ? platform->jobs[job].used_noise : job_noise(platform, job, k);
+        const double alone =
+            fastest->profile ? (double)fastest->time * noise : noise * 1e6 / fastest->speed;
+        if (fastest->time < SIM_FOREVER && alone < least)
+            least = alone;
+    }
+    return least;
+}
+
 /* Returns a lower bound of the request's latency under any policy: its critical path, rounded down.
  * Every stage has its function's fastest configuration, no interference and no transfer. `used`:
  * with the noise of the batches that it ran in, otherwise with its own draws. */
@@ -336,23 +368,30 @@ static inline sim_time_t critical_path(const struct platform *platform, uint32_t
 {
     const struct application *application =
         &platform->workload->applications[platform->requests[slot].application];
-    const struct job *jobs = &platform->jobs[slot * platform->stride];
     sim_time_t finish[RECORD_MAX_STAGES];
     sim_time_t longest = 0;
     for (size_t s = 0; s < application->stage_count; s++) {
         const struct stage *stage = &application->stages[s];
-        const struct fastest *fastest = &platform->fastest[stage->function];
-        double noise = used ? jobs[s].used_noise : jobs[s].noise;
-        double alone = fastest->profile ? (double)fastest->time * noise : noise * 1e6;
+        const double alone = fastest_execution(platform, slot * platform->stride + (uint32_t)s,
+                                               stage->function, used);
         sim_time_t start = 0;
         for (size_t i = 0; i < stage->after_count; i++)
             start = finish[stage->after[i]] > start ? finish[stage->after[i]] : start;
-        finish[s] = start + sim_whole(alone / fastest->speed);
+        finish[s] = start + sim_whole(alone);
         if (finish[s] > SIM_FOREVER)
             finish[s] = SIM_FOREVER;
         longest = finish[s] > longest ? finish[s] : longest;
     }
     return longest;
+}
+
+/* The job's least noise on any kind of GPU. */
+static double least_noise(const struct platform *platform, uint32_t job)
+{
+    double least = platform->jobs[job].noise;
+    for (size_t k = 1; platform->unlike_noise && k < platform->workload->kind_count; k++)
+        least = fmin(least, job_noise(platform, job, k));
+    return least;
 }
 
 /* Returns whether every job ran with its own draw, as the oldest job of a batch does. */
@@ -364,7 +403,7 @@ static bool request_ran_alone(const struct platform *platform, uint32_t slot)
     for (size_t s = 0; s < stages; s++)
         if (jobs[s].used_noise != jobs[s].noise)
             return false;
-    return true;
+    return !platform->unlike_noise;
 }
 
 static void request_record(struct platform *platform, const struct request *request, uint32_t slot,
@@ -388,7 +427,7 @@ static void request_record(struct platform *platform, const struct request *requ
                               .cost_usd = request->cost};
     size_t stages = platform->workload->applications[request->application].stage_count;
     for (size_t s = 0; s < stages && s < RECORD_MAX_STAGES; s++)
-        row.noise[s] = platform->jobs[slot * platform->stride + s].noise;
+        row.noise[s] = least_noise(platform, slot * platform->stride + (uint32_t)s);
     if (!recorder->request(recorder->context, &row, platform->error))
         platform->failed = true;
 }

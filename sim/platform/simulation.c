@@ -178,14 +178,22 @@ static void user_asks(struct platform *platform, uint32_t user)
 
 /* ---- Samples --------------------------------------------------------------------------------- */
 
+/* Returns whether the function's smallest batch on some kind of GPU fits on the invoker. */
+static bool function_useful(const struct platform *platform, uint32_t f, uint32_t invoker)
+{
+    const struct function_gpu *gpus = platform->workload->functions[f].gpus;
+    for (size_t k = 0; k < platform->workload->kind_count; k++)
+        if (gpus[k].count > 0 && platform_fits(platform, f, (uint32_t)gpus[k].minimum, invoker))
+            return true;
+    return false;
+}
+
 /* Returns whether the invoker has room for the smallest batch of any non-empty queue. */
 static bool invoker_useful(const struct platform *platform, uint32_t invoker)
 {
     for (uint32_t q = platform_next_queue(platform, 0), first = SIM_NONE;
          q != SIM_NONE && q != first; q = platform_next_queue(platform, q + 1)) {
-        uint32_t f = platform->queues[q].function;
-        uint32_t minimum = (uint32_t)platform->workload->functions[f].minimum_configuration;
-        if (platform_fits(platform, f, minimum, invoker))
+        if (function_useful(platform, platform->queues[q].function, invoker))
             return true;
         first = first == SIM_NONE ? q : first;
     }
@@ -202,7 +210,8 @@ static double stranded_share(const struct platform *platform)
         const struct invoker_state *invoker = &cluster->invokers[i];
         int64_t here = 0;
         for (uint32_t g = 0; g < invoker->gpu_count; g++)
-            here += cluster->gpus[invoker->first_gpu + g].free_parts;
+            here += (int64_t)cluster->gpus[invoker->first_gpu + g].free_parts *
+                    cluster->gpus[invoker->first_gpu + g].weight;
         free_parts += here;
         if (here > 0 && !invoker_useful(platform, i))
             stranded += here;
@@ -474,20 +483,23 @@ static void simulation_loop(struct platform *platform, struct cursor *cursor,
 static bool fastest_init(struct platform *platform)
 {
     const struct workload *workload = platform->workload;
-    platform->fastest = calloc(workload->function_count, sizeof *platform->fastest);
+    const size_t kinds = workload->kind_count;
+    platform->fastest = calloc(workload->function_count * kinds, sizeof *platform->fastest);
     if (platform->fastest == NULL)
         return false;
-    double gpu_speed = 0;
-    for (uint32_t g = 0; g < platform->cluster.gpu_count; g++)
-        gpu_speed = fmax(gpu_speed, platform->cluster.gpus[g].spec->speed);
     for (size_t f = 0; f < workload->function_count; f++) {
         const struct function *function = &workload->functions[f];
-        struct fastest *best = &platform->fastest[f];
+        for (size_t k = 0; k < kinds; k++) {
+            platform->fastest[f * kinds + k].time = SIM_FOREVER;
+            if (function->gpus[k].noise_cv != function->gpus[0].noise_cv)
+                platform->unlike_noise = true;
+        }
         for (size_t c = 0; c < function->configuration_count; c++) {
-            const struct configuration *configuration = &function->configurations[c];
-            double speed = configuration->vgpu > 0 ? gpu_speed : 1.0;
-            if (c == 0 || (double)configuration->time * best->speed < (double)best->time * speed)
-                *best = (struct fastest){configuration->time, speed,
+            const struct configuration *spec = &function->configurations[c];
+            struct fastest *best = &platform->fastest[f * kinds + spec->kind];
+            if (spec->time < best->time)
+                *best = (struct fastest){spec->time,
+                                         spec->vgpu > 0 ? workload->kinds[spec->kind].speed : 1,
                                          function->service == SERVICE_PROFILE};
         }
     }
@@ -527,11 +539,10 @@ static bool platform_init(struct platform *platform)
     platform->event_queue = event_queue_create(1024);
     platform->predictors = calloc(platform->workload->function_count, sizeof *platform->predictors);
     /* On a backend the hardware determines the interference. */
-    platform->interference = experiment->platform.interference &&
-                             platform->workload->interference != NULL && platform->backend == NULL;
+    const bool interference = experiment->platform.interference && platform->backend == NULL;
     if (platform->event_queue == NULL || platform->predictors == NULL || !jobs_init(platform) ||
-        !batches_init(platform) || !gpu_work_init(platform) || !fastest_init(platform) ||
-        !trainings_init(platform))
+        !batches_init(platform) || !gpu_work_init(platform, interference) ||
+        !fastest_init(platform) || !trainings_init(platform))
         return error_run(platform->error, "out of memory at the start of a run");
     return keep_alive_init(platform);
 }

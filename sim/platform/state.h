@@ -74,7 +74,7 @@ enum job_state { JOB_BLOCKED, JOB_READY, JOB_RUNNING, JOB_DONE };
 struct job {
     sim_time_t ready;
     sim_time_t entered; /* when it entered its current or last queue or buffer */
-    double noise;       /* drawn for this job: a factor, or the service time in ms */
+    double noise;       /* drawn for this job on GPUs of kind 0: a factor, or the service time in ms */
     double used_noise;  /* the noise of the batch in which it ran */
     /* In a batch: the next job of the batch. Waiting: the instance whose buffer contains it, or
      * SIM_NONE if it is in its queue. */
@@ -148,13 +148,16 @@ struct gpu_work {
     uint32_t count, capacity;
     event_queue_handle event;
     sim_time_t updated; /* when `work` of all executions was last updated */
+    bool interferes;    /* batches on the GPU slow one another */
 };
 
 /* Inputs of the slowdowns of batches that share a GPU, and buffers for their computation. */
 struct gpu_work_table {
-    struct prepared_runner *functions; /* per function, on a whole GPU */
-    double **as_other;                 /* per number of units of a GPU: per share */
-    uint16_t most_units;
+    struct gpu_work_kind {                 /* of a kind of GPU; empty if it has no model */
+        struct prepared_runner *functions; /* per function, on a whole GPU */
+        double *as_other;                  /* per share */
+    } * kinds;
+    size_t kind_count;
     /* For the GPU whose rates are computed: */
     struct prepared_runner *runners;
     double *slowdowns;
@@ -241,17 +244,17 @@ struct platform {
     uint32_t instance_capacity, instance_free;
     uint64_t work_events; /* pending events of kinds below EVENT_WORK_KINDS */
     uint64_t events;
-    /* Per function: its fastest configuration on the fastest GPU, for the lower bound on latency
-     * and the invariant that checks it. */
+    /* Per function and kind of GPU: its fastest configuration, for the lower bound on latency and
+     * the invariant that checks it. Kind 0 includes configurations without a GPU. */
     struct fastest {
-        sim_time_t time;
-        double speed;
-        bool profile; /* `time` is from the profile; else service times are drawn as a whole */
+        sim_time_t time; /* SIM_FOREVER: none */
+        double speed;    /* of drawn service times */
+        bool profile;    /* `time` is from the profile; else service times are drawn as a whole */
     } * fastest;
+    bool unlike_noise; /* some function's noise differs between kinds of GPU */
     struct gpu_work *gpu_work;   /* per GPU */
     struct trainings *trainings; /* NULL: the experiment has none (trainings.h) */
     struct gpu_work_table work_table;
-    bool interference;
     bool failed;
     double setup_s; /* wall-clock time so far, for simulation_result.setup_s */
     struct error *error;

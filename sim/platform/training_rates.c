@@ -81,10 +81,10 @@ double training_speed_alone(const struct platform *platform, uint32_t id,
     const uint32_t count = training_spec(platform, id)->gpus;
     double vcpus = INFINITY, memory_mb = INFINITY, gpu = INFINITY;
     for (uint32_t i = 0; i < count; i++) {
-        const struct gpu_spec *spec = platform->cluster.gpus[grant_gpu(platform, &grants[i])].spec;
+        const uint16_t kind = cluster_kind(&platform->cluster, grant_gpu(platform, &grants[i]));
         vcpus = fmin(vcpus, grants[i].vcpus);
         memory_mb = fmin(memory_mb, grants[i].memory_mb);
-        gpu = fmin(gpu, quota_part(spec->speed, grants[i].quota));
+        gpu = fmin(gpu, quota_part(platform->workload->kinds[kind].speed, grants[i].quota));
     }
     return gpu * speed_by_server(platform, id, grants[0].invoker, vcpus, memory_mb / 1024.0);
 }

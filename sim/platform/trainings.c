@@ -530,7 +530,7 @@ void trainings_add_holdings(const struct platform *platform, int64_t *vcpus, int
         shares_fill(platform, id, trainings->items[id].grants, trainings->shares);
         for (uint32_t k = 0; k < training_spec(platform, id)->gpus; k++) {
             const struct gang_share *share = &trainings->shares[k];
-            *parts += share->parts;
+            *parts += (int64_t)share->parts * platform->cluster.gpus[share->gpu].weight;
             trainings->micro_vcpus[platform->cluster.gpus[share->gpu].invoker] +=
                 share->micro_vcpus;
         }

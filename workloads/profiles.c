@@ -1,0 +1,236 @@
+/* The profiles of an experiment, and the kinds of GPU that they make of the cluster's GPUs. */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "traces/profile/profile.h"
+#include "workloads/inputs.h"
+#include "workloads/loader_internal.h"
+
+/* Utilisation counts units of unlike kinds in their least common multiple. Sums over the greatest
+ * cluster fit 64 bits up to this. */
+enum { COMMON_UNITS_LIMIT = 1000000000 };
+
+/* ---- Loading -------------------------------------------------------------------------------- */
+
+/* The text of the profile that the member `key` holds or names, and its digest. *name receives what
+ * messages call it. The caller frees both. */
+static char *profile_text(struct json_include *document, const struct json_value *object,
+                          const char *key, char **name, char sha256[65], struct error *error)
+{
+    struct json_value value;
+    char *text = NULL;
+    size_t size = 0;
+    if (!json_child(object, key, &value))
+        return NULL;
+    if (cJSON_IsObject(value.node)) {
+        if (!json_include_member(document, object, key, &value, error))
+            return NULL;
+        text = json_print_sorted((cJSON *)(uintptr_t)value.node);
+        *name = strdup(value.file);
+        if (text == NULL || *name == NULL)
+            (void)error_input(error, "out of memory");
+        else
+            size = strlen(text);
+    } else {
+        *name = json_include_find_file(document, &value, error);
+        if (*name != NULL)
+            text = inputs_text(document->inputs, *name, &size, error);
+    }
+    if (text != NULL)
+        hash_bytes(text, size, sha256);
+    return text;
+}
+
+/* Appends the profile that the member `key` holds or names. */
+static bool add_profile(struct json_include *document, const struct json_value *object,
+                        const char *key, const char *model, struct experiment *experiment,
+                        struct error *error)
+{
+    struct experiment_profile *next = &experiment->profiles[experiment->profile_count];
+    char *name = NULL;
+    char *text = profile_text(document, object, key, &name, next->sha256, error);
+    if (text != NULL && name != NULL)
+        next->profile = profile_parse(text, name, error);
+    free(text);
+    free(name);
+    if (next->profile == NULL)
+        return false;
+    experiment->profile_count++;
+    next->model = strdup(model);
+    return next->model != NULL || error_input(error, "out of memory");
+}
+
+static bool is_comment(const char *key)
+{
+    return strcmp(key, "note") == 0 || strcmp(key, "evidence") == 0;
+}
+
+static bool has_model(const struct workload *workload, const char *model)
+{
+    for (size_t k = 0; k < workload->kind_count; k++)
+        if (model[0] != '\0' && strcmp(workload->kinds[k].model, model) == 0)
+            return true;
+    return false;
+}
+
+static bool fault_unused(const struct json_value *value, const struct workload *workload,
+                         const char *model, struct error *error)
+{
+    const char *names[WORKLOAD_MAX_KINDS];
+    int count = 0;
+    for (size_t k = 0; k < workload->kind_count; k++)
+        if (workload->kinds[k].model[0] != '\0')
+            names[count++] = workload->kinds[k].model;
+    return load_unknown_name(value, "\"model\" of a GPU of the cluster; remove it or name one",
+                             model, names, count, error);
+}
+
+static bool load_by_model(struct json_include *document, const struct json_value *value,
+                          struct experiment *experiment, struct error *error)
+{
+    size_t i = 0;
+    if (!json_is_object(value, NULL, error))
+        return false;
+    experiment->profiles = load_array(json_size(value), sizeof *experiment->profiles, error);
+    if (experiment->profiles == NULL)
+        return false;
+    for (struct json_value child = json_first(value); child.node != NULL;
+         child = json_after(value, &child, ++i)) {
+        const char *model = child.node->string;
+        if (is_comment(model))
+            continue;
+        if (!has_model(&experiment->workload, model))
+            return fault_unused(&child, &experiment->workload, model, error);
+        if (!add_profile(document, value, model, model, experiment, error))
+            return false;
+    }
+    return true;
+}
+
+/* ---- Kinds ---------------------------------------------------------------------------------- */
+
+/* The profile for GPUs of this model; of equal files the first. NULL if there is none. */
+static const struct profile *profile_for(const struct experiment *experiment, const char *model)
+{
+    for (size_t i = 0; i < experiment->profile_count; i++) {
+        const struct experiment_profile *found = &experiment->profiles[i];
+        if (found->model[0] != '\0' && strcmp(found->model, model) != 0)
+            continue;
+        for (size_t first = 0; first < i; first++)
+            if (strcmp(experiment->profiles[first].sha256, found->sha256) == 0)
+                return experiment->profiles[first].profile;
+        return found->profile;
+    }
+    return NULL;
+}
+
+static bool assign_profiles(const struct json_value *value, struct experiment *experiment,
+                            struct error *error)
+{
+    struct workload *workload = &experiment->workload;
+    for (size_t k = 0; k < workload->kind_count; k++) {
+        struct gpu_kind *kind = &workload->kinds[k];
+        kind->profile = profile_for(experiment, kind->model);
+        if (kind->profile == NULL && kind->model[0] == '\0')
+            return json_fault(value, error,
+                              "a GPU of the cluster has no \"model\", by which \"profiles\" go; "
+                              "name its model in the cluster");
+        if (kind->profile == NULL)
+            return json_fault(value, error,
+                              "has no profile for GPU model \"%s\" of the cluster; add \"%s\": "
+                              "FILE",
+                              kind->model, kind->model);
+        kind->interference = kind->profile->interference;
+    }
+    return true;
+}
+
+/* Joins kinds that differ only in their model, so that a kind is what latency and price depend on.
+ */
+static void join_kinds(struct workload *workload)
+{
+    uint16_t joined[WORKLOAD_MAX_KINDS];
+    size_t count = 0;
+    for (size_t k = 0; k < workload->kind_count; k++) {
+        const struct gpu_kind kind = workload->kinds[k];
+        size_t same = 0;
+        while (same < count && (workload->kinds[same].profile != kind.profile ||
+                                workload->kinds[same].units != kind.units ||
+                                workload->kinds[same].speed != kind.speed ||
+                                workload->kinds[same].vgpu_hour_usd != kind.vgpu_hour_usd))
+            same++;
+        joined[k] = (uint16_t)same;
+        if (same == count)
+            workload->kinds[count++] = kind;
+    }
+    workload->kind_count = count;
+    for (size_t g = 0; g < workload->cluster.group_count; g++)
+        for (size_t i = 0; i < workload->cluster.groups[g].gpu_count; i++) {
+            struct gpu_spec *gpu = &workload->cluster.groups[g].gpus[i];
+            gpu->kind = joined[gpu->kind];
+        }
+}
+
+static bool check_common_units(const struct json_value *root, const struct workload *workload,
+                               struct error *error)
+{
+    return workload_common_units(workload) <= COMMON_UNITS_LIMIT ||
+           json_fault(root, error,
+                      "the least common multiple of the \"units\" of the cluster's GPUs is above "
+                      "%d; slice them in fewer unlike numbers of units",
+                      COMMON_UNITS_LIMIT);
+}
+
+/* ---- Whole ---------------------------------------------------------------------------------- */
+
+/* Adds `text` to a list, unless it is there. */
+static void list_add(char *list, size_t size, const char *separator, const char *text)
+{
+    const size_t length = strlen(list);
+    if (text != NULL && text[0] != '\0' && strstr(list, text) == NULL && length < size)
+        (void)snprintf(list + length, size - length, "%s%s", length > 0 ? separator : "", text);
+}
+
+/* Describes the profiles for the results file: one digest, or "MODEL DIGEST, MODEL DIGEST". */
+static bool describe_profiles(struct experiment *experiment, struct error *error)
+{
+    const size_t size = experiment->profile_count * (sizeof experiment->profiles->sha256 + 64) + 1;
+    experiment->profile_sha256 = load_array(size, 1, error);
+    for (size_t i = 0; experiment->profile_sha256 != NULL && i < experiment->profile_count; i++) {
+        const struct experiment_profile *one = &experiment->profiles[i];
+        char entry[sizeof one->sha256 + 64];
+        (void)snprintf(entry, sizeof entry, "%s%s%s", one->model, one->model[0] != '\0' ? " " : "",
+                       one->sha256);
+        list_add(experiment->profile_sha256, size, ", ", entry);
+        list_add(experiment->profile_evidence, sizeof experiment->profile_evidence, " and ",
+                 one->profile->evidence);
+    }
+    return experiment->profile_sha256 != NULL;
+}
+
+bool profiles_load(struct json_include *document, struct experiment *experiment,
+                   struct error *error)
+{
+    const struct json_value root = json_include_root(document);
+    struct json_value one, several;
+    const bool has_one = json_child(&root, "profile", &one);
+    const bool has_several = json_child(&root, "profiles", &several);
+    if (has_one && has_several)
+        return json_fault(&several, error,
+                          "excludes \"profile\", which is for GPUs of every model; remove one of "
+                          "them");
+    if (has_several && (!load_by_model(document, &several, experiment, error) ||
+                        !assign_profiles(&several, experiment, error)))
+        return false;
+    if (has_one) {
+        experiment->profiles = load_array(1, sizeof *experiment->profiles, error);
+        if (experiment->profiles == NULL ||
+            !add_profile(document, &root, "profile", "", experiment, error) ||
+            !assign_profiles(&one, experiment, error))
+            return false;
+    }
+    join_kinds(&experiment->workload);
+    return check_common_units(&root, &experiment->workload, error) &&
+           describe_profiles(experiment, error);
+}
