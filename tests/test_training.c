@@ -2,6 +2,8 @@
  * queueing theory, and properties of random gangs. */
 #include <math.h>
 
+#include "results/inspect/explain_training.h"
+#include "results/store/store.h"
 #include "sched/policy_training.h"
 #include "sim/engine/random.h"
 #include "tests/fixture_simulation.h"
@@ -515,6 +517,88 @@ static void restarts_cost_time_but_for_the_same_place(void **state)
     }
 }
 
+/* ---- The results file ------------------------------------------------------------------------ */
+
+/* Runs `experiment` into the results file `path`. */
+static void store_run(const struct experiment *experiment, const char *path,
+                      struct training_measures *measures)
+{
+    struct error error = {0};
+    struct simulation_result result = {0};
+    double *values = NULL;
+    const struct policy *policy = runner_policy(experiment, &values, &error);
+    struct store *store = store_create(path, &error);
+    assert_true(policy != NULL && store != NULL);
+    assert_true(store_begin_experiment(store, experiment, policy, values, &error));
+    const struct recorder recorder = store_recorder(store);
+    assert_true(runner_execute(experiment, policy, values, &recorder, NULL, &result, &error));
+    assert_true(store_end_run(store, &result, &error));
+    assert_true(store_finish(store, &error));
+    *measures = *result.training;
+    simulation_result_clear(&result);
+    free(values);
+}
+
+/* Every completion time is the sum of its parts, and no lease is outside its training's life. */
+static void check_record(const struct training_record *record)
+{
+    size_t leases = 0;
+    assert_int_equal(record->training_count, 100);
+    assert_string_equal(record->models, "alexnet\nres18\nres50\nmobilenet\nshufflenet\ngnmt\n"
+                                        "transformer\nlstm\nm5\ndeepspeech");
+    for (size_t t = 0; t < record->training_count; t++) {
+        const struct training_result_row *row = &record->trainings[t];
+        const struct training_time time = training_time_split(row);
+        const double jct = sim_to_s(row->finish_ns - row->arrival_ns);
+        assert_true(fabs(time.waiting + time.restarts + time.alone + time.slowed - jct) < 1e-6);
+        assert_true(time.waiting >= 0 && time.restarts >= 0 && time.alone > 0);
+        for (size_t i = 0; i < record->lease_count; i++)
+            if (record->leases[i].training == t) {
+                leases++;
+                assert_true(record->leases[i].from_ns >= row->start_ns &&
+                            record->leases[i].until_ns <= row->finish_ns);
+            }
+    }
+    assert_int_equal(leases, record->lease_count);
+}
+
+static void the_results_file_has_trainings_and_leases(void **state)
+{
+    (void)state;
+    char path[] = "/tmp/esgsim-test-XXXXXX";
+    const struct override all = {"record", "all"};
+    struct error error = {0};
+    struct training_measures measures;
+    const int file = mkstemp(path);
+    assert_true(file >= 0);
+    close(file);
+    struct experiment *experiment =
+        experiment_load("workloads/experiments/training-dynamic.json", &all, 1, &error);
+    if (experiment == NULL)
+        fail_msg("%s", error.message);
+    store_run(experiment, path, &measures);
+    struct results *results = results_load(path, &error);
+    assert_non_null(results);
+    assert_int_equal(results->training_count, 1);
+    assert_string_equal(results->training[0].hash, experiment->hash);
+    assert_memory_equal(&results->training[0].measures, &measures, sizeof measures);
+    assert_true(fabs(measures.jct_s_mean / 3600 - 4.623) < 0.0005);
+    struct training_record *record = training_record_load(path, experiment->hash, &error);
+    if (record == NULL)
+        fail_msg("%s", error.message);
+    check_record(record);
+    assert_int_equal(record->lease_count, measures.leases);
+    FILE *sink = fopen("/dev/null", "w");
+    assert_true(training_explain(&results->runs[0], record, 99, true, sink, &error));
+    assert_false(training_explain(&results->runs[0], record, 100, true, sink, &error));
+    assert_int_equal(error.kind, ERROR_INPUT);
+    (void)fclose(sink);
+    training_record_free(record);
+    results_free(results);
+    experiment_free(experiment);
+    unlink(path);
+}
+
 /* ---- Rules ----------------------------------------------------------------------------------- */
 
 static struct training_grant bad[2];
@@ -677,6 +761,7 @@ int main(void)
         cmocka_unit_test(one_gpu_is_a_queue_m_m_1),
         cmocka_unit_test(random_gangs_keep_work_and_ledger),
         cmocka_unit_test(restarts_cost_time_but_for_the_same_place),
+        cmocka_unit_test(the_results_file_has_trainings_and_leases),
         cmocka_unit_test(broken_rules_end_the_run_and_are_named),
         cmocka_unit_test(bad_input_names_file_and_key),
         cmocka_unit_test(a_policy_that_does_not_serve_trainings_is_refused),

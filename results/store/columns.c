@@ -214,8 +214,9 @@ static const struct column trainings_columns[] = {
     COLUMN(training_result_row, I64, finish_ns, "ns", "of its last iteration; -1: never"),
     COLUMN(training_result_row, I64, held_ns, "ns", "time for which it held a gang"),
     COLUMN(training_result_row, I64, restart_ns, "ns", "of that, in restarts"),
-    COLUMN(training_result_row, F64, fairness, "1",
-           "completion time / time alone at the proportional share"),
+    COLUMN(training_result_row, F64, alone_s, "s",
+           "that its iterations take alone at the proportional share"),
+    COLUMN(training_result_row, F64, fairness, "1", "completion time / alone_s"),
 };
 
 static const struct column lease_columns[] = {

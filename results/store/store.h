@@ -154,4 +154,17 @@ struct run_record {
 struct run_record *run_record_load(const char *path, const char *hash, struct error *error);
 void run_record_free(struct run_record *record);
 
+/* The trainings of one run and their placement intervals. */
+struct training_record {
+    char *models; /* names, one per line */
+    struct training_result_row *trainings;
+    struct lease_row *leases;
+    size_t training_count, lease_count;
+};
+
+/* NULL: ERROR_INPUT, also if the run has no trainings, or was not recorded with "record": "all". */
+struct training_record *training_record_load(const char *path, const char *hash,
+                                             struct error *error);
+void training_record_free(struct training_record *record);
+
 #endif

@@ -169,6 +169,8 @@ static struct run_facts *facts_copy(const struct run_facts *facts)
     whole = whole && copy->field != NULL;
     RUN_FACTS(FACT)
 #undef FACT
+    copy->models = facts->models != NULL ? strdup(facts->models) : NULL;
+    whole = whole && (facts->models == NULL) == (copy->models == NULL);
     if (whole)
         return copy;
     run_facts_free(copy);
@@ -204,7 +206,9 @@ static bool details_begin(struct store *store, size_t stages)
 static bool trainings_begin(struct store *store)
 {
     const uint64_t record = store->facts->record;
-    if (store->facts->trainings == 0 || record == RECORD_SUMMARY)
+    if (store->facts->models != NULL && !hdf5_set_text(store->run, "models", store->facts->models))
+        return false;
+    if (store->facts->models == NULL || record == RECORD_SUMMARY)
         return true;
     return table_begin(&store->trainings, store->run, "trainings", NULL, &layout_trainings, 1,
                        DETAIL_CHUNK, DETAIL_BLOCK) &&
@@ -287,9 +291,9 @@ struct recorder store_recorder(struct store *store)
     if (store->facts == NULL || store->facts->record == RECORD_SUMMARY)
         return recorder;
     recorder.request = record_request;
-    if (store->facts->trainings != 0)
+    if (store->facts->models != NULL)
         recorder.training = record_training;
-    if (store->facts->trainings != 0 && store->facts->record == RECORD_ALL)
+    if (store->facts->models != NULL && store->facts->record == RECORD_ALL)
         recorder.lease = record_lease;
     if (store->facts->record == RECORD_ALL) {
         recorder.batch = record_batch;

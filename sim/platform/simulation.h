@@ -133,7 +133,8 @@ struct training_result_row {
     sim_time_t start_ns, finish_ns; /* -1: never */
     sim_time_t held_ns;             /* time for which it held a gang */
     sim_time_t restart_ns;          /* of these, without progress in restarts */
-    double fairness; /* completion time / time alone at the proportional share; none: unfinished */
+    double alone_s;                 /* time alone at the proportional share */
+    double fairness;                /* completion time / alone_s; none: unfinished */
 };
 
 /* A placement interval of a training. Leases without a change of grants between them are one. */

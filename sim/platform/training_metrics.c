@@ -126,6 +126,7 @@ static bool row_record(struct platform *platform, uint32_t id)
         .finish_ns = finished ? training->finish : -1,
         .held_ns = training->attained,
         .restart_ns = training->stalled,
+        .alone_s = alone_s,
         .fairness = finished ? sim_to_s(training->finish - spec->arrival) / alone_s : NAN};
     return recorder->training(recorder->context, &row, platform->error);
 }
