@@ -2,12 +2,16 @@
  * queueing theory, and properties of random gangs. */
 #include <math.h>
 
+#include <cjson/cJSON.h>
+
 #include "results/inspect/explain_training.h"
+#include "results/inspect/timeline.h"
 #include "results/store/store.h"
 #include "sched/policy_training.h"
 #include "sim/engine/random.h"
 #include "tests/fixture_simulation.h"
 #include "tests/synergy_rounds.h"
+#include "traces/json/json.h"
 #include "traces/readers/line_reader.h"
 
 enum { TRAININGS_MAX = 12000, LEASES_MAX = 20000 };
@@ -599,6 +603,43 @@ static void the_results_file_has_trainings_and_leases(void **state)
     unlink(path);
 }
 
+static void the_timeline_has_a_slice_per_lease(void **state)
+{
+    (void)state;
+    char path[] = "/tmp/esgsim-test-XXXXXX";
+    struct error error = {0};
+    struct simulation_result result = {0};
+    double *values = NULL;
+    write_temporary(path, "");
+    struct experiment *experiment =
+        experiment_load("workloads/experiments/training-dynamic.json", NULL, 0, &error);
+    assert_non_null(experiment);
+    const struct policy *policy = runner_policy(experiment, &values, &error);
+    struct timeline *timeline = timeline_create(path, experiment, &error);
+    assert_non_null(timeline);
+    const struct recorder recorder = timeline_recorder(timeline);
+    assert_true(runner_execute(experiment, policy, values, &recorder, NULL, &result, &error));
+    assert_true(timeline_close(timeline, true, &error));
+    char *text = json_read_text(path, NULL, &error);
+    cJSON *root = cJSON_Parse(text);
+    const cJSON *event = NULL;
+    size_t leases = 0, arrivals = 0;
+    cJSON_ArrayForEach(event, cJSON_GetObjectItemCaseSensitive(root, "traceEvents"))
+    {
+        const char *kind = cJSON_GetStringValue(cJSON_GetObjectItemCaseSensitive(event, "cat"));
+        leases += kind != NULL && strcmp(kind, "lease") == 0;
+        arrivals += kind != NULL && strcmp(kind, "arrival") == 0;
+    }
+    assert_int_equal(leases, result.training->leases);
+    assert_int_equal(arrivals, 100);
+    cJSON_Delete(root);
+    free(text);
+    free(values);
+    simulation_result_clear(&result);
+    experiment_free(experiment);
+    unlink(path);
+}
+
 /* ---- Rules ----------------------------------------------------------------------------------- */
 
 static struct training_grant bad[2];
@@ -762,6 +803,7 @@ int main(void)
         cmocka_unit_test(random_gangs_keep_work_and_ledger),
         cmocka_unit_test(restarts_cost_time_but_for_the_same_place),
         cmocka_unit_test(the_results_file_has_trainings_and_leases),
+        cmocka_unit_test(the_timeline_has_a_slice_per_lease),
         cmocka_unit_test(broken_rules_end_the_run_and_are_named),
         cmocka_unit_test(bad_input_names_file_and_key),
         cmocka_unit_test(a_policy_that_does_not_serve_trainings_is_refused),
