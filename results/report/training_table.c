@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "results/report/html.h"
 #include "results/report/table.h"
 
 const struct column *training_measure_columns(size_t *count)
@@ -84,30 +85,61 @@ static const struct column *measure_find(const char *name)
     return &columns[i];
 }
 
+static struct estimate shown_estimate(const struct report *report,
+                                      const struct report_contender *contender,
+                                      const struct shown *column)
+{
+    struct estimate estimate = training_estimate(report, contender, measure_find(column->name));
+    estimate.mean *= column->scale;
+    estimate.sd *= column->scale;
+    estimate.half_width *= column->scale;
+    return estimate;
+}
+
 static void add_contender(const struct report *report, const struct report_contender *contender,
                           struct text_table *table)
 {
     text_table_row(table);
     text_table_cell(table, 0, "%s", contender->title);
+    for (size_t i = 0; i < SHOWN; i++)
+        text_table_estimate(table, i + 1, shown_estimate(report, contender, &shown[i]),
+                            shown[i].decimals);
+}
+
+bool training_table_exists(const struct report *report, const struct report_scenario *scenario)
+{
+    bool any = false;
+    for (size_t c = 0; c < scenario->contender_count; c++)
+        for (size_t r = 0; r < scenario->contenders[c].run_count; r++)
+            any = any || row_find(report->results, scenario->contenders[c].runs[r]) != NULL;
+    return any;
+}
+
+void training_table_html(const struct report *report, const struct report_scenario *scenario,
+                         FILE *out)
+{
+    const char *headers[1 + SHOWN] = {"trainings"}, *helps[1 + SHOWN] = {NULL};
     for (size_t i = 0; i < SHOWN; i++) {
-        struct estimate estimate =
-            training_estimate(report, contender, measure_find(shown[i].name));
-        estimate.mean *= shown[i].scale;
-        estimate.sd *= shown[i].scale;
-        estimate.half_width *= shown[i].scale;
-        text_table_estimate(table, i + 1, estimate, shown[i].decimals);
+        headers[i + 1] = shown[i].header;
+        helps[i + 1] = measure_find(shown[i].name)->help;
     }
+    html_table_begin(out, headers, helps, 1 + SHOWN, 1U);
+    for (size_t c = 0; c < scenario->contender_count; c++) {
+        html_row_begin(out);
+        html_cell_text(out, scenario->contenders[c].title);
+        for (size_t i = 0; i < SHOWN; i++)
+            html_cell_estimate(out, shown_estimate(report, &scenario->contenders[c], &shown[i]),
+                               shown[i].decimals);
+        html_row_end(out);
+    }
+    html_table_end(out, false);
 }
 
 bool training_table_text(const struct report *report, const struct report_scenario *scenario,
                          FILE *out)
 {
     const char *headers[1 + SHOWN] = {"trainings"};
-    bool any = false;
-    for (size_t c = 0; c < scenario->contender_count; c++)
-        for (size_t r = 0; r < scenario->contenders[c].run_count; r++)
-            any = any || row_find(report->results, scenario->contenders[c].runs[r]) != NULL;
-    if (!any)
+    if (!training_table_exists(report, scenario))
         return true;
     for (size_t i = 0; i < SHOWN; i++)
         headers[i + 1] = shown[i].header;
@@ -115,9 +147,10 @@ bool training_table_text(const struct report *report, const struct report_scenar
     for (size_t c = 0; c < scenario->contender_count; c++)
         add_contender(report, &scenario->contenders[c], table);
     const bool good = text_table_print(table, 0, out);
-    (void)fputs("\nJCT: job completion time, from arrival to finish; fairness: JCT / time alone at "
-                "the proportional share; effective: times speed / best speed\n",
-                out);
+    (void)fputs(
+        "\nJCT: job completion time, from arrival to finish; fairness: JCT / time alone at the "
+        "proportional\nshare; effective: share of GPUs held x speed / best speed\n",
+        out);
     text_table_free(table);
     return good;
 }

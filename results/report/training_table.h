@@ -11,6 +11,11 @@ struct estimate training_estimate(const struct report *report,
                                   const struct report_contender *contender,
                                   const struct column *measure);
 
+/* Returns whether a run of the scenario has trainings. */
+bool training_table_exists(const struct report *report, const struct report_scenario *scenario);
+/* The same table in the HTML page. */
+void training_table_html(const struct report *report, const struct report_scenario *scenario,
+                         FILE *out);
 /* Prints the scenario's table, if its runs have trainings. False: memory exhausted. */
 bool training_table_text(const struct report *report, const struct report_scenario *scenario,
                          FILE *out);
