@@ -521,6 +521,62 @@ static void restarts_cost_time_but_for_the_same_place(void **state)
     }
 }
 
+/* ---- Requests and trainings on one cluster --------------------------------------------------- */
+
+/* Batches of one job wherever they fit best; trainings on 60 units of the first GPUs. */
+static bool both_decide(void *state, struct platform *platform)
+{
+    const uint32_t queue = platform_next_queue(platform, 0);
+    (void)together_decide(state, platform);
+    if (queue == SIM_NONE)
+        return false;
+    const uint32_t function = platform_queue_function(platform, queue);
+    const uint32_t invoker = platform_best_fit(platform, function, 0, false);
+    return invoker != SIM_NONE && platform_dispatch(platform, queue, 1, 0, invoker);
+}
+
+static const struct policy both = {
+    .abi = POLICY_ABI, .name = "both", .decide = both_decide, .serves = SERVES_BOTH};
+
+/* The platform checks the sum of what batches and trainings hold every second. Warm containers make
+ * room for the memory of a gang. */
+static void requests_and_trainings_share_the_ledger(void **state)
+{
+    (void)state;
+    char json[4096];
+    struct error error = {0};
+    struct simulation_result result = {0};
+    (void)world("0,a,1,50,2\n1,b,2,80,1\n2,a,60,40,2\n3,b,61,30,1\n", 1, 2, "");
+    (void)snprintf(
+        json, sizeof json,
+        "{\"cluster\": {\"invokers\": [{\"vcpus\": 8, \"memory_mb\": 65536, \"gpus\": [{\"model\": "
+        "\"V100\", \"sharing\": \"mps\", \"units\": 100, \"memory_mb\": 16384, \"count\": 2}]}]},"
+        "\"functions\": {\"functions\": [{\"name\": \"f\", \"service\": {\"distribution\": "
+        "\"exponential\", \"mean_ms\": 200}, \"configuration\": {\"batch\": 1, \"vcpu\": 2, "
+        "\"vgpu\": "
+        "40}, \"gpu_memory_mb\": {\"weights\": 7000, \"per_item\": 100}, \"cold_start_ms\": "
+        "{\"mean\": 300, \"cv\": 0}}]}, \"applications\": [{\"name\": \"x\", \"stages\": "
+        "[{\"name\": "
+        "\"s\", \"function\": \"f\"}]}], \"arrivals\": {\"process\": \"poisson\", \"rate_per_s\": "
+        "4}, "
+        "\"requests\": 1000, \"warmup_requests\": 0, \"training\": {\"models\": {\"name\": \"m\", "
+        "\"models\": {\"a\": {\"class\": \"image\", \"iteration_s\": 1, \"gpu_memory_mb\": 4000}, "
+        "\"b\": {\"class\": \"image\", \"iteration_s\": 1, \"gpu_memory_mb\": 3000}}}, "
+        "\"arrivals\": "
+        "{\"process\": \"trace\", \"file\": \"%s\", \"format\": \"synergy\"}}}",
+        trace_path);
+    struct experiment *experiment = load(json);
+    if (!runner_execute(experiment, &both, (const double[]){0}, NULL, NULL, &result, &error))
+        fail_msg("%s", error.message);
+    assert_int_equal(result.overall.requests, 1000);
+    assert_int_equal(result.overall.dropped, 0);
+    assert_int_equal(result.training->finished, 4);
+    assert_true(result.run.evictions > 0);
+    assert_true(result.run.gpu_utilisation > result.training->gpu_allocated);
+    simulation_result_clear(&result);
+    experiment_free(experiment);
+}
+
 /* ---- The results file ------------------------------------------------------------------------ */
 
 /* Runs `experiment` into the results file `path`. */
@@ -802,6 +858,7 @@ int main(void)
         cmocka_unit_test(one_gpu_is_a_queue_m_m_1),
         cmocka_unit_test(random_gangs_keep_work_and_ledger),
         cmocka_unit_test(restarts_cost_time_but_for_the_same_place),
+        cmocka_unit_test(requests_and_trainings_share_the_ledger),
         cmocka_unit_test(the_results_file_has_trainings_and_leases),
         cmocka_unit_test(the_timeline_has_a_slice_per_lease),
         cmocka_unit_test(broken_rules_end_the_run_and_are_named),

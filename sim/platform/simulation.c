@@ -525,10 +525,10 @@ static bool platform_init(struct platform *platform)
                            platform->policy->name,
                            serves == SERVES_REQUESTS ? "trainings" : "requests");
     if (platform->backend != NULL && experiment->training != NULL)
-        return error_run(platform->error,
-                         "%s: a backend cannot execute trainings; take "
-                         "\"training\" out of the experiment",
-                         experiment->name);
+        return error_input(platform->error,
+                           "%s: a backend cannot execute trainings; take "
+                           "\"training\" out of the experiment",
+                           experiment->name);
     if (experiment->workload.max_stages > RECORD_MAX_STAGES)
         return error_run(platform->error, "an application has more than %d stages",
                          RECORD_MAX_STAGES);

@@ -23,8 +23,7 @@ void training_window_open(struct platform *platform)
         metrics_open_window(&platform->metrics, platform->now);
 }
 
-/* The best speed that the model's table knows. */
-static double best_speed(const struct training_models *models, uint32_t index)
+double training_best_speed(const struct training_models *models, uint32_t index)
 {
     const struct training_model *model = &models->models[index];
     double best = fmax(1, model->speedup);
@@ -44,9 +43,8 @@ void training_account(struct platform *platform, uint32_t id, sim_time_t from, s
     trainings->allocated_ns += training->gpus_held * (double)(until - from);
     from = from > training->resume ? from : training->resume;
     if (from < until)
-        trainings->effective_ns +=
-            training->gpus_held * (double)(until - from) * training->speed /
-            best_speed(trainings->plan->models, training_spec(platform, id)->model);
+        trainings->effective_ns += training->gpus_held * (double)(until - from) * training->speed /
+                                   trainings->best_speeds[training_spec(platform, id)->model];
 }
 
 void training_active_add(struct platform *platform, int change)

@@ -54,11 +54,14 @@ bool trainings_init(struct platform *platform)
     trainings->old_shares = calloc(gang, sizeof *trainings->old_shares);
     trainings->micro_vcpus =
         calloc(platform->cluster.invoker_count, sizeof *trainings->micro_vcpus);
+    trainings->best_speeds = calloc(plan->models->count, sizeof *trainings->best_speeds);
     trainings->heap = calloc(plan->count, sizeof *trainings->heap);
     if (trainings->items == NULL || trainings->heap == NULL || trainings->gpus == NULL ||
         trainings->shares == NULL || trainings->old_shares == NULL ||
-        trainings->micro_vcpus == NULL)
+        trainings->micro_vcpus == NULL || trainings->best_speeds == NULL)
         return false;
+    for (uint32_t m = 0; m < plan->models->count; m++)
+        trainings->best_speeds[m] = training_best_speed(plan->models, m);
     items_init(trainings);
     return true;
 }
@@ -78,6 +81,7 @@ void trainings_clear(struct platform *platform)
     free(trainings->shares);
     free(trainings->old_shares);
     free(trainings->micro_vcpus);
+    free(trainings->best_speeds);
     free(trainings);
     platform->trainings = NULL;
 }
@@ -382,7 +386,8 @@ static void training_start(struct platform *platform, uint32_t id,
     trainings->running++;
     if (!residents_add(platform, id))
         return;
-    training->alone = training_speed_alone(platform, id, grants);
+    if (!same_lease)
+        training->alone = training_speed_alone(platform, id, grants);
     training->speed = training->alone / training_slowdown(platform, id, grants);
     training_set_due(platform, id);
     training_rates_update(platform, training->grants, count);

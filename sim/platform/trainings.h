@@ -59,6 +59,7 @@ struct trainings {
     struct residents *gpus;                 /* per GPU of the cluster */
     struct gang_share *shares, *old_shares; /* buffers for the largest gang */
     int64_t *micro_vcpus;                   /* per invoker: for the check of holdings */
+    double *best_speeds;                    /* per model: the best that its table knows */
     uint32_t visits;
     /* Integrals from `window` on: */
     sim_time_t window, active_changed; /* window: SIM_FOREVER before the first measured arrival */
@@ -113,7 +114,9 @@ void training_heap_update(struct trainings *trainings, uint32_t id);
 
 /* Begins the time that is measured, at the first measured arrival. */
 void training_window_open(struct platform *platform);
-/* Adds `elapsed` ns of a running training at its present speed to the integrals. */
+/* The best speed that a model's table knows. */
+double training_best_speed(const struct training_models *models, uint32_t model);
+/* Adds the time of a running training at its present speed to the integrals. */
 void training_account(struct platform *platform, uint32_t id, sim_time_t from, sim_time_t until);
 /* Counts GPUs that gained their first training (+1) or lost their last (-1). */
 void training_active_add(struct platform *platform, int change);
