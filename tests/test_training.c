@@ -644,8 +644,7 @@ static void the_results_file_has_trainings_and_leases(void **state)
     assert_memory_equal(&results->training[0].measures, &measures, sizeof measures);
     assert_true(fabs(measures.jct_s_mean / 3600 - 4.623) < 0.0005);
     struct training_record *record = training_record_load(path, experiment->hash, &error);
-    if (record == NULL)
-        fail_msg("%s", error.message);
+    assert_non_null(record);
     check_record(record);
     assert_int_equal(record->lease_count, measures.leases);
     FILE *sink = fopen("/dev/null", "w");
