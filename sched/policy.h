@@ -11,8 +11,9 @@
  * scalers of long-lived instances (INFless, FaST-GShare, Dilu), dispatchers (FIFO, EDF, Clockwork).
  * Every function but `decide` may be NULL.
  *
- * This header suffices for dispatchers and planners. Scalers also need sched/policy_instances.h. A
- * policy that reports the cost or the reasons of its decisions uses sched/policy_bookkeeping.h.
+ * This header suffices for dispatchers and planners. Scalers also need sched/policy_instances.h,
+ * schedulers of trainings sched/policy_training.h. A policy that reports the cost or the reasons of
+ * its decisions uses sched/policy_bookkeeping.h.
  *
  * An action that returns false had no effect. Either the resources are not free, and the policy
  * goes on. Or it broke a rule, and the run ends when the callback returns.
@@ -55,6 +56,9 @@ struct finished_batch {
     sim_time_t execution; /* duration of the execution */
 };
 
+/* What a policy serves. An experiment with work that its policy does not serve is refused. */
+enum policy_service { SERVES_REQUESTS, SERVES_TRAININGS, SERVES_BOTH };
+
 struct policy {
     unsigned abi;        /* POLICY_ABI */
     const char *name;    /* the paper's name in lower case with dashes */
@@ -88,6 +92,12 @@ struct policy {
                              uint32_t invoker);
     /* Frees what init allocated. Also called after an init that failed. */
     void (*finish)(void *state);
+
+    /* Trainings (sched/policy_training.h): a training arrived, or made its last iteration. Its gang
+     * is free again. Actions are not allowed here. */
+    void (*on_training_arrived)(void *state, struct platform *platform, uint32_t training);
+    void (*on_training_finished)(void *state, struct platform *platform, uint32_t training);
+    enum policy_service serves;
 };
 
 /* ---- Queries ------------------------------------------------------------------------------- */

@@ -31,7 +31,8 @@
     ROW(grandslam) \
     ROW(nexus) \
     ROW(gpulet) \
-    ROW(clipper)
+    ROW(clipper) \
+    ROW(synergy)
 /* clang-format on */
 
 #define DECLARE(name) extern const struct policy policy_##name;
@@ -48,6 +49,14 @@ enum {
 const struct policy *policy_at(size_t index)
 {
     return index < POLICY_COUNT ? policies[index] : NULL;
+}
+
+const struct policy *policy_for_requests(size_t index)
+{
+    for (size_t i = 0; i < POLICY_COUNT; i++)
+        if (policies[i]->serves != SERVES_TRAININGS && index-- == 0)
+            return policies[i];
+    return NULL;
 }
 
 /* Appends ", name", truncated to the list's length. */
@@ -140,6 +149,30 @@ const struct policy *policy_find(const char *name, struct error *error)
         error_input(error, "unknown policy \"%.64s\"; there are: %s; or a path that ends in .so",
                     name, list);
     return NULL;
+}
+
+/* The registered policies that serve trainings, or requests. */
+static void list_serving(char list[LIST_LENGTH], bool trainings)
+{
+    for (size_t i = 0; i < POLICY_COUNT; i++)
+        if (policies[i]->serves != (trainings ? SERVES_REQUESTS : SERVES_TRAININGS))
+            list_append(list, policies[i]->name);
+}
+
+bool policy_serves(const struct policy *policy, const struct experiment *experiment,
+                   struct error *error)
+{
+    char list[LIST_LENGTH] = "";
+    const bool trainings = experiment->training != NULL && policy->serves == SERVES_REQUESTS;
+    if (!trainings &&
+        (experiment->workload.application_count == 0 || policy->serves != SERVES_TRAININGS))
+        return true;
+    list_serving(list, trainings);
+    return error_input(error,
+                       "%s: policy.name: policy \"%.64s\" serves %s only, and the experiment has "
+                       "\"%s\"; there are: %s",
+                       experiment->path, policy->name, trainings ? "requests" : "trainings",
+                       trainings ? "training" : "applications", list);
 }
 
 bool policy_configure(const struct policy *policy, const struct setting *settings,

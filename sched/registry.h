@@ -7,10 +7,17 @@
 
 /* The i-th registered policy, NULL past the last. */
 const struct policy *policy_at(size_t index);
+/* The i-th of those that serve requests, NULL past the last. */
+const struct policy *policy_for_requests(size_t index);
 
 /* Finds a registered policy by name, or loads one from a path that ends in ".so" (symbol
  * `esgsim_policy`; it stays loaded). NULL with an error that names the nearest valid name. */
 const struct policy *policy_find(const char *name, struct error *error);
+
+/* Returns whether the policy serves the experiment's work: requests, trainings or both. Otherwise
+ * ERROR_INPUT that names the file and the policies that do. */
+bool policy_serves(const struct policy *policy, const struct experiment *experiment,
+                   struct error *error);
 
 /* Checks `settings` against the policy's table and fills `values` (parameter_count of them) with
  * defaults and settings. `where` names the file in messages. */

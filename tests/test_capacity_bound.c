@@ -306,13 +306,13 @@ static void no_policy_has_more_hits(void **state)
         world_replace(json, "\"rate_per_s\":", "\"load\":3,\"note\":");
         if (world % 4 == 1)
             world_sliced(json);
-        for (size_t p = 0; policy_at(p) != NULL; p++) {
+        for (size_t p = 0; policy_for_requests(p) != NULL; p++) {
             struct simulation_result result;
-            run_well(json, policy_at(p), NULL, &result);
+            run_well(json, policy_for_requests(p), NULL, &result);
             const double bound = result.run.bound_capacity_slo_hit_rate;
             if (!(hits_of(&result) <= bound && bound <= 1))
-                fail_msg("%s in world %u: %g hits, and the bound is %g", policy_at(p)->name,
-                         (unsigned)world, hits_of(&result), bound);
+                fail_msg("%s in world %u: %g hits, and the bound is %g",
+                         policy_for_requests(p)->name, (unsigned)world, hits_of(&result), bound);
             binding += bound < 1;
             runs++;
             simulation_result_clear(&result);

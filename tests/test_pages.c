@@ -305,6 +305,9 @@ static void the_results_page_has_every_column_with_its_unit(void **state)
         {"/runs/<hash>/containers", &layout_containers},
         {"/runs/<hash>/decisions", &layout_decisions},
         {"/runs/<hash>/timeline", &layout_timeline},
+        {"/training", &layout_training},
+        {"/runs/<hash>/trainings", &layout_trainings},
+        {"/runs/<hash>/leases", &layout_leases},
     };
     char *page = page_read(results_page);
     for (size_t t = 0; t < sizeof tables / sizeof tables[0]; t++)

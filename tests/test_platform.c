@@ -217,7 +217,7 @@ static void a_refusal_in_one_branch_leaves_no_policy_with_an_empty_queue(void **
 {
     (void)state;
     struct simulation_result result;
-    for (size_t p = 0; policy_at(p) != NULL; p++) {
+    for (size_t p = 0; policy_for_requests(p) != NULL; p++) {
         for (unsigned world = 0; world < 12; world++) {
             char json[8192];
             unsigned capacity = 1 + world % 3, vcpus = 1 + world % 4, rate = 30 + 30 * (world % 5);
@@ -229,7 +229,7 @@ static void a_refusal_in_one_branch_leaves_no_policy_with_an_empty_queue(void **
                           "w", "g", ",\"after\":[\"y\"]") "," STAGE("z", "f",
                                                                     ",\"after\":[\"x\",\"w\"]"))
                           COUNT("0", "400") ",\"policy\":{\"name\":\"%s\"}"),
-                vcpus, capacity, rate, policy_at(p)->name);
+                vcpus, capacity, rate, policy_for_requests(p)->name);
             run_well(json, NULL, NULL, &result);
             assert_int_equal(result.overall.requests, 400);
             simulation_result_clear(&result);
@@ -567,13 +567,13 @@ static void every_policy_runs_on_every_kind_of_sharing(void **state)
         INVOKERS("1", "4", GPU("a", "exclusive", "4", "8192")) "," INVOKERS("1", "4", MPS4),
         INVOKERS("1", "4", MPS4) "," INVOKERS("1", "4", GPU("A30", "mig", "4", "24576")),
     };
-    for (size_t p = 0; policy_at(p) != NULL; p++)
+    for (size_t p = 0; policy_for_requests(p) != NULL; p++)
         for (size_t i = 0; i < sizeof invokers / sizeof *invokers; i++) {
             char json[8192];
             snprintf(json, sizeof json,
                      WORLD("%s", QUARTERS, "", "\"process\":\"poisson\",\"rate_per_s\":20",
                            FORK COUNT("0", "300") ",\"policy\":{\"name\":\"%s\"}"),
-                     invokers[i], policy_at(p)->name);
+                     invokers[i], policy_for_requests(p)->name);
             run_well(json, NULL, NULL, &result);
             assert_int_equal(result.overall.requests, 300);
             simulation_result_clear(&result);
@@ -1134,7 +1134,7 @@ static void rows_and_totals_agree_under_every_policy(void **state)
 {
     (void)state;
     static struct log log;
-    for (size_t p = 0; policy_at(p) != NULL; p++) {
+    for (size_t p = 0; policy_for_requests(p) != NULL; p++) {
         struct simulation_result result;
         char json[8192];
         snprintf(
@@ -1145,7 +1145,7 @@ static void rows_and_totals_agree_under_every_policy(void **state)
                 APPLICATION(STAGE("a", "f", "") "," STAGE("b", "f", ",\"after\":[\"a\"]") "," STAGE(
                     "c", "g", ",\"after\":[\"a\"]") "," STAGE("d", "g", ",\"after\":[\"b\",\"c\"]"))
                     COUNT("0", "500") ",\"policy\":{\"name\":\"%s\"}"),
-            policy_at(p)->name);
+            policy_for_requests(p)->name);
         run_well(json, NULL, &log, &result);
         double requests = 0, batches = 0;
         size_t jobs = 0, hits = 0, dropped = 0;

@@ -290,9 +290,9 @@ static void run_parameters(const char *key, const char *name, const struct param
 static void every_parameter_runs_at_either_end_of_its_range(void **state)
 {
     (void)state;
-    for (size_t p = 0; policy_at(p) != NULL; p++)
-        run_parameters("policy", policy_at(p)->name, policy_at(p)->parameters,
-                       policy_at(p)->parameter_count);
+    for (size_t p = 0; policy_for_requests(p) != NULL; p++)
+        run_parameters("policy", policy_for_requests(p)->name, policy_for_requests(p)->parameters,
+                       policy_for_requests(p)->parameter_count);
     for (size_t k = 0; keep_alive_at(k) != NULL; k++)
         run_parameters("platform.keep_alive", keep_alive_at(k)->name, keep_alive_at(k)->parameters,
                        keep_alive_at(k)->parameter_count);

@@ -161,8 +161,8 @@ static void twice_the_times_give_twice_the_results_under_every_policy(void **sta
 {
     (void)state;
     static const char *const platform[] = {",\"keep_alive_s\":5", ",\"keep_alive_s\":10"};
-    for (size_t p = 0; policy_at(p) != NULL; p++) {
-        const struct policy *policy = policy_at(p);
+    for (size_t p = 0; policy_for_requests(p) != NULL; p++) {
+        const struct policy *policy = policy_for_requests(p);
         char params[2][1024];
         for (int k = 0; k < 2; k++)
             params_write(params[k], sizeof params[k], policy->name, policy->parameters,

@@ -448,7 +448,7 @@ static void every_policy_keeps_every_invariant_on_random_worlds(void **state)
         "\"initial\":\"cold\"", "\"initial\":\"warm\"", "\"initial\":\"warm\",\"keep_alive_s\":0.2",
         "\"reuse\":\"lru\",\"decision_cost\":{\"model\":\"fixed\",\"ms\":0.5}",
         "\"reuse\":\"newest\""};
-    for (size_t p = 0; policy_at(p) != NULL; p++) {
+    for (size_t p = 0; policy_for_requests(p) != NULL; p++) {
         for (size_t s = 0; s < sizeof settings / sizeof *settings; s++) {
             for (unsigned rate = 2; rate <= 128; rate *= 4) {
                 char json[8192];
@@ -457,7 +457,7 @@ static void every_policy_keeps_every_invariant_on_random_worlds(void **state)
                                     CHAIN
                                     ",\"slo\":{\"ms\":400},\"warmup_requests\":0,\"requests\":300,"
                                     "\"policy\":{\"name\":\"%s\"}"),
-                         settings[s], rate, policy_at(p)->name);
+                         settings[s], rate, policy_for_requests(p)->name);
                 struct simulation_result result;
                 run_well(json, NULL, &log, &result);
                 assert_int_equal(log.request_count, 300);

@@ -12,6 +12,7 @@
 #include "traces/profile/profile.h"
 #include "workloads/gpu_sharing.h"
 #include "workloads/loader_internal.h"
+#include "workloads/training_plan.h"
 
 /* cJSON's adders accept NULL parents and report a failure by NULL. One flag collects all failures.
  */
@@ -312,6 +313,51 @@ static void write_arrivals(struct writer *writer, cJSON *root, const struct expe
     }
 }
 
+static void write_training_arrivals(struct writer *writer, cJSON *object,
+                                    const struct training_plan *plan)
+{
+    const struct training_draw *draw = &plan->draw;
+    cJSON *arrivals = put_object(writer, object, "arrivals");
+    put_text(writer, arrivals, "process", plan->trace_path != NULL ? "trace" : "poisson");
+    if (plan->trace_path != NULL) {
+        put_digest(writer, arrivals, "file", plan->trace_path, plan->trace_sha256);
+        put_text(writer, arrivals, "format", plan->trace_format);
+    } else {
+        put_number(writer, arrivals, "per_hour", draw->per_hour);
+        put_number(writer, arrivals, "count", (double)draw->count);
+        cJSON *ranges = put_array(writer, arrivals, "minutes");
+        for (size_t i = 0; i < draw->range_count; i++) {
+            cJSON *range = put_array(writer, ranges, NULL);
+            put_number(writer, range, NULL, draw->ranges[i].weight);
+            put_number(writer, range, NULL, draw->ranges[i].low);
+            put_number(writer, range, NULL, draw->ranges[i].high);
+        }
+    }
+    cJSON *split = put_object(writer, arrivals, "split");
+    for (size_t c = 0; c < TRAINING_CLASSES; c++)
+        put_number(writer, split, training_class_names[c], draw->split[c]);
+}
+
+static void write_training(struct writer *writer, cJSON *root, const struct training_plan *plan)
+{
+    if (plan == NULL)
+        return;
+    cJSON *object = put_object(writer, root, "training");
+    cJSON *models = put_object(writer, object, "models");
+    put_text(writer, models, "name", plan->models->name);
+    put_text(writer, models, "sha256", plan->models_sha256);
+    write_training_arrivals(writer, object, plan);
+    if (plan->measured_last != UINT64_MAX) {
+        cJSON *measured = put_array(writer, object, "measured");
+        put(writer, measured, NULL, json_whole(plan->measured_first));
+        put(writer, measured, NULL, json_whole(plan->measured_last));
+    }
+    put_text(writer, object, "stop", plan->stop_at_measured ? "measured" : "all");
+    put_text(writer, object, "progress", plan->whole ? "whole" : "fluid");
+    put_text(writer, object, "restart", plan->restart ? "model" : "none");
+    put_number(writer, object, "save_s", sim_to_s(plan->save));
+}
+
 static void write_initial(struct writer *writer, cJSON *object, const struct experiment *experiment)
 {
     const struct platform_spec *platform = &experiment->platform;
@@ -459,7 +505,9 @@ bool experiment_canonicalize(struct experiment *experiment, struct error *error)
     write_cluster(&writer, root, &experiment->workload);
     write_functions(&writer, root, experiment);
     write_applications(&writer, root, &experiment->workload);
-    write_arrivals(&writer, root, experiment);
+    if (experiment->workload.application_count > 0)
+        write_arrivals(&writer, root, experiment);
+    write_training(&writer, root, experiment->training);
     write_platform(&writer, root, experiment);
     write_policy(&writer, root, experiment);
     write_profiles(&writer, root, experiment);

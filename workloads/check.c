@@ -6,9 +6,11 @@
 
 #include "traces/calibrate/samples.h"
 #include "traces/readers/arrival_trace.h"
+#include "traces/readers/training_trace.h"
 #include "traces/networks/graph.h"
 #include "traces/profile/profile.h"
 #include "workloads/loader_internal.h"
+#include "workloads/training_models.h"
 
 bool input_check_trace(const char *path, const char *format, struct error *error)
 {
@@ -142,13 +144,28 @@ static bool check_network(const char *path, struct error *error)
     return graph != NULL;
 }
 
-enum { KIND_PROFILE = 2 }; /* index in the table of kinds */
+static bool check_training_models(const char *path, struct error *error)
+{
+    struct training_models *models = training_models_read(path, error);
+    training_models_free(models);
+    return models != NULL;
+}
+
+static bool check_training_trace(const char *path, const char *format, struct error *error)
+{
+    struct training_trace *trace = training_trace_read(path, format, error);
+    training_trace_free(trace);
+    return trace != NULL;
+}
+
+enum { KIND_PROFILE = 3 }; /* index in the table of kinds */
 
 static const struct input_kind {
     const char *name;
     const char *keys[4]; /* any of these keys identifies the kind */
     bool (*check)(const char *path, struct error *error);
 } kinds[] = {
+    {"training models", {"models", "gangs", "pairs", NULL}, check_training_models},
     {"network", {"network", "layers", "blocks", NULL}, check_network},
     {"sweep", {"matrix", "base", "seeds", NULL}, check_sweep},
     {"profile", {"device", "unit", "licence", "interference"}, check_profile},
@@ -201,6 +218,13 @@ static void read_beginning(const char *path, char *text, size_t size)
     text[length > 0 ? length : 0] = '\0';
 }
 
+/* What is not regular, such as a pipe, cannot be read twice. */
+static bool is_regular(const char *path)
+{
+    struct stat status;
+    return stat(path, &status) == 0 && S_ISREG(status.st_mode);
+}
+
 /* Decides by the file's name or its first character; any other file is treated as a trace. */
 static bool looks_like_json(const char *path)
 {
@@ -235,12 +259,17 @@ bool input_check(const char *path, const char **kind, struct error *error)
     if (ends_with(path, ".h5"))
         return error_input(error, "%s: is not an input file; read results with `esgsim report`",
                            path);
-    if (!looks_like_json(path) && looks_like_samples(path)) {
+    if (!looks_like_json(path)) {
+        const char *training = is_regular(path) ? training_trace_recognise(path) : NULL;
+        if (training != NULL) {
+            *kind = "training trace";
+            return check_training_trace(path, training, error);
+        }
+        if (!looks_like_samples(path))
+            return input_check_trace(path, NULL, error);
         *kind = "samples";
         return check_samples(path, error);
     }
-    if (!looks_like_json(path))
-        return input_check_trace(path, NULL, error);
     *kind = "JSON";
     cJSON *root = json_parse_file(path, error);
     if (root == NULL)
@@ -251,7 +280,7 @@ bool input_check(const char *path, const char **kind, struct error *error)
         return error_input(
             error,
             "%s: is not an experiment, sweep, cluster, functions, application, profile, "
-            "network, reference figures or claims file; it has none of their keys",
+            "network, training models, reference figures or claims file; it has none of their keys",
             path);
     *kind = found->name;
     return found->check(path, error);

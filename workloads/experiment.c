@@ -9,13 +9,16 @@
 #include "traces/profile/profile.h"
 #include "workloads/inputs.h"
 #include "workloads/loader_internal.h"
+#include "workloads/training_plan.h"
 
 enum { APPLICATIONS_LIMIT = 1024 };
+/* Trainings take hours, so they are sampled less often than requests. */
+#define TRAINING_SAMPLE_INTERVAL (300 * SIM_S)
 
 const char *const experiment_keys[] = {
-    "name",     "cluster", "applications", "functions", "profile", "arrivals",
-    "slo",      "policy",  "platform",     "requests",  "seed",    "warmup_requests",
-    "evidence", "record",  "note",         "profiles",  NULL};
+    "name",     "cluster", "applications", "functions", "profile",  "arrivals",
+    "slo",      "policy",  "platform",     "requests",  "seed",     "warmup_requests",
+    "evidence", "record",  "note",         "profiles",  "training", NULL};
 static const char *const policy_keys[] = {"name", "params", "note", "evidence", NULL};
 static const char *const reference_keys[] = {"ref", "weight", "note", "evidence", NULL};
 static const char *const record_names[] = {"summary", "requests", "all", NULL};
@@ -112,6 +115,40 @@ static bool load_applications(struct reading *reading, struct error *error)
     return true;
 }
 
+/* An experiment with trainings may go without applications. */
+static bool serves_no_requests(const struct reading *reading)
+{
+    struct json_value value;
+    return json_child(&reading->root, "training", &value) &&
+           !json_child(&reading->root, "applications", &value);
+}
+
+/* Refuses keys about requests in an experiment without any. */
+static bool refuse_request_keys(const struct reading *reading, struct error *error)
+{
+    static const char *const keys[] = {"functions", "profile",  "profiles",       "arrivals",
+                                       "slo",       "requests", "warmup_requests"};
+    struct json_value value;
+    for (size_t i = 0; i < sizeof keys / sizeof *keys; i++)
+        if (json_child(&reading->root, keys[i], &value))
+            return json_fault(&value, error,
+                              "is about requests, and the experiment has no \"applications\"");
+    return true;
+}
+
+static bool load_training(struct reading *reading, struct error *error)
+{
+    struct experiment *experiment = reading->experiment;
+    struct json_value value;
+    if (!json_include_member(reading->document, &reading->root, "training", &value, error))
+        return false;
+    if (value.node == NULL)
+        return true;
+    experiment->training = training_plan_load(
+        reading->document, &value, &experiment->workload.cluster, experiment->seed, error);
+    return experiment->training != NULL;
+}
+
 static bool load_workload(struct reading *reading, struct error *error)
 {
     struct json_value cluster;
@@ -120,15 +157,20 @@ static bool load_workload(struct reading *reading, struct error *error)
     if (cluster.node == NULL)
         return json_fault(&reading->root, error,
                           "key \"cluster\" is missing; name a file of workloads/clusters");
-    return cluster_load(&cluster, &reading->experiment->workload, error) &&
-           profiles_load(reading->document, reading->experiment, error) &&
+    if (!cluster_load(&cluster, &reading->experiment->workload, error))
+        return false;
+    if (serves_no_requests(reading)) {
+        workload_derive(&reading->experiment->workload);
+        return true;
+    }
+    return profiles_load(reading->document, reading->experiment, error) &&
            load_functions(reading, error) && load_applications(reading, error);
 }
 
 static bool load_counters(const struct json_value *root, struct experiment *experiment,
-                          struct error *error)
+                          bool any_requests, struct error *error)
 {
-    int64_t requests = 10000;
+    int64_t requests = any_requests ? 10000 : 0;
     int64_t seed = 1;
     int record = RECORD_REQUESTS;
     const int64_t limit = (int64_t)1 << 53;
@@ -176,7 +218,7 @@ static bool hash_policy(struct reading *reading, struct error *error)
                        experiment->policy_sha256, error);
 }
 
-static bool load_rest(struct reading *reading, struct error *error)
+static bool load_arrivals(struct reading *reading, struct error *error)
 {
     struct experiment *experiment = reading->experiment;
     struct json_value value;
@@ -189,18 +231,30 @@ static bool load_rest(struct reading *reading, struct error *error)
     if (!arrivals_load(reading->document, &value, &experiment->workload, &experiment->arrivals,
                        error))
         return false;
-    if (experiment->arrivals.trace_path != NULL &&
-        !inputs_hash(reading->document->inputs, experiment->arrivals.trace_path,
-                     &experiment->trace_identity, experiment->trace_sha256, error))
+    return experiment->arrivals.trace_path == NULL ||
+           inputs_hash(reading->document->inputs, experiment->arrivals.trace_path,
+                       &experiment->trace_identity, experiment->trace_sha256, error);
+}
+
+static bool load_rest(struct reading *reading, struct error *error)
+{
+    struct experiment *experiment = reading->experiment;
+    struct json_value value;
+    const bool requests = !serves_no_requests(reading);
+    if (requests ? !load_arrivals(reading, error) : !refuse_request_keys(reading, error))
         return false;
-    if (!load_part(reading, "slo", &value, error) ||
-        !slo_load(&value, &experiment->workload, error) ||
+    if ((requests && (!load_part(reading, "slo", &value, error) ||
+                      !slo_load(&value, &experiment->workload, error))) ||
         !load_part(reading, "platform", &value, error) ||
         !platform_load(&value, &experiment->workload, &experiment->platform, error))
         return false;
+    if (!requests && !json_child(&value, "sample_interval_s", &(struct json_value){0}))
+        experiment->platform.sample_interval = TRAINING_SAMPLE_INTERVAL;
     apply_noise(experiment);
     return load_part(reading, "policy", &value, error) && load_policy(&value, experiment, error) &&
-           hash_policy(reading, error) && load_counters(&reading->root, experiment, error);
+           hash_policy(reading, error) &&
+           load_counters(&reading->root, experiment, requests, error) &&
+           load_training(reading, error);
 }
 
 /* ---- Whole ---------------------------------------------------------------------------------- */
@@ -323,9 +377,13 @@ struct experiment *experiment_parse_with(struct inputs *inputs, const char *text
 
 bool experiment_inputs_check(const struct experiment *experiment, struct error *error)
 {
+    const struct training_plan *training = experiment->training;
     return (experiment->trace_sha256[0] == '\0' ||
             inputs_unchanged(experiment->arrivals.trace_path, &experiment->trace_identity,
                              experiment->trace_sha256, error)) &&
+           (training == NULL || training->trace_path == NULL ||
+            inputs_unchanged(training->trace_path, &training->trace_identity,
+                             training->trace_sha256, error)) &&
            (experiment->policy_sha256[0] == '\0' ||
             inputs_unchanged(experiment->policy_name, &experiment->policy_identity,
                              experiment->policy_sha256, error));
@@ -343,6 +401,7 @@ void experiment_free(struct experiment *experiment)
     free(experiment->profiles);
     free(experiment->profile_sha256);
     arrivals_clear(&experiment->arrivals);
+    training_plan_free(experiment->training);
     free(experiment->platform.initial_counts);
     settings_free(experiment->policy_settings, experiment->policy_setting_count);
     free(experiment->policy_name);

@@ -18,8 +18,9 @@
 #include "workloads/arrivals.h"
 #include "workloads/workload.h"
 
-struct inputs;     /* workloads/inputs.h */
-struct profile;    /* traces/profile/profile.h */
+struct inputs;  /* workloads/inputs.h */
+struct profile; /* traces/profile/profile.h */
+struct training_plan;
 struct keep_alive; /* sched/keep_alive.h */
 
 enum initial_state { INITIAL_COLD, INITIAL_WARM, INITIAL_COUNTS };
@@ -78,7 +79,8 @@ struct experiment {
     struct workload workload;
     struct experiment_profile *profiles; /* in the order of the file */
     size_t profile_count;                /* 0 if the experiment needs none */
-    struct arrival_spec arrivals;
+    struct arrival_spec arrivals;        /* not set without applications */
+    struct training_plan *training;      /* NULL: no trainings (workloads/training_plan.h) */
     struct platform_spec platform;
     char *policy_name; /* registered name, or a path ending in .so */
     struct setting *policy_settings;

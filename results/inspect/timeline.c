@@ -8,6 +8,7 @@
 
 #include <cjson/cJSON.h>
 
+#include "results/inspect/timeline_training.h"
 #include "results/inspect/trace_events.h"
 
 /* Process ids; invoker i is PID_INVOKERS + i. */
@@ -564,11 +565,22 @@ struct timeline *timeline_create(const char *path, const struct experiment *expe
                        queue_names_init(timeline);
     if (!whole)
         error_run(error, "%s: out of memory for a timeline", path);
-    else if (timeline_open(timeline, path, experiment, error) && timeline_begin(timeline, error))
+    else if (timeline_open(timeline, path, experiment, error) && timeline_begin(timeline, error) &&
+             (experiment->training == NULL || timeline_trainings_begin(&timeline->events, error)))
         return timeline;
     if (timeline != NULL)
         timeline_free(timeline);
     return NULL;
+}
+
+static bool add_lease(void *context, const struct lease_row *row, struct error *error)
+{
+    return timeline_lease(&((struct timeline *)context)->events, row, error);
+}
+
+static bool add_training(void *context, const struct training_result_row *row, struct error *error)
+{
+    return timeline_training(&((struct timeline *)context)->events, row, error);
 }
 
 struct recorder timeline_recorder(struct timeline *timeline)
@@ -579,7 +591,9 @@ struct recorder timeline_recorder(struct timeline *timeline)
                              .job = add_job,
                              .container = add_container,
                              .decision = add_decision,
-                             .timeline = add_sample};
+                             .timeline = add_sample,
+                             .training = add_training,
+                             .lease = add_lease};
 }
 
 bool timeline_close(struct timeline *timeline, bool good, struct error *error)

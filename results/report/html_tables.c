@@ -6,6 +6,7 @@
 #include "results/report/report_columns.h"
 #include "results/report/report_html.h"
 #include "results/report/table.h"
+#include "results/report/training_table.h"
 
 #define COUNT(array) (sizeof(array) / sizeof(array)[0])
 
@@ -177,6 +178,10 @@ static void details_begin(FILE *out, const char *summary)
 void page_tables(const struct page *page, const struct report_scenario *scenario, FILE *out)
 {
     struct columns results = {.count = 0}, cluster = {.count = 0}, times = {.count = 0};
+    if (training_table_exists(page->report, scenario))
+        training_table_html(page->report, scenario, out);
+    if (scenario->application_count == 0)
+        return;
     columns_add(page->report, scenario, METRIC_RESULTS, &results);
     columns_add(page->report, scenario, METRIC_CLUSTER, &cluster);
     columns_add(page->report, scenario, METRIC_TIME, &times);
@@ -275,6 +280,8 @@ static void number_write(FILE *out, double value, int decimals)
 
 void page_words(const struct page *page, const struct report_scenario *scenario, FILE *out)
 {
+    if (scenario->application_count == 0)
+        return;
     (void)fputs("<p>", out);
     if (scenario->reference != REPORT_NONE) {
         const struct report_contender *led = &scenario->contenders[scenario->reference];

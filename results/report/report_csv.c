@@ -6,6 +6,7 @@
 #include "results/report/csv.h"
 #include "results/report/curve.h"
 #include "results/report/reproduction_check.h"
+#include "results/report/training_table.h"
 
 static void print_number(FILE *out, double value)
 {
@@ -85,6 +86,19 @@ static void print_measures(const struct report *report, FILE *out, const struct 
         if (line->application == NULL || !metrics[m].of_run)
             print_line(out, line, metrics[m].name, metrics[m].unit, "",
                        report_estimate(report, line->contender, line->application, &metrics[m]));
+}
+
+static void print_trainings(const struct report *report, FILE *out, const struct line *line)
+{
+    size_t count = 0;
+    const struct column *measures = training_measure_columns(&count);
+    for (size_t m = 0; m < count; m++) {
+        const struct estimate estimate = training_estimate(report, line->contender, &measures[m]);
+        char name[96];
+        (void)snprintf(name, sizeof name, "training_%s", measures[m].name);
+        if (estimate.n > 0)
+            print_line(out, line, name, measures[m].unit, "", estimate);
+    }
 }
 
 /* Prints the comparison on the reference's line; the column `against` names the other policy. */
@@ -213,6 +227,8 @@ bool report_csv(const struct report *report, const struct reference *reference, 
                                                                     : NULL,
                                     report->results};
                 print_measures(report, out, &line);
+                if (line.application == NULL)
+                    print_trainings(report, out, &line);
                 print_comparison(report, out, &line);
             }
         }

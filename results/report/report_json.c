@@ -6,6 +6,7 @@
 
 #include <cjson/cJSON.h>
 
+#include "results/report/training_table.h"
 #include "results/report/curve.h"
 #include "results/report/verdict_table.h"
 #include "results/store/hdf5_utf8.h"
@@ -70,6 +71,21 @@ static void add_swept(const struct results *results, size_t run, cJSON *object)
     }
 }
 
+/* "training": the measures of /training, if the contender's runs have trainings. */
+static void add_trainings(const struct report *report, const struct report_contender *contender,
+                          cJSON *object)
+{
+    size_t count = 0;
+    const struct column *measures = training_measure_columns(&count);
+    if (report->results->training_count == 0 ||
+        training_estimate(report, contender, &measures[0]).n == 0)
+        return;
+    cJSON *training = cJSON_AddObjectToObject(object, "training");
+    for (size_t m = 0; m < count; m++)
+        add_estimate(training, measures[m].name,
+                     training_estimate(report, contender, &measures[m]));
+}
+
 static void add_contender(const struct report *report, const struct report_scenario *scenario,
                           size_t index, cJSON *contenders)
 {
@@ -90,6 +106,7 @@ static void add_contender(const struct report *report, const struct report_scena
         (void)cJSON_AddItemToArray(hashes, cJSON_CreateString(run->hash));
     }
     (void)cJSON_AddItemToObject(object, "overall", figures_object(report, scenario, index, NULL));
+    add_trainings(report, contender, object);
     cJSON *applications = cJSON_AddArrayToObject(object, "applications");
     for (size_t a = 0; a < scenario->application_count; a++)
         (void)cJSON_AddItemToArray(

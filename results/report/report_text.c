@@ -10,6 +10,7 @@
 #include "results/report/report_columns.h"
 #include "results/report/table.h"
 #include "results/report/reproduction_check.h"
+#include "results/report/training_table.h"
 #include "results/report/verdict_table.h"
 
 #define COUNT(array) (sizeof(array) / sizeof(array)[0])
@@ -114,14 +115,17 @@ static void print_header(const struct report *report, FILE *out)
                   policies, policies == 1 ? "y" : "ies", seeds[0] == seeds[1] ? "" : "s", seeds[0]);
     if (seeds[0] != seeds[1])
         (void)fprintf(out, " to %" PRIu64, seeds[1]);
-    (void)fputs("\n  measured   ", out);
-    print_range(out, requests[0], requests[1]);
-    (void)fputs(" requests per run, after a warm-up of ", out);
-    print_range(out, warmup[0], warmup[1]);
+    if (results->application_count > 0) {
+        (void)fputs("\n  measured   ", out);
+        print_range(out, requests[0], requests[1]);
+        (void)fputs(" requests per run, after a warm-up of ", out);
+        print_range(out, warmup[0], warmup[1]);
+    }
     (void)fputc('\n', out);
     if (report->constants[0] != '\0')
         (void)fprintf(out, "  in all     %s\n", report->constants);
-    print_evidence(results, out);
+    if (results->application_count > 0)
+        print_evidence(results, out);
 }
 
 /* Prints the assumptions before any figures. */
@@ -458,17 +462,22 @@ static bool print_reference(const struct report *report, const struct reference 
 static void scenario_heading(const struct report_scenario *scenario, FILE *out)
 {
     heading(out, scenario->title);
-    (void)fprintf(out, "profile evidence: %s\n\n",
-                  scenario->evidence[0] == '\0' ? "no profile" : scenario->evidence);
+    if (scenario->application_count > 0)
+        (void)fprintf(out, "profile evidence: %s\n\n",
+                      scenario->evidence[0] == '\0' ? "no profile" : scenario->evidence);
 }
 
 static bool print_scenarios(const struct report *report, FILE *out)
 {
     bool good = true;
-    print_legend(out);
+    if (report->results->application_count > 0)
+        print_legend(out);
     for (size_t s = 0; good && s < report->scenario_count; s++) {
         scenario_heading(&report->scenarios[s], out);
-        good = print_applications(report, &report->scenarios[s], out) &&
+        good = training_table_text(report, &report->scenarios[s], out);
+        if (report->scenarios[s].application_count == 0)
+            continue;
+        good = good && print_applications(report, &report->scenarios[s], out) &&
                print_runs(report, &report->scenarios[s], out) &&
                print_comparisons(report, &report->scenarios[s], out);
     }
@@ -501,7 +510,7 @@ bool report_text(const struct report *report, const struct reference *reference,
     if (!print_notices(report, out))
         return error_run(error, "out of memory for the report");
     bool good = report->curves == NULL || print_curves(report, out);
-    if (good && overview_exists(report)) {
+    if (good && report->results->application_count > 0 && overview_exists(report)) {
         (void)fputc('\n', out);
         good = overview_text(report, out);
     }

@@ -187,6 +187,54 @@ static const struct column timeline_columns[] = {
            "share of free GPU units that no waiting batch could use"),
 };
 
+static const struct column training_columns[] = {
+    TEXT(training_summary_row, hash, TEXT_HASH, "of the run: as in /summary"),
+    TEXT(training_summary_row, name, TEXT_NAME, "of the experiment"),
+    TEXT(training_summary_row, setting, TEXT_NAME, "named row of the sweep's matrix"),
+    TEXT(training_summary_row, policy, TEXT_NAME, "scheduling policy"),
+    COLUMN(training_summary_row, U64, seed, "1", "of the random streams"),
+#define TRAINING_MEASURE(type, name, unit, help)                                                   \
+    {#name, unit, help, MEASURE_TYPE_##type, offsetof(struct training_summary_row, measures.name), \
+     1,     false},
+#include "sim/platform/training_metrics.def"
+};
+
+static const struct column trainings_columns[] = {
+    COLUMN(training_result_row, U64, training, "1", "number in order of arrival"),
+    COLUMN(training_result_row, U64, id, "1", "of the trace"),
+    COLUMN(training_result_row, U32, model, "1", "index into the file of models"),
+    COLUMN(training_result_row, U32, gpus, "1", "size of its gang"),
+    COLUMN(training_result_row, U8, measured, "1", "0: outside \"measured\""),
+    COLUMN(training_result_row, U8, finished, "1", "1: made all its iterations"),
+    COLUMN(training_result_row, U32, restarts, "1",
+           "starts at another place, or after an interruption"),
+    COLUMN(training_result_row, U64, iterations, "1", "that it has to make"),
+    COLUMN(training_result_row, I64, arrival_ns, "ns", "simulated time of arrival"),
+    COLUMN(training_result_row, I64, start_ns, "ns", "of its first placement; -1: never"),
+    COLUMN(training_result_row, I64, finish_ns, "ns", "of its last iteration; -1: never"),
+    COLUMN(training_result_row, I64, held_ns, "ns", "time for which it held a gang"),
+    COLUMN(training_result_row, I64, restart_ns, "ns", "of that, in restarts"),
+    COLUMN(training_result_row, F64, alone_s, "s",
+           "that its iterations take alone at the proportional share"),
+    COLUMN(training_result_row, F64, fairness, "1", "completion time / alone_s"),
+};
+
+static const struct column lease_columns[] = {
+    COLUMN(lease_row, U64, training, "1", "number in order of arrival"),
+    COLUMN(lease_row, U64, id, "1", "of the trace"),
+    COLUMN(lease_row, U32, gpus, "1", "size of the gang"),
+    COLUMN(lease_row, U32, invokers, "1", "that it lay on"),
+    COLUMN(lease_row, U32, first_invoker, "1", "of its first GPU"),
+    COLUMN(lease_row, U32, first_gpu, "1", "its first GPU, counted over all invokers"),
+    COLUMN(lease_row, I64, from_ns, "ns", "simulated time of the placement"),
+    COLUMN(lease_row, I64, until_ns, "ns", "simulated time at which the gang was free again"),
+    COLUMN(lease_row, I64, restart_ns, "ns", "restart at its beginning, without progress"),
+    COLUMN(lease_row, F64, units, "1", "GPU units held, over the gang"),
+    COLUMN(lease_row, F64, vcpus, "1", "vCPUs held"),
+    COLUMN(lease_row, F64, memory_mb, "MB", "host memory held"),
+    COLUMN(lease_row, F64, iterations, "1", "made; with whole iterations: before rounding down"),
+};
+
 #define LAYOUT(title, columns, row)                                                                \
     {                                                                                              \
         title, columns, sizeof columns / sizeof columns[0], sizeof(row), "esgsim run or sweep"     \
@@ -202,6 +250,12 @@ const struct layout layout_containers =
     LAYOUT("Containers", container_columns, struct container_row);
 const struct layout layout_decisions = LAYOUT("Decisions", decision_columns, struct decision_row);
 const struct layout layout_timeline = LAYOUT("Timeline", timeline_columns, struct timeline_row);
+
+const struct layout layout_training =
+    LAYOUT("Trainings of the runs", training_columns, struct training_summary_row);
+const struct layout layout_trainings =
+    LAYOUT("Trainings", trainings_columns, struct training_result_row);
+const struct layout layout_leases = LAYOUT("Leases", lease_columns, struct lease_row);
 
 double metric_value(const struct metric *metric, const struct measures *measures,
                     const struct run_measures *run)

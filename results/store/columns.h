@@ -74,12 +74,22 @@ struct application_row {
     struct measures measures;
 };
 
-extern const struct layout layout_summary, layout_applications;
+/* A row of /training, one per run with trainings. */
+struct training_summary_row {
+    char hash[TEXT_HASH + 1];
+    char name[TEXT_NAME + 1];
+    char setting[TEXT_NAME + 1];
+    char policy[TEXT_NAME + 1];
+    uint64_t seed;
+    struct training_measures measures;
+};
+
+extern const struct layout layout_summary, layout_applications, layout_training;
 /* Rows of the detailed record. In the file the `noise` column of requests has as many entries as
  * the experiment's longest application has stages. The layout gives the maximum, RECORD_MAX_STAGES.
  */
 extern const struct layout layout_requests, layout_batches, layout_jobs, layout_decisions,
-    layout_containers, layout_timeline;
+    layout_containers, layout_timeline, layout_trainings, layout_leases;
 
 /* The table of a report that shows a metric. */
 enum metric_table { METRIC_HIDDEN, METRIC_RESULTS, METRIC_CLUSTER, METRIC_TIME, METRIC_DECISIONS };

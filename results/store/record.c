@@ -7,6 +7,7 @@
 #include <cjson/cJSON.h>
 
 #include "workloads/capacity.h"
+#include "workloads/training_plan.h"
 
 static char *copy_text(const char *text)
 {
@@ -65,6 +66,22 @@ bool notices_next(const char **at, bool *warning, char *text, size_t capacity)
     return true;
 }
 
+/* NULL without trainings, or if memory is exhausted. */
+static char *models_text(const struct training_plan *plan)
+{
+    size_t size = 1;
+    for (size_t m = 0; plan != NULL && m < plan->models->count; m++)
+        size += strlen(plan->models->models[m].name) + 1;
+    char *text = plan == NULL ? NULL : calloc(1, size);
+    char *end = text;
+    for (size_t m = 0; text != NULL && m < plan->models->count; m++) {
+        if (m > 0)
+            *end++ = '\n';
+        end = stpcpy(end, plan->models->models[m].name);
+    }
+    return text;
+}
+
 static bool facts_whole(const struct run_facts *facts)
 {
 #define FACT(field)                                                                                \
@@ -97,12 +114,15 @@ struct run_facts *run_facts_create(const struct experiment *experiment, const st
         facts->seed = experiment->seed;
         facts->warmup_requests = experiment->warmup_requests;
         facts->record = (uint64_t)experiment->record;
+        facts->models = models_text(experiment->training);
         facts->max_stages = experiment->workload.max_stages;
-        facts->arrival_rate_per_s = arrival_spec_rate(&experiment->arrivals);
+        const bool requests = experiment->workload.application_count > 0;
+        facts->arrival_rate_per_s = requests ? arrival_spec_rate(&experiment->arrivals) : NAN;
         facts->offered_load =
             facts->arrival_rate_per_s / capacity_find(&experiment->workload).rate_per_s;
     }
-    if (facts != NULL && facts_whole(facts))
+    if (facts != NULL && facts_whole(facts) &&
+        (experiment->training == NULL || facts->models != NULL))
         return facts;
     run_facts_free(facts);
     error_run(error, "out of memory for the description of a run");
@@ -116,6 +136,7 @@ void run_facts_free(struct run_facts *facts)
 #define FACT(field) free(facts->field);
     RUN_FACTS(FACT)
 #undef FACT
+    free(facts->models);
     free(facts);
 }
 
@@ -136,6 +157,8 @@ BOTH(job, job_row)
 BOTH(container, container_row)
 BOTH(decision, decision_row)
 BOTH(timeline, timeline_row)
+BOTH(training, training_result_row)
+BOTH(lease, lease_row)
 #undef BOTH
 
 struct recorder recorder_join(const struct recorder pair[2])
@@ -151,6 +174,8 @@ struct recorder recorder_join(const struct recorder pair[2])
     JOIN(container)
     JOIN(decision)
     JOIN(timeline)
+    JOIN(training)
+    JOIN(lease)
 #undef JOIN
     return both;
 }

@@ -101,6 +101,10 @@ static bool rows_copy(struct store *store, struct run_source *source, size_t run
         if (!table_append(&store->applications, &results->applications[row]))
             return false;
     source->next_row = row < count ? row : 0;
+    for (size_t t = 0; t < results->training_count; t++)
+        if (strcmp(results->training[t].hash, hash) == 0 &&
+            !store_append_training(store, &results->training[t]))
+            return false;
     return true;
 }
 

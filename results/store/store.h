@@ -2,8 +2,10 @@
  *
  *   /summary              one row per run, in the order of the runs
  *   /applications         one row per run and application
+ *   /training             one row per run with trainings, if there is one
  *   /runs/<hash>          one group per run; its attributes give all inputs of the run
  *   /runs/<hash>/requests, batches, jobs, containers, decisions, timeline    if recorded
+ *   /runs/<hash>/trainings, leases    if recorded, of runs with trainings
  *
  * A sweep's file has attributes that give the sweep, the shard and the number of missing runs. The
  * group of each run has an attribute with its index in the sweep.
@@ -134,6 +136,8 @@ struct results {
     size_t run_count;
     struct application_row *applications; /* each has the hash of one of `runs` */
     size_t application_count;
+    struct training_summary_row *training; /* runs with trainings, in the order of `runs` */
+    size_t training_count;
     char **notices;           /* per run: lines for notices_next (record.h); NULL: none */
     struct swept_keys *swept; /* keys that the sweep sets; NULL: none */
     unsigned char *values;    /* per run: its row of their values, swept->row_bytes each */
@@ -167,5 +171,18 @@ struct run_record {
  * not recorded with "record": "all", or by a version that did not write all of these tables. */
 struct run_record *run_record_load(const char *path, const char *hash, struct error *error);
 void run_record_free(struct run_record *record);
+
+/* The trainings of one run and their placement intervals. */
+struct training_record {
+    char *models; /* names, one per line */
+    struct training_result_row *trainings;
+    struct lease_row *leases;
+    size_t training_count, lease_count;
+};
+
+/* NULL: ERROR_INPUT, also if the run has no trainings, or was not recorded with "record": "all". */
+struct training_record *training_record_load(const char *path, const char *hash,
+                                             struct error *error);
+void training_record_free(struct training_record *record);
 
 #endif

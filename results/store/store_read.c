@@ -83,6 +83,12 @@ static bool tables_read(hid_t file, struct results *results, struct error *error
                    &results->application_count, error);
     results->runs = runs;
     results->applications = applications;
+    if (good && H5Lexists(file, "training", H5P_DEFAULT) > 0) {
+        void *training = NULL;
+        good = table_read(file, path, "training", &layout_training, &training,
+                          &results->training_count, error);
+        results->training = training;
+    }
     return good && results_check(results, error);
 }
 
@@ -297,6 +303,61 @@ void run_record_free(struct run_record *record)
     free(record);
 }
 
+/* ---- Trainings of one run -------------------------------------------------------------------- */
+
+static bool training_record_fill(hid_t file, const char *path, const char *hash,
+                                 struct training_record *record, struct error *error)
+{
+    char name[64];
+    void *trainings = NULL, *leases = NULL;
+    (void)snprintf(name, sizeof name, "runs/%s", hash);
+    const hid_t run = H5Gopen2(file, name, H5P_DEFAULT);
+    if (run < 0)
+        return error_input(error, "%s: has no group /%s that can be read; run it again", path,
+                           name);
+    record->models = hdf5_get_text(run, "models");
+    const bool there = record->models != NULL && record_check(run, path, hash, error);
+    (void)H5Gclose(run);
+    if (record->models == NULL)
+        return error_input(error, "%s: run %s has no trainings", path, hash);
+    (void)snprintf(name, sizeof name, "runs/%s/trainings", hash);
+    bool good = there && table_read(file, path, name, &layout_trainings, &trainings,
+                                    &record->training_count, error);
+    (void)snprintf(name, sizeof name, "runs/%s/leases", hash);
+    good =
+        good && table_read(file, path, name, &layout_leases, &leases, &record->lease_count, error);
+    record->trainings = trainings;
+    record->leases = leases;
+    return good;
+}
+
+struct training_record *training_record_load(const char *path, const char *hash,
+                                             struct error *error)
+{
+    hdf5_silence();
+    const hid_t file = store_open_read(path, error);
+    if (file < 0)
+        return NULL;
+    struct training_record *record = calloc(1, sizeof *record);
+    const bool good = record != NULL ? training_record_fill(file, path, hash, record, error)
+                                     : error_run(error, "%s: out of memory", path);
+    (void)H5Fclose(file);
+    if (good)
+        return record;
+    training_record_free(record);
+    return NULL;
+}
+
+void training_record_free(struct training_record *record)
+{
+    if (record == NULL)
+        return;
+    free(record->models);
+    free(record->trainings);
+    free(record->leases);
+    free(record);
+}
+
 void results_free(struct results *results)
 {
     if (results == NULL)
@@ -312,5 +373,6 @@ void results_free(struct results *results)
     free(results->commit);
     free(results->runs);
     free(results->applications);
+    free(results->training);
     free(results);
 }

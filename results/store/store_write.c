@@ -209,6 +209,8 @@ static struct run_facts *facts_copy(const struct run_facts *facts)
     whole = whole && copy->field != NULL;
     RUN_FACTS(FACT)
 #undef FACT
+    copy->models = facts->models != NULL ? strdup(facts->models) : NULL;
+    whole = whole && (facts->models == NULL) == (copy->models == NULL);
     if (whole)
         return copy;
     run_facts_free(copy);
@@ -241,6 +243,30 @@ static bool details_begin(struct store *store, size_t stages)
     return true;
 }
 
+static bool trainings_begin(struct store *store)
+{
+    const uint64_t record = store->facts->record;
+    if (store->facts->models != NULL && !hdf5_set_text(store->run, "models", store->facts->models))
+        return false;
+    if (store->facts->models == NULL || record == RECORD_SUMMARY)
+        return true;
+    return table_begin(&store->trainings, store->run, "trainings", NULL, &layout_trainings, 1,
+                       DETAIL_CHUNK, DETAIL_BLOCK) &&
+           (record != RECORD_ALL || table_begin(&store->leases, store->run, "leases", NULL,
+                                                &layout_leases, 1, DETAIL_CHUNK, DETAIL_BLOCK));
+}
+
+bool store_append_training(struct store *store, const struct training_summary_row *row)
+{
+    if (store->training.block == NULL) {
+        if (!table_begin(&store->training, store->file, "training", &store->applications,
+                         &layout_training, 1, SUMMARY_CHUNK, SUMMARY_BLOCK))
+            return false;
+        store->training.bare = store->is_part;
+    }
+    return table_append(&store->training, row);
+}
+
 bool store_begin_run(struct store *store, const struct run_facts *facts, struct error *error)
 {
     if (H5Lexists(store->runs, facts->hash, H5P_DEFAULT) > 0)
@@ -254,7 +280,8 @@ bool store_begin_run(struct store *store, const struct run_facts *facts, struct 
     store->run = group_create(store->runs, facts->hash);
     size_t stages = facts->max_stages;
     stages = stages < 1 ? 1 : stages > RECORD_MAX_STAGES ? RECORD_MAX_STAGES : stages;
-    if (store->run >= 0 && facts_write(store->run, facts) && details_begin(store, stages))
+    if (store->run >= 0 && facts_write(store->run, facts) && details_begin(store, stages) &&
+        trainings_begin(store))
         return true;
     return store_fault(store, error, "a run");
 }
@@ -285,12 +312,29 @@ RECORD(decision, decision_row, DETAIL_DECISIONS)
 RECORD(timeline, timeline_row, DETAIL_TIMELINE)
 #undef RECORD
 
+static bool record_training(void *context, const struct training_result_row *row,
+                            struct error *error)
+{
+    struct store *store = context;
+    return table_append(&store->trainings, row) || store_fault(store, error, "trainings");
+}
+
+static bool record_lease(void *context, const struct lease_row *row, struct error *error)
+{
+    struct store *store = context;
+    return table_append(&store->leases, row) || store_fault(store, error, "leases");
+}
+
 struct recorder store_recorder(struct store *store)
 {
     struct recorder recorder = {.context = store};
     if (store->facts == NULL || store->facts->record == RECORD_SUMMARY)
         return recorder;
     recorder.request = record_request;
+    if (store->facts->models != NULL)
+        recorder.training = record_training;
+    if (store->facts->models != NULL && store->facts->record == RECORD_ALL)
+        recorder.lease = record_lease;
     if (store->facts->record == RECORD_ALL) {
         recorder.batch = record_batch;
         recorder.job = record_job;
@@ -368,9 +412,26 @@ static bool applications_append(struct store *store, const struct simulation_res
     return true;
 }
 
+static bool training_append(struct store *store, const struct simulation_result *result)
+{
+    const struct run_facts *facts = store->facts;
+    struct training_summary_row row;
+    if (result->training == NULL)
+        return true;
+    memset(&row, 0, sizeof row);
+    column_copy_text(row.hash, sizeof row.hash, facts->hash);
+    column_copy_text(row.name, sizeof row.name, facts->name);
+    column_copy_text(row.setting, sizeof row.setting, facts->setting);
+    column_copy_text(row.policy, sizeof row.policy, facts->policy);
+    row.seed = facts->seed;
+    row.measures = *result->training;
+    return store_append_training(store, &row);
+}
+
 static bool run_close(struct store *store)
 {
-    bool good = true;
+    bool good = table_close(&store->trainings);
+    good = table_close(&store->leases) && good;
     for (size_t t = 0; t < DETAILS; t++)
         good = table_close(&store->details[t]) && good;
     if (store->run >= 0)
@@ -385,7 +446,7 @@ bool store_end_run(struct store *store, const struct simulation_result *result, 
 {
     bool good =
         summary_append(store, result) && applications_append(store, result) &&
-        hdf5_set_f64(store->run, "wall_s", result->wall_s) &&
+        training_append(store, result) && hdf5_set_f64(store->run, "wall_s", result->wall_s) &&
         hdf5_set_text(store->run, "notices", result->notices == NULL ? "" : result->notices);
     good = run_close(store) && good;
     if (!good)
@@ -447,6 +508,7 @@ static bool store_close(struct store *store)
     bool good = run_close(store);
     good = table_close(&store->summary) && good;
     good = table_close(&store->applications) && good;
+    good = table_close(&store->training) && good;
     if (store->runs >= 0)
         good = H5Gclose(store->runs) >= 0 && good;
     if (store->file >= 0)

@@ -1,23 +1,28 @@
-/* esgsim explain: explains one request of a recorded run. */
+/* esgsim explain: explains one request, or one training, of a recorded run. */
 #include <stdio.h>
 #include <string.h>
 
 #include "results/inspect/explain.h"
+#include "results/inspect/explain_training.h"
 #include "results/store/store.h"
 #include "sim/cli/cli.h"
 
 /* Larger than any seed: selects runs of all seeds. */
 #define SEED_ANY UINT64_MAX
+/* --request and --training: not given. */
+#define NUMBER_NONE UINT64_MAX
 
 struct options {
     const char *file, *run;
     bool json;
-    uint64_t seed, request;
+    uint64_t seed, request, training;
 };
 
 static const struct cli_option explain_table[] = {
     {"--request", "N", "its number in order of arrival, from 0; warm-up requests count",
-     CLI_MEMBER(struct options, request), .required = true, .most = UINT64_MAX},
+     CLI_MEMBER(struct options, request), .most = UINT64_MAX - 1},
+    {"--training", "N", "a training in place of a request: its number in order of arrival",
+     CLI_MEMBER(struct options, training), .most = UINT64_MAX - 1},
     {"--run", "HASH", "the run, if the file has several: its hash, or the beginning of it",
      CLI_MEMBER(struct options, run)},
     {"--seed", "S", "the run with that seed", CLI_MEMBER(struct options, seed),
@@ -56,10 +61,22 @@ static const struct summary_row *run_choose(const struct results *results,
     return NULL;
 }
 
+static bool explain_training(const struct options *options, const struct summary_row *run,
+                             struct error *error)
+{
+    struct training_record *record = training_record_load(options->file, run->hash, error);
+    const bool good = record != NULL && training_explain(run, record, options->training,
+                                                         options->json, stdout, error);
+    training_record_free(record);
+    return good;
+}
+
 static bool explain_print(const struct options *options, const struct results *results,
                           struct error *error)
 {
     const struct summary_row *run = run_choose(results, options, error);
+    if (options->training != NUMBER_NONE)
+        return run != NULL && explain_training(options, run, error);
     struct run_record *record =
         run == NULL ? NULL : run_record_load(options->file, run->hash, error);
     struct explanation *explanation =
@@ -77,10 +94,17 @@ static bool explain_print(const struct options *options, const struct results *r
 static bool explain_run(int argc, char **argv, bool quiet, struct error *error)
 {
     (void)quiet;
-    struct options options = {.seed = SEED_ANY};
+    struct options options = {.seed = SEED_ANY, .request = NUMBER_NONE, .training = NUMBER_NONE};
     if (!cli_parse(&command_explain, &argc, argv, &options, error))
         return false;
     options.file = argv[1];
+    if (options.request == NUMBER_NONE && options.training == NUMBER_NONE)
+        return error_input(error,
+                           "explain: --request N is missing (or --training N); usage: esgsim "
+                           "explain F.h5 --request N|--training N [--run HASH] [--seed S] "
+                           "[--json]");
+    if (options.request != NUMBER_NONE && options.training != NUMBER_NONE)
+        return error_input(error, "explain: give --request or --training, not both");
     struct results *results = results_load(options.file, error);
     const bool good = results != NULL && explain_print(&options, results, error);
     results_free(results);
@@ -89,7 +113,7 @@ static bool explain_run(int argc, char **argv, bool quiet, struct error *error)
 
 const struct command command_explain = {
     .name = "explain",
-    .summary = "explain one request: where its time and cost come from",
+    .summary = "explain one request or training: where its time comes from",
     .help = "The run must have been recorded in full: esgsim run … --set record=all --out F.h5.\n"
             "\n"
             "Example: esgsim explain run.h5 --request 1000\n",

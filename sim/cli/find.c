@@ -7,6 +7,10 @@ const struct application *cli_find_application(const struct workload *workload, 
                                                struct error *error)
 {
     size_t count = workload->application_count;
+    if (count == 0) {
+        (void)error_input(error, "--application: the experiment has no applications");
+        return NULL;
+    }
     const char **names = calloc(count + 1, sizeof *names);
     if (names == NULL) {
         (void)error_run(error, "--application: out of memory");

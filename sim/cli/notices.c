@@ -131,7 +131,7 @@ char *notices_text(const struct experiment *experiment, const struct simulation_
     if (text == NULL)
         return NULL;
     add_interference(text, experiment);
-    if (experiment->arrivals.process == ARRIVAL_TRACE)
+    if (experiment->workload.application_count > 0 && experiment->arrivals.process == ARRIVAL_TRACE)
         add_trace(text, experiment, &result->arrivals);
     if (fclose(text) == 0)
         return lines;

@@ -24,7 +24,7 @@ struct figure {
  * keys. */
 static const struct figure_group {
     const char *prefix, *object;
-} groups[] = {{"latency_ms_", "latency_ms"}, {"bound_", "bound"}};
+} groups[] = {{"latency_ms_", "latency_ms"}, {"bound_", "bound"}, {"jct_s_", "jct_s"}};
 
 static void json_add_figure(cJSON *object, const struct figure *figure)
 {
@@ -61,6 +61,20 @@ static void json_add_run_measures(cJSON *object, const struct run_measures *run)
     const struct figure figures[] = {
 #define RUN_MEASURE(type, name, unit, column, help) {#name, unit, (double)run->name},
 #include "sim/platform/metrics.def"
+    };
+    for (size_t i = 0; i < sizeof figures / sizeof *figures; i++)
+        json_add_figure(object, &figures[i]);
+}
+
+/* {"finished", "jct_s": {"mean", …}, …}: keys of training_metrics.def. */
+static void json_add_training(cJSON *root, const struct training_measures *training)
+{
+    if (training == NULL)
+        return;
+    cJSON *object = cJSON_AddObjectToObject(root, "training");
+    const struct figure figures[] = {
+#define TRAINING_MEASURE(type, name, unit, help) {#name, unit, (double)training->name},
+#include "sim/platform/training_metrics.def"
     };
     for (size_t i = 0; i < sizeof figures / sizeof *figures; i++)
         json_add_figure(object, &figures[i]);
@@ -105,6 +119,8 @@ static const char *keep_alive_in_force(const struct experiment *experiment)
 /* The load is known before the run, unless a trace or users set the rate. */
 static void json_add_load(cJSON *root, const struct experiment *experiment)
 {
+    if (experiment->workload.application_count == 0)
+        return;
     const double rate = arrival_spec_rate(&experiment->arrivals);
     const double capacity = capacity_find(&experiment->workload).rate_per_s;
     json_add_figure(root, &(struct figure){"arrival_rate_per_s", "1/s", rate});
@@ -124,6 +140,7 @@ cJSON *output_run_json(const struct output_run *shown)
     json_add_load(root, experiment);
     json_add_measures(root, &result->overall);
     json_add_run_measures(root, &result->run);
+    json_add_training(root, result->training);
     cJSON *list = cJSON_AddArrayToObject(root, "applications");
     for (size_t a = 0; a < result->application_count; a++) {
         cJSON *entry = cJSON_CreateObject();
@@ -192,14 +209,19 @@ static void text_title(FILE *stream, const struct output_run *shown, bool severa
 {
     const struct experiment *experiment = shown->experiment;
     const uint64_t requests = shown->result->overall.requests;
+    const bool served = experiment->workload.application_count > 0;
     fprintf(stream, "%s: ", experiment->name);
     if (!several)
         fprintf(stream, "policy %s, ", experiment->policy_name);
-    fprintf(stream, "seed %" PRIu64 ", %" PRIu64 " requests after %" PRIu64 " of warm-up",
-            experiment->seed, requests, experiment->warmup_requests);
+    fprintf(stream, "seed %" PRIu64, experiment->seed);
+    if (served)
+        fprintf(stream, ", %" PRIu64 " requests after %" PRIu64 " of warm-up", requests,
+                experiment->warmup_requests);
     if (!several)
         fprintf(stream, ", configuration %s", experiment->hash);
     fputc('\n', stream);
+    if (!served)
+        return;
     if (requests < experiment->requests)
         fprintf(stream, "the trace ended before the %" PRIu64 " requests asked for\n",
                 experiment->requests);
@@ -223,24 +245,73 @@ static void text_notices(FILE *stream, const struct output_run *shown)
         fprintf(stream, "percentiles are within 0.05 %% (too many samples to keep them all)\n");
 }
 
-void output_run_text(FILE *stream, const struct output_run *shown)
+static void text_applications(FILE *stream, const struct output_run *shown)
 {
-    const struct experiment *experiment = shown->experiment;
     const struct simulation_result *result = shown->result;
-    text_title(stream, shown, false);
     fprintf(stream, "\n%-30s %8s %8s %10s %9s %9s %9s %8s %6s | %19s\n", "", "", "SLO hit", "cost",
             "p50", "p95", "p99", "cold", "mean", "bound");
     fprintf(stream, "%-30s %8s %8s %10s %9s %9s %9s %8s %6s | %8s %10s\n", "application",
             "requests", "%", "$/1000", "ms", "ms", "ms", "% jobs", "batch", "hit %", "$/1000");
     for (size_t a = 0; a < result->application_count; a++)
-        text_row(stream, experiment->workload.applications[a].name, &result->applications[a]);
+        text_row(stream, shown->experiment->workload.applications[a].name,
+                 &result->applications[a]);
     if (result->application_count > 1)
         text_row(stream, "all", &result->overall);
     fputc('\n', stream);
-    const struct run_measures *run = &result->run;
+}
+
+static void text_training(FILE *stream, const struct training_measures *training)
+{
+    if (training == NULL)
+        return;
+    fprintf(stream, "\ntrainings\n");
+#define TRAINING_MEASURE(type, name, unit, help)                                                   \
+    text_line(stream, #name, (double)training->name, unit, help);
+#include "sim/platform/training_metrics.def"
+    fputc('\n', stream);
+}
+
+static void text_run(FILE *stream, const struct run_measures *run)
+{
 #define RUN_MEASURE(type, name, unit, column, help)                                                \
     text_line(stream, #name, (double)run->name, unit, help);
 #include "sim/platform/metrics.def"
+}
+
+/* The run's figures that do not need requests. */
+static void text_run_of_trainings(FILE *stream, const struct run_measures *run)
+{
+    text_line(stream, "cost_cluster_usd", run->cost_cluster_usd, "$",
+              "the whole cluster rented for the measured time");
+    text_line(stream, "decisions", (double)run->decisions, "1",
+              "calls of the policy's decide that acted or charged work");
+    text_line(stream, "vcpu_utilisation", run->vcpu_utilisation, "1",
+              "vCPU-time held / vCPU capacity");
+    text_line(stream, "memory_utilisation", run->memory_utilisation, "1",
+              "host memory held / capacity");
+    text_line(stream, "gpu_memory_utilisation", run->gpu_memory_utilisation, "1",
+              "GPU memory held / capacity");
+    text_line(stream, "gpu_fragmentation", run->gpu_fragmentation, "1",
+              "free share of GPUs that run something (Dilu's per-active-GPU form)");
+    text_line(stream, "simulated_s", run->simulated_s, "s",
+              "from the first measured arrival to the end");
+    text_line(stream, "events", (double)run->events, "1", "events processed");
+}
+
+void output_run_text(FILE *stream, const struct output_run *shown)
+{
+    const struct experiment *experiment = shown->experiment;
+    const struct simulation_result *result = shown->result;
+    const bool requests = experiment->workload.application_count > 0;
+    text_title(stream, shown, false);
+    if (requests)
+        text_applications(stream, shown);
+    const struct run_measures *run = &result->run;
+    text_training(stream, result->training);
+    if (requests)
+        text_run(stream, run);
+    else
+        text_run_of_trainings(stream, run);
     fprintf(stream, "  %-26s %.3g s (%.4g events/s, %.4g requests/s)\n", "wall time",
             result->wall_s, (double)run->events / result->wall_s,
             (double)(result->overall.requests + experiment->warmup_requests) / result->wall_s);
@@ -290,6 +361,43 @@ static bool table_has_bounds(const struct output_run *runs, size_t count)
     return true;
 }
 
+static void table_requests(FILE *stream, int width, const struct output_run *runs, size_t count)
+{
+    fprintf(stream, "\n%-*s %8s %9s %9s %9s %9s %7s %6s %9s\n", width, "", "SLO hit", "cost", "p50",
+            "p95", "p99", "cold", "mean", "decision");
+    fprintf(stream, "%-*s %8s %9s %9s %9s %9s %7s %6s %9s\n", width, "policy", "%", "$/1000", "ms",
+            "ms", "ms", "% jobs", "batch", "us");
+    for (size_t i = 0; i < count; i++)
+        table_row(stream, width, &runs[i]);
+    if (!table_has_bounds(runs, count))
+        return;
+    fprintf(stream, "%-*s", width, "bound");
+    table_cell(stream, 8, 2, 100 * table_bound_hits(runs[0].result));
+    table_cell(stream, 9, 4, 1000 * runs[0].result->overall.bound_cost_per_request_usd);
+    fputc('\n', stream);
+}
+
+static void table_trainings(FILE *stream, int width, const struct output_run *runs, size_t count)
+{
+    fprintf(stream, "\n%-*s %8s %10s %10s %10s %11s %11s %9s %9s\n", width, "", "trained",
+            "mean JCT", "p50", "p99", "makespan", "queueing", "restarts", "effective");
+    fprintf(stream, "%-*s %8s %10s %10s %10s %11s %11s %9s %9s\n", width, "policy", "", "s", "s",
+            "s", "s", "s", "", "% GPUs");
+    for (size_t i = 0; i < count; i++) {
+        const struct training_measures *m = runs[i].result->training;
+        fprintf(stream, "%-*s", width, runs[i].experiment->policy_name);
+        table_cell(stream, 8, 0, (double)m->finished);
+        table_cell(stream, 10, 1, m->jct_s_mean);
+        table_cell(stream, 10, 1, m->jct_s_p50);
+        table_cell(stream, 10, 1, m->jct_s_p99);
+        table_cell(stream, 11, 1, m->makespan_s);
+        table_cell(stream, 11, 1, m->queueing_s_mean);
+        table_cell(stream, 9, 0, (double)m->restarts);
+        table_cell(stream, 9, 2, 100 * m->gpu_effective);
+        fputc('\n', stream);
+    }
+}
+
 void output_table_text(FILE *stream, const struct output_run *runs, size_t count)
 {
     int width = 24;
@@ -297,18 +405,10 @@ void output_table_text(FILE *stream, const struct output_run *runs, size_t count
         if (strlen(runs[i].experiment->policy_name) > (size_t)width)
             width = (int)strlen(runs[i].experiment->policy_name);
     text_title(stream, runs, count > 1);
-    fprintf(stream, "\n%-*s %8s %9s %9s %9s %9s %7s %6s %9s\n", width, "", "SLO hit", "cost", "p50",
-            "p95", "p99", "cold", "mean", "decision");
-    fprintf(stream, "%-*s %8s %9s %9s %9s %9s %7s %6s %9s\n", width, "policy", "%", "$/1000", "ms",
-            "ms", "ms", "% jobs", "batch", "us");
-    for (size_t i = 0; i < count; i++)
-        table_row(stream, width, &runs[i]);
-    if (table_has_bounds(runs, count)) {
-        fprintf(stream, "%-*s", width, "bound");
-        table_cell(stream, 8, 2, 100 * table_bound_hits(runs[0].result));
-        table_cell(stream, 9, 4, 1000 * runs[0].result->overall.bound_cost_per_request_usd);
-        fputc('\n', stream);
-    }
+    if (runs[0].experiment->workload.application_count > 0)
+        table_requests(stream, width, runs, count);
+    if (runs[0].result->training != NULL)
+        table_trainings(stream, width, runs, count);
     for (size_t i = 0; i < count; i++) /* most notices are the same for every policy */
         if (i == 0 || strcmp(runs[i].result->notices, runs[0].result->notices) != 0)
             text_notices(stream, &runs[i]);

@@ -19,6 +19,8 @@ const struct policy *runner_policy(const struct experiment *experiment, double *
         error_input(error, "%s: policy.name: %s", experiment->path, fault.message);
         return NULL;
     }
+    if (!policy_serves(policy, experiment, error))
+        return NULL;
     *values = calloc(policy->parameter_count + 1, sizeof **values);
     if (*values == NULL) {
         error_run(error, "out of memory for the parameters of policy %s", policy->name);
@@ -94,11 +96,30 @@ bool runner_execute(const struct experiment *experiment, const struct policy *po
     return runner_replay(experiment, policy, values, NULL, recorder, progress, result, error);
 }
 
+/* A run without requests, which has no bounds and no notices. */
+static bool runner_train(const struct experiment *experiment, const struct policy *policy,
+                         const double *values, const struct backend *backend,
+                         const struct recorder *recorder, const struct progress *progress,
+                         struct simulation_result *result, struct error *error)
+{
+    if (!simulation_replay(experiment, policy, values, backend, recorder, progress, result, error))
+        return false;
+    result->run.bound_capacity_slo_hit_rate = NAN;
+    if (experiment_inputs_check(experiment, error) &&
+        ((result->notices = notices_text(experiment, result)) != NULL ||
+         error_run(error, "out of memory for the run's notices")))
+        return true;
+    simulation_result_clear(result);
+    return false;
+}
+
 bool runner_replay(const struct experiment *experiment, const struct policy *policy,
                    const double *values, const struct backend *backend,
                    const struct recorder *recorder, const struct progress *progress,
                    struct simulation_result *result, struct error *error)
 {
+    if (experiment->workload.application_count == 0)
+        return runner_train(experiment, policy, values, backend, recorder, progress, result, error);
     struct capacity_bound *bound = capacity_bound_create(&experiment->workload, error);
     if (bound == NULL)
         return false;

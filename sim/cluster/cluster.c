@@ -91,7 +91,7 @@ static bool cluster_allocate(struct cluster *cluster, size_t gpus)
            cluster->functions != NULL && cluster->weights_kb != NULL && cluster->dirty != NULL;
 }
 
-static void cluster_mark_dirty(struct cluster *cluster, uint32_t invoker)
+void cluster_mark_dirty(struct cluster *cluster, uint32_t invoker)
 {
     if (cluster->invokers[invoker].dirty)
         return;
@@ -348,11 +348,8 @@ uint32_t cluster_longest_idle(const struct cluster *cluster, uint32_t invoker)
     return cluster_victim(cluster, invoker, SIM_NONE, SIM_NONE, false);
 }
 
-/* Evicts idle containers of the invoker (on `gpu`, unless SIM_NONE) until `kb` are free, lowest
- * rank or least recently used first. Never evicts `keep`. The caller has checked that this
- * suffices. */
-static void cluster_make_room(struct cluster *cluster, uint32_t invoker, uint32_t gpu, int64_t kb,
-                              uint32_t keep)
+void cluster_make_room(struct cluster *cluster, uint32_t invoker, uint32_t gpu, int64_t kb,
+                       uint32_t keep)
 {
     const int64_t *free =
         gpu == SIM_NONE ? &cluster->invokers[invoker].free_kb : &cluster->gpus[gpu].free_kb;

@@ -62,7 +62,7 @@ struct gpu_state {
     int64_t memory_kb, free_kb;
     int64_t idle_kb;          /* of idle containers, which can be evicted */
     uint32_t executing_count; /* executing batches */
-    uint32_t holding;         /* batches and instances that hold units */
+    uint32_t holding;         /* batches, instances and trainings that hold units */
     uint32_t weight;          /* common units in one of its units, see cluster_use */
     uint8_t slots;            /* MIG: bit mask of occupied memory slots */
 };
@@ -73,7 +73,9 @@ struct invoker_state {
     int64_t free_kb, idle_kb;
     uint32_t first_gpu;
     uint16_t gpu_count;
-    bool dirty; /* changed since the last index update (best_fit_file) */
+    bool dirty;               /* changed since the last index update (best_fit_file) */
+    int64_t gang_micro_vcpus; /* millionths of vCPUs that gangs of trainings hold */
+    int64_t gang_kb;          /* host memory that they hold, if `pooled` */
     struct pool_entry {
         uint64_t place; /* sort key: function << 32 | gpu */
         uint32_t pool;  /* index into cluster.pools */
@@ -166,6 +168,9 @@ struct cluster {
     double (*rank)(void *context, const struct container *container);
     void *context;
     bool pressing; /* the eviction in progress is caused by a shortage of memory */
+    /* Gangs take vCPUs and host memory of any invoker, wherever they are free (gangs.c). */
+    bool pooled;
+    int64_t pool_micro_vcpus, pool_kb; /* that they hold then */
 };
 
 /* pools.c */
@@ -267,6 +272,24 @@ uint32_t cluster_longest_idle(const struct cluster *cluster, uint32_t invoker);
  * invokers without enough memory, and GPUs of invokers where the batch would run on another GPU. */
 uint32_t cluster_best_fit(struct cluster *cluster, uint32_t function,
                           const struct configuration *configuration, bool warm);
+
+/* What a gang of a training holds on one GPU and on its invoker. */
+enum { MICRO = 1000000 };
+struct gang_share {
+    uint32_t gpu;   /* index into cluster.gpus */
+    uint32_t parts; /* of its units, in hundredths */
+    int64_t gpu_kb, host_kb;
+    int64_t micro_vcpus; /* millionths; an invoker's sum counts rounded up */
+};
+
+/* Takes all shares of a gang, or none. Evicts idle containers if memory is short. False: one does
+ * not fit; nothing but evictions has changed. (gangs.c) O(gang). */
+bool cluster_take_gang(struct cluster *cluster, const struct gang_share *shares, uint32_t count);
+/* From now on gangs take vCPUs and host memory from all invokers as one. For a cluster that serves
+ * only trainings; nothing may be reserved. */
+void cluster_pool_gangs(struct cluster *cluster);
+/* Releases shares that were taken. */
+void cluster_free_gang(struct cluster *cluster, const struct gang_share *shares, uint32_t count);
 
 /* Checks the invariants of the ledger: all free amounts are within 0..capacity, and the totals in
  * use equal capacity minus free. If `at_rest` (no batches left), also checks that only containers

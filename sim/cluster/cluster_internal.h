@@ -36,4 +36,13 @@ static inline struct gpu_use gpu_use(const struct gpu_state *gpu)
     return (struct gpu_use){gpu->free_parts, gpu->holding, gpu->slots};
 }
 
+/* Notes that an invoker changed, for the index of best_fit.h. */
+void cluster_mark_dirty(struct cluster *cluster, uint32_t invoker);
+
+/* Evicts idle containers of the invoker (on `gpu`, unless SIM_NONE) until `kb` are free, lowest
+ * rank or least recently used first. Never evicts `keep`. The caller has checked that this
+ * suffices. */
+void cluster_make_room(struct cluster *cluster, uint32_t invoker, uint32_t gpu, int64_t kb,
+                       uint32_t keep);
+
 #endif

@@ -35,8 +35,9 @@ enum random_purpose {
     RANDOM_TRACE_BIN,   /* a = bin, b = source */
     RANDOM_POLICY,      /* a, b: chosen by the policy */
     RANDOM_TEST,
-    RANDOM_EMULATED, /* a = number of the batch: deviation from the modelled time */
-    RANDOM_BOOTSTRAP /* a = replicate: blocks drawn for a confidence interval */
+    RANDOM_EMULATED,  /* a = number of the batch: deviation from the modelled time */
+    RANDOM_BOOTSTRAP, /* a = replicate: blocks drawn for a confidence interval */
+    RANDOM_TRAINING   /* a = number of the training: interval, gang, duration, model */
 };
 
 /* Philox as a GSL generator type, with 64-bit outputs and the name "philox". gsl_rng_set(r, s) is

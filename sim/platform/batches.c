@@ -11,6 +11,7 @@
 #include "sim/platform/replay.h"
 #include "sim/platform/requests.h"
 #include "sim/platform/simulation_internal.h"
+#include "sim/platform/trainings.h"
 
 /* ---- Pool ------------------------------------------------------------------------------------ */
 
@@ -589,10 +590,11 @@ void batches_check_holdings(struct platform *platform)
             platform_fail(platform, "invariant quota: instance %" PRIu32 " has not its container's",
                           i);
     }
+    trainings_add_holdings(platform, &vcpus, &parts);
     if (vcpus != use->vcpus || parts != use->unit_parts)
         platform_fail(platform,
                       "invariant holdings: %" PRId64
-                      " vCPUs and %.2f units are given away, batches "
+                      " vCPUs and %.2f units are given away, batches, trainings "
                       "and instances hold %" PRId64 " and %.2f",
                       (int64_t)use->vcpus, (double)use->unit_parts / UNIT_PARTS, vcpus,
                       (double)parts / UNIT_PARTS);

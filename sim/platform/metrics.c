@@ -180,6 +180,7 @@ bool metrics_report(struct metrics *metrics, const struct workload *workload,
 void simulation_result_clear(struct simulation_result *result)
 {
     free(result->applications);
+    free(result->training);
     free(result->notices);
     *result = (struct simulation_result){0};
 }

@@ -21,6 +21,8 @@ static const char *const callback_names[] = {
     [CALLBACK_DECIDE] = "decide",
     [CALLBACK_KEEP_ALIVE] = "keep_alive",
     [CALLBACK_FINISH] = "finish",
+    [CALLBACK_ON_TRAINING_ARRIVED] = "on_training_arrived",
+    [CALLBACK_ON_TRAINING_FINISHED] = "on_training_finished",
 };
 
 const char *policy_callback_name(const struct platform *platform)
@@ -124,6 +126,33 @@ void policy_call_timer(struct platform *platform, uint32_t id)
     const enum policy_callback before = enter(platform, CALLBACK_ON_TIMER);
     platform->policy->on_timer(platform->policy_state, platform, id);
     platform->callback = before;
+}
+
+/* A training may finish within decide: an action that ends its lease makes its last iteration
+ * count. As in on_withdrawn, actions are not allowed. */
+static void call_training(struct platform *platform, enum policy_callback callback,
+                          void (*call)(void *, struct platform *, uint32_t), uint32_t training)
+{
+    if (call == NULL)
+        return;
+    const bool deciding = platform->controller.deciding;
+    platform->controller.deciding = false;
+    const enum policy_callback before = enter(platform, callback);
+    call(platform->policy_state, platform, training);
+    platform->callback = before;
+    platform->controller.deciding = deciding;
+}
+
+void policy_call_training_arrived(struct platform *platform, uint32_t training)
+{
+    call_training(platform, CALLBACK_ON_TRAINING_ARRIVED, platform->policy->on_training_arrived,
+                  training);
+}
+
+void policy_call_training_finished(struct platform *platform, uint32_t training)
+{
+    call_training(platform, CALLBACK_ON_TRAINING_FINISHED, platform->policy->on_training_finished,
+                  training);
 }
 
 bool policy_call_decide(struct platform *platform)

@@ -15,6 +15,8 @@ void policy_call_withdrawn(struct platform *platform, uint32_t queue, uint32_t i
 void policy_call_finish(struct platform *platform, const struct finished_batch *batch);
 void policy_call_instance_ready(struct platform *platform, uint32_t instance);
 void policy_call_timer(struct platform *platform, uint32_t id);
+void policy_call_training_arrived(struct platform *platform, uint32_t training);
+void policy_call_training_finished(struct platform *platform, uint32_t training);
 /* Returns true if the policy wants another call of decide. */
 bool policy_call_decide(struct platform *platform);
 /* Returns the idle time of a container of `function` on `invoker`. The policy must have the

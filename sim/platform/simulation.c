@@ -18,6 +18,7 @@
 #include "sim/platform/requests.h"
 #include "sim/platform/simulation_internal.h"
 #include "sim/platform/state.h"
+#include "sim/platform/trainings.h"
 #include "workloads/application_draw.h"
 
 enum { IDLE_ROUNDS_MAX = 10000, IDLE_TIMERS_MAX = 1000000, PROGRESS_INTERVAL = 65536 };
@@ -340,13 +341,33 @@ static void clock_end(struct platform *platform)
                   cause != NULL ? cause : "the policy's parameters");
 }
 
+/* Handles what happens to trainings at `time`, which is not later than the next arrival or event.
+ */
+static bool trainings_advance(struct platform *platform, sim_time_t time)
+{
+    if (time > SIM_CLOCK_END) {
+        platform_fail(platform, "a training would end after the clock's end (about 18 years); its "
+                                "iterations, its speed or its place set that time");
+        return false;
+    }
+    platform->now = time;
+    platform->events++;
+    trainings_step(platform);
+    if (!platform->failed)
+        controller_wake(platform);
+    return !platform->failed;
+}
+
 /* Advances the clock to the next arrival or event and handles it. Events precede an arrival of the
- * same time, so that they release their resources before it. */
+ * same time, so that they release their resources before it. Trainings precede both. */
 static bool simulation_step(struct platform *platform, struct cursor *cursor)
 {
     sim_time_t event_time = event_queue_next_time(platform->event_queue);
     sim_time_t arrival_time = cursor->there ? cursor->next.time : SIM_FOREVER;
     sim_time_t time = event_time <= arrival_time ? event_time : arrival_time;
+    if (platform->trainings != NULL && trainings_pending(platform) &&
+        trainings_next_time(platform) <= time)
+        return trainings_advance(platform, trainings_next_time(platform));
     if (time < platform->now) {
         platform_fail(platform, "invariant time: the next event is %.6f ms in the past",
                       sim_to_ms(platform->now - time));
@@ -385,7 +406,7 @@ static bool simulation_step(struct platform *platform, struct cursor *cursor)
 static bool simulation_over(const struct platform *platform, const struct cursor *cursor)
 {
     const struct experiment *experiment = platform->experiment;
-    if (cursor->there || platform->in_flight > 0)
+    if (cursor->there || platform->in_flight > 0 || !trainings_over(platform))
         return false;
     return experiment->arrivals.process != ARRIVAL_CLOSED ||
            platform->next_request >= requests_total(experiment);
@@ -397,8 +418,13 @@ static bool progress_due(struct platform *platform, const struct progress *progr
     const uint64_t interval = platform->backend != NULL ? 1 : PROGRESS_INTERVAL;
     if (progress == NULL || platform->events % interval != 0)
         return true;
-    if (progress->report(progress->context, platform->next_request - platform->in_flight,
-                         requests_total(platform->experiment)))
+    uint64_t finished = platform->next_request - platform->in_flight;
+    uint64_t total = requests_total(platform->experiment);
+    if (platform->trainings != NULL) {
+        finished += platform->trainings->count - platform->trainings->left;
+        total += platform->trainings->count;
+    }
+    if (progress->report(progress->context, finished, total))
         return true;
     error_run(platform->error, "%s: interrupted", platform->experiment->name);
     platform->failed = true;
@@ -408,10 +434,11 @@ static bool progress_due(struct platform *platform, const struct progress *progr
 /* Returns whether only the policy could make progress, but it does nothing or only sets timers. */
 static bool simulation_stuck(struct platform *platform, const struct cursor *cursor)
 {
-    if (cursor->there || platform->running_batches > 0)
+    if (cursor->there || platform->running_batches > 0 || trainings_pending(platform)) {
         platform->controller.idle_timers = 0;
-    return (!cursor->there && platform->work_events == 0) ||
-           platform->controller.idle_timers > IDLE_TIMERS_MAX;
+        return false;
+    }
+    return platform->work_events == 0 || platform->controller.idle_timers > IDLE_TIMERS_MAX;
 }
 
 /* Sets up the state before the first request. */
@@ -424,15 +451,26 @@ static bool simulation_prepare(struct platform *platform, struct cursor *cursor)
            (platform->backend == NULL || replay_open(platform));
 }
 
+static void simulation_fail_stuck(struct platform *platform)
+{
+    if (platform->trainings != NULL && platform->waiting_jobs == 0)
+        platform_fail(platform,
+                      "rule progress: %" PRIu32 " trainings wait, nothing runs and the policy does "
+                      "nothing",
+                      platform->trainings->left);
+    else
+        platform_fail(platform,
+                      "rule progress: %" PRIu64 " jobs wait, nothing runs and the "
+                      "policy does nothing",
+                      platform->waiting_jobs);
+}
+
 static void simulation_loop(struct platform *platform, struct cursor *cursor,
                             const struct progress *progress)
 {
     while (!platform->failed && !simulation_over(platform, cursor)) {
         if (simulation_stuck(platform, cursor)) {
-            platform_fail(platform,
-                          "rule progress: %" PRIu64 " jobs wait, nothing runs and the "
-                          "policy does nothing",
-                          platform->waiting_jobs);
+            simulation_fail_stuck(platform);
             return;
         }
         if (!simulation_step(platform, cursor) || !progress_due(platform, progress))
@@ -454,6 +492,17 @@ static bool policy_init(struct platform *platform, const double *values)
 static bool platform_init(struct platform *platform)
 {
     const struct experiment *experiment = platform->experiment;
+    const enum policy_service serves = platform->policy->serves;
+    if ((experiment->training != NULL && serves == SERVES_REQUESTS) ||
+        (experiment->workload.application_count > 0 && serves == SERVES_TRAININGS))
+        return error_input(platform->error, "%s: policy %s does not serve %s", experiment->name,
+                           platform->policy->name,
+                           serves == SERVES_REQUESTS ? "trainings" : "requests");
+    if (platform->backend != NULL && experiment->training != NULL)
+        return error_input(platform->error,
+                           "%s: a backend cannot execute trainings; take "
+                           "\"training\" out of the experiment",
+                           experiment->name);
     if (experiment->workload.max_stages > RECORD_MAX_STAGES)
         return error_run(platform->error, "an application has more than %d stages",
                          RECORD_MAX_STAGES);
@@ -466,7 +515,8 @@ static bool platform_init(struct platform *platform)
     /* On a backend the hardware determines the interference. */
     const bool interference = experiment->platform.interference && platform->backend == NULL;
     if (platform->event_queue == NULL || platform->predictors == NULL || !jobs_init(platform) ||
-        !batches_init(platform) || !gpu_work_init(platform, interference))
+        !batches_init(platform) || !gpu_work_init(platform, interference) ||
+        !trainings_init(platform))
         return error_run(platform->error, "out of memory at the start of a run");
     return keep_alive_init(platform);
 }
@@ -480,6 +530,7 @@ static void platform_clear(struct platform *platform, bool policy_started)
         jobs_clear(platform);
     batches_clear(platform);
     gpu_work_clear(platform);
+    trainings_clear(platform);
     instances_clear(platform);
     keep_alive_clear(platform);
     free(platform->fastest);
@@ -499,8 +550,8 @@ static void idle_flush(struct platform *platform)
             cluster_evict(cluster, id);
 }
 
-/* Runs the full invariant checks of the end, then computes the metrics. */
-static bool simulation_close(struct platform *platform, struct simulation_result *result)
+/* Runs the full invariant checks of the end, then computes the metrics of requests. */
+static bool requests_close(struct platform *platform, struct simulation_result *result)
 {
     struct metrics *metrics = &platform->metrics;
     double requests = metrics->total_request_cost, batches = metrics->total_batch_cost;
@@ -529,6 +580,17 @@ static bool simulation_close(struct platform *platform, struct simulation_result
     return true;
 }
 
+static bool simulation_close(struct platform *platform, struct simulation_result *result)
+{
+    struct simulation_result trainings = {0};
+    if (trainings_close(platform, &trainings) && requests_close(platform, result)) {
+        result->training = trainings.training;
+        return true;
+    }
+    free(trainings.training);
+    return false;
+}
+
 bool simulation_replay(const struct experiment *experiment, const struct policy *policy,
                        const double *values, const struct backend *backend,
                        const struct recorder *recorder, const struct progress *progress,
@@ -548,7 +610,8 @@ bool simulation_replay(const struct experiment *experiment, const struct policy 
     bool ready = platform_init(&platform);
     bool policy_started = ready;
     ready = ready && policy_init(&platform, values);
-    if (ready && experiment->arrivals.process != ARRIVAL_CLOSED) {
+    if (ready && experiment->arrivals.process != ARRIVAL_CLOSED &&
+        experiment->workload.application_count > 0) {
         cursor.stream = arrival_stream_open(&experiment->arrivals, platform.workload,
                                             experiment->seed, platform.error);
         ready = cursor.stream != NULL;

@@ -32,12 +32,19 @@ struct run_measures {
 #include "sim/platform/metrics.def"
 };
 
+/* Measures of the trainings of a run. Fields: the lines of training_metrics.def. */
+struct training_measures {
+#define TRAINING_MEASURE(type, name, unit, help) metric_##type name;
+#include "sim/platform/training_metrics.def"
+};
+
 struct simulation_result {
     struct measures overall;
     struct measures *applications; /* workload.application_count of them */
     size_t application_count;
     struct run_measures run;
-    struct arrival_tally arrivals; /* of a trace; zero for other arrival processes */
+    struct training_measures *training; /* NULL: the experiment has no trainings */
+    struct arrival_tally arrivals;      /* of a trace; zero for other arrival processes */
     char *notices;        /* assumptions, one per line (sim/cli/notices.h); NULL: not requested */
     double wall_s;        /* wall-clock time; not deterministic, so never in tables */
     double setup_s;       /* part of wall_s: set-up of cluster and first containers, teardown */
@@ -114,6 +121,31 @@ struct timeline_row {
     double gpu_used, vcpu_used, gpu_memory_used, stranded_vgpu; /* fractions of capacity */
 };
 
+/* A training, at the end of the run. */
+struct training_result_row {
+    uint64_t training; /* number in order of arrival */
+    uint64_t id;       /* of the trace */
+    uint32_t model, gpus;
+    uint8_t measured, finished;
+    uint32_t restarts;
+    uint64_t iterations;
+    sim_time_t arrival_ns;
+    sim_time_t start_ns, finish_ns; /* -1: never */
+    sim_time_t held_ns;             /* time for which it held a gang */
+    sim_time_t restart_ns;          /* of these, without progress in restarts */
+    double alone_s;                 /* time alone at the proportional share */
+    double fairness;                /* completion time / alone_s; none: unfinished */
+};
+
+/* A placement interval of a training. Leases without a change of grants between them are one. */
+struct lease_row {
+    uint64_t training, id;
+    uint32_t gpus, invokers, first_invoker, first_gpu; /* GPUs counted over all invokers */
+    sim_time_t from_ns, until_ns, restart_ns;
+    double units, vcpus, memory_mb; /* of the whole gang */
+    double iterations;              /* made in it; with "progress": "whole" before rounding down */
+};
+
 /* Receives the rows of the detailed record. Any function may be NULL. If a function returns false,
  * the run fails with the error that the function set. */
 struct recorder {
@@ -124,6 +156,8 @@ struct recorder {
     bool (*container)(void *context, const struct container_row *row, struct error *error);
     bool (*decision)(void *context, const struct decision_row *row, struct error *error);
     bool (*timeline)(void *context, const struct timeline_row *row, struct error *error);
+    bool (*training)(void *context, const struct training_result_row *row, struct error *error);
+    bool (*lease)(void *context, const struct lease_row *row, struct error *error);
 };
 
 /* Called from time to time with the number of finished requests. If it returns false, the run stops

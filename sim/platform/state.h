@@ -14,6 +14,8 @@
  * - interference.c: execution rates of batches that share one GPU (MPS).
  * - containers.c: cold starts, idle times, prewarming and its predictor.
  * - keep_alive.c: the idle time of containers, by the experiment's or the policy's keep-alive.
+ * - trainings.c, training_rates.c, training_metrics.c: trainings, their gangs and leases.
+ * - policy_api_training.c: the queries and actions of sched/policy_training.h.
  * - metrics.c: totals and percentiles.
  *
  * If batches execute on a backend, sim/backend/hardware.c implements replay.h.
@@ -31,6 +33,7 @@
 #include "traces/profile/interference.h"
 
 struct backend;
+struct trainings;
 
 __extension__ typedef __int128 wide_t;
 
@@ -60,7 +63,9 @@ enum policy_callback {
     CALLBACK_ON_TIMER,
     CALLBACK_DECIDE,
     CALLBACK_KEEP_ALIVE,
-    CALLBACK_FINISH
+    CALLBACK_FINISH,
+    CALLBACK_ON_TRAINING_ARRIVED,
+    CALLBACK_ON_TRAINING_FINISHED
 };
 
 enum job_state { JOB_BLOCKED, JOB_READY, JOB_RUNNING, JOB_DONE };
@@ -247,7 +252,8 @@ struct platform {
         bool profile;    /* `time` is from the profile; else service times are drawn as a whole */
     } * fastest;
     bool unlike_noise; /* some function's noise differs between kinds of GPU */
-    struct gpu_work *gpu_work; /* per GPU */
+    struct gpu_work *gpu_work;   /* per GPU */
+    struct trainings *trainings; /* NULL: the experiment has none (trainings.h) */
     struct gpu_work_table work_table;
     bool failed;
     double setup_s; /* wall-clock time so far, for simulation_result.setup_s */

@@ -1,0 +1,147 @@
+#include "results/inspect/explain_training.h"
+
+#include <inttypes.h>
+#include <string.h>
+
+#include <cjson/cJSON.h>
+
+struct training_time training_time_split(const struct training_result_row *row)
+{
+    const double completion = sim_to_s(row->finish_ns - row->arrival_ns);
+    const double held = sim_to_s(row->held_ns), restarts = sim_to_s(row->restart_ns);
+    return (struct training_time){.waiting = completion - held,
+                                  .restarts = restarts,
+                                  .alone = row->alone_s,
+                                  .slowed = held - restarts - row->alone_s};
+}
+
+/* Copies line `index` of the names. */
+static void model_name(const struct training_record *record, uint32_t index, char *to, size_t size)
+{
+    const char *at = record->models;
+    for (; index > 0 && at != NULL; index--) {
+        at = strchr(at, '\n');
+        at = at == NULL ? NULL : at + 1;
+    }
+    (void)snprintf(to, size, "%.*s", at == NULL ? 0 : (int)strcspn(at, "\n"), at == NULL ? "" : at);
+}
+
+/* Speed of a lease, relative to the proportional share alone. */
+static double lease_speed(const struct training_result_row *row, const struct lease_row *lease)
+{
+    const double progress_s = sim_to_s(lease->until_ns - lease->from_ns - lease->restart_ns);
+    return lease->iterations / progress_s * (row->alone_s / (double)row->iterations);
+}
+
+static void text_times(const struct training_result_row *row, FILE *out)
+{
+    fprintf(out, "  %-10s %14.3f s\n", "arrived", sim_to_s(row->arrival_ns));
+    if (row->finished == 0) {
+        fprintf(out, "  %-10s\n", "did not finish");
+        return;
+    }
+    const struct training_time time = training_time_split(row);
+    fprintf(out, "  %-10s %14.3f s: completion time %.3f s, fairness %.4g\n", "finished",
+            sim_to_s(row->finish_ns), sim_to_s(row->finish_ns - row->arrival_ns), row->fairness);
+    fprintf(out, "  %-10s %14.3f s without a gang\n", "waiting", time.waiting);
+    fprintf(out, "  %-10s %14.3f s in %" PRIu32 " restarts\n", "restarts", time.restarts,
+            row->restarts);
+    fprintf(out, "  %-10s %14.3f s for its iterations alone, at the proportional share\n", "alone",
+            time.alone);
+    fprintf(out, "  %-10s %+14.3f s by neighbours, vCPUs, memory, the GPU and the ends of leases\n",
+            time.slowed < 0 ? "faster" : "slowed", time.slowed);
+}
+
+static void text_leases(const struct training_record *record, const struct training_result_row *row,
+                        FILE *out)
+{
+    fprintf(out, "\n%14s %14s %10s %9s %9s %6s %9s %10s %12s %8s\n", "from s", "until s",
+            "restart s", "invokers", "first GPU", "units", "vCPUs", "memory MB", "iterations",
+            "speed");
+    for (size_t i = 0; i < record->lease_count; i++) {
+        const struct lease_row *lease = &record->leases[i];
+        if (lease->training == row->training)
+            fprintf(out, "%14.3f %14.3f %10.3f %9u %9u %6.4g %9.4g %10.0f %12.1f %8.4g\n",
+                    sim_to_s(lease->from_ns), sim_to_s(lease->until_ns),
+                    sim_to_s(lease->restart_ns), lease->invokers, lease->first_gpu, lease->units,
+                    lease->vcpus, lease->memory_mb, lease->iterations, lease_speed(row, lease));
+    }
+    fputs("\nspeed: relative to its gang alone at the proportional share\n", out);
+}
+
+static cJSON *json_leases(const struct training_record *record,
+                          const struct training_result_row *row)
+{
+    cJSON *list = cJSON_CreateArray();
+    for (size_t i = 0; i < record->lease_count; i++) {
+        const struct lease_row *lease = &record->leases[i];
+        if (lease->training != row->training)
+            continue;
+        cJSON *item = cJSON_CreateObject();
+        (void)cJSON_AddItemToArray(list, item);
+        (void)cJSON_AddNumberToObject(item, "from_s", sim_to_s(lease->from_ns));
+        (void)cJSON_AddNumberToObject(item, "until_s", sim_to_s(lease->until_ns));
+        (void)cJSON_AddNumberToObject(item, "restart_s", sim_to_s(lease->restart_ns));
+        (void)cJSON_AddNumberToObject(item, "invokers", lease->invokers);
+        (void)cJSON_AddNumberToObject(item, "first_gpu", lease->first_gpu);
+        (void)cJSON_AddNumberToObject(item, "units", lease->units);
+        (void)cJSON_AddNumberToObject(item, "vcpus", lease->vcpus);
+        (void)cJSON_AddNumberToObject(item, "memory_mb", lease->memory_mb);
+        (void)cJSON_AddNumberToObject(item, "iterations", lease->iterations);
+        (void)cJSON_AddNumberToObject(item, "speed", lease_speed(row, lease));
+    }
+    return list;
+}
+
+static bool print_json(const struct summary_row *run, const struct training_record *record,
+                       const struct training_result_row *row, const char *model, FILE *out,
+                       struct error *error)
+{
+    cJSON *root = cJSON_CreateObject();
+    (void)cJSON_AddStringToObject(root, "run", run->hash);
+    (void)cJSON_AddStringToObject(root, "policy", run->policy);
+    (void)cJSON_AddNumberToObject(root, "training", (double)row->training);
+    (void)cJSON_AddNumberToObject(root, "id", (double)row->id);
+    (void)cJSON_AddStringToObject(root, "model", model);
+    (void)cJSON_AddNumberToObject(root, "gpus", row->gpus);
+    (void)cJSON_AddNumberToObject(root, "iterations", (double)row->iterations);
+    (void)cJSON_AddNumberToObject(root, "arrival_s", sim_to_s(row->arrival_ns));
+    (void)cJSON_AddBoolToObject(root, "finished", row->finished);
+    if (row->finished != 0) {
+        const struct training_time time = training_time_split(row);
+        (void)cJSON_AddNumberToObject(root, "finish_s", sim_to_s(row->finish_ns));
+        (void)cJSON_AddNumberToObject(root, "fairness", row->fairness);
+        (void)cJSON_AddNumberToObject(root, "waiting_s", time.waiting);
+        (void)cJSON_AddNumberToObject(root, "restarts_s", time.restarts);
+        (void)cJSON_AddNumberToObject(root, "alone_s", time.alone);
+        (void)cJSON_AddNumberToObject(root, "slowed_s", time.slowed);
+    }
+    (void)cJSON_AddItemToObject(root, "leases", json_leases(record, row));
+    char *text = cJSON_Print(root);
+    cJSON_Delete(root);
+    if (text == NULL)
+        return error_run(error, "out of memory for the explanation");
+    fprintf(out, "%s\n", text);
+    cJSON_free(text);
+    return true;
+}
+
+bool training_explain(const struct summary_row *run, const struct training_record *record,
+                      uint64_t number, bool json, FILE *out, struct error *error)
+{
+    char model[128];
+    if (number >= record->training_count)
+        return error_input(error, "--training: the run has trainings 0 to %zu, not %" PRIu64,
+                           record->training_count - 1, number);
+    const struct training_result_row *row = &record->trainings[number];
+    model_name(record, row->model, model, sizeof model);
+    if (json)
+        return print_json(run, record, row, model, out, error);
+    fprintf(out, "training %" PRIu64 " (id %" PRIu64 ") of run %s, policy %s\n", row->training,
+            row->id, run->hash, run->policy);
+    fprintf(out, "  %s on %" PRIu32 " GPU%s, %" PRIu64 " iterations\n", model, row->gpus,
+            row->gpus == 1 ? "" : "s", row->iterations);
+    text_times(row, out);
+    text_leases(record, row, out);
+    return true;
+}

@@ -1,0 +1,156 @@
+#include "results/report/training_table.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "results/report/html.h"
+#include "results/report/table.h"
+
+const struct column *training_measure_columns(size_t *count)
+{
+    const struct column *first = layout_training.columns;
+    const struct column *end = first + layout_training.count;
+    while (first->offset < offsetof(struct training_summary_row, measures))
+        first++;
+    *count = (size_t)(end - first);
+    return first;
+}
+
+static const struct training_summary_row *row_find(const struct results *results, size_t run)
+{
+    for (size_t t = 0; t < results->training_count; t++)
+        if (strcmp(results->training[t].hash, results->runs[run].hash) == 0)
+            return &results->training[t];
+    return NULL;
+}
+
+static double row_value(const struct training_summary_row *row, const struct column *measure)
+{
+    const unsigned char *at = (const unsigned char *)row + measure->offset;
+    double value = 0;
+    uint64_t count = 0;
+    if (measure->type == COLUMN_F64) {
+        memcpy(&value, at, sizeof value);
+        return value;
+    }
+    memcpy(&count, at, sizeof count);
+    return (double)count;
+}
+
+struct estimate training_estimate(const struct report *report,
+                                  const struct report_contender *contender,
+                                  const struct column *measure)
+{
+    const struct estimate none = {.mean = NAN, .sd = NAN, .half_width = NAN};
+    double *values = calloc(contender->run_count + 1, sizeof *values);
+    size_t n = 0, without = 0;
+    for (size_t r = 0; values != NULL && r < contender->run_count; r++) {
+        const struct training_summary_row *row = row_find(report->results, contender->runs[r]);
+        const double value = row == NULL ? NAN : row_value(row, measure);
+        without += row != NULL && isnan(value);
+        if (!isnan(value))
+            values[n++] = value;
+    }
+    struct estimate estimate = n > 0 ? statistics_estimate(values, n) : none;
+    estimate.without = n > 0 ? without : 0;
+    free(values);
+    return estimate;
+}
+
+/* The columns of the text: a measure, its header and scale, and the digits shown. */
+static const struct shown {
+    const char *name, *header;
+    double scale;
+    int decimals;
+} shown[] = {
+    {"finished", "finished", 1, 0},
+    {"jct_s_mean", "mean JCT h", 1.0 / 3600, 3},
+    {"jct_s_p99", "p99 h", 1.0 / 3600, 2},
+    {"makespan_s", "makespan h", 1.0 / 3600, 2},
+    {"queueing_s_mean", "queueing h", 1.0 / 3600, 3},
+    {"fairness_mean", "fairness", 1, 2},
+    {"restarts", "restarts", 1, 0},
+    {"gpu_effective", "GPU effective %", 100, 1},
+};
+enum { SHOWN = sizeof shown / sizeof *shown };
+
+static const struct column *measure_find(const char *name)
+{
+    size_t count = 0;
+    const struct column *columns = training_measure_columns(&count);
+    size_t i = 0;
+    while (strcmp(columns[i].name, name) != 0)
+        i++;
+    return &columns[i];
+}
+
+static struct estimate shown_estimate(const struct report *report,
+                                      const struct report_contender *contender,
+                                      const struct shown *column)
+{
+    struct estimate estimate = training_estimate(report, contender, measure_find(column->name));
+    estimate.mean *= column->scale;
+    estimate.sd *= column->scale;
+    estimate.half_width *= column->scale;
+    return estimate;
+}
+
+static void add_contender(const struct report *report, const struct report_contender *contender,
+                          struct text_table *table)
+{
+    text_table_row(table);
+    text_table_cell(table, 0, "%s", contender->title);
+    for (size_t i = 0; i < SHOWN; i++)
+        text_table_estimate(table, i + 1, shown_estimate(report, contender, &shown[i]),
+                            shown[i].decimals);
+}
+
+bool training_table_exists(const struct report *report, const struct report_scenario *scenario)
+{
+    bool any = false;
+    for (size_t c = 0; c < scenario->contender_count; c++)
+        for (size_t r = 0; r < scenario->contenders[c].run_count; r++)
+            any = any || row_find(report->results, scenario->contenders[c].runs[r]) != NULL;
+    return any;
+}
+
+void training_table_html(const struct report *report, const struct report_scenario *scenario,
+                         FILE *out)
+{
+    const char *headers[1 + SHOWN] = {"trainings"}, *helps[1 + SHOWN] = {NULL};
+    for (size_t i = 0; i < SHOWN; i++) {
+        headers[i + 1] = shown[i].header;
+        helps[i + 1] = measure_find(shown[i].name)->help;
+    }
+    html_table_begin(out, headers, helps, 1 + SHOWN, 1U);
+    for (size_t c = 0; c < scenario->contender_count; c++) {
+        html_row_begin(out);
+        html_cell_text(out, scenario->contenders[c].title);
+        for (size_t i = 0; i < SHOWN; i++)
+            html_cell_estimate(out, shown_estimate(report, &scenario->contenders[c], &shown[i]),
+                               shown[i].decimals);
+        html_row_end(out);
+    }
+    html_table_end(out, false);
+}
+
+bool training_table_text(const struct report *report, const struct report_scenario *scenario,
+                         FILE *out)
+{
+    const char *headers[1 + SHOWN] = {"trainings"};
+    if (!training_table_exists(report, scenario))
+        return true;
+    for (size_t i = 0; i < SHOWN; i++)
+        headers[i + 1] = shown[i].header;
+    struct text_table *table = text_table_create(headers, 1 + SHOWN);
+    for (size_t c = 0; c < scenario->contender_count; c++)
+        add_contender(report, &scenario->contenders[c], table);
+    const bool good = text_table_print(table, 0, out);
+    (void)fputs(
+        "\nJCT: job completion time, from arrival to finish; fairness: JCT / time alone at the "
+        "proportional\nshare; effective: share of GPUs held x speed / best speed\n",
+        out);
+    text_table_free(table);
+    return good;
+}

@@ -1,0 +1,23 @@
+/* Figures of trainings (/training) in reports. */
+#ifndef ESGSIM_RESULTS_REPORT_TRAINING_TABLE_H
+#define ESGSIM_RESULTS_REPORT_TRAINING_TABLE_H
+
+#include "results/report/report.h"
+
+/* The measures, which are columns of /training. `count` receives their number. */
+const struct column *training_measure_columns(size_t *count);
+/* Estimate of a measure over the contender's seeds; n = 0 if its runs have no trainings. */
+struct estimate training_estimate(const struct report *report,
+                                  const struct report_contender *contender,
+                                  const struct column *measure);
+
+/* Returns whether a run of the scenario has trainings. */
+bool training_table_exists(const struct report *report, const struct report_scenario *scenario);
+/* The same table in the HTML page. */
+void training_table_html(const struct report *report, const struct report_scenario *scenario,
+                         FILE *out);
+/* Prints the scenario's table, if its runs have trainings. False: memory exhausted. */
+bool training_table_text(const struct report *report, const struct report_scenario *scenario,
+                         FILE *out);
+
+#endif

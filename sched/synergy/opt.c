@@ -1,0 +1,67 @@
+/* Synergy-OPT: speeds from the first programme, which knows only the cluster as a whole. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "sched/synergy/optimum.h"
+#include "sched/synergy/round.h"
+
+/* The class of a training; a new one if there is none. */
+static size_t find_class(struct synergy_class *classes, size_t *count,
+                         const struct synergy_training *training)
+{
+    size_t i = 0;
+    while (i < *count && (classes[i].cells != training->cells || classes[i].gpus != training->gpus))
+        i++;
+    if (i == *count)
+        classes[(*count)++] =
+            (struct synergy_class){.cells = training->cells, .gpus = training->gpus};
+    return i;
+}
+
+/* Within a class, the first in the order get the fastest cells. */
+static void assign(struct synergy_class *classes, size_t class_count,
+                   struct synergy_training **candidates, size_t count)
+{
+    for (size_t i = 0; i < count; i++) {
+        struct synergy_training *training = candidates[i];
+        struct synergy_class *class = &classes[find_class(classes, &class_count, training)];
+        size_t cell = class->cells->count - 1;
+        while (class->chosen[cell] == 0)
+            cell--;
+        class->chosen[cell]--;
+        training->placed = true;
+        training->rate = class->cells->cells[cell].speed;
+        training->vcpus_per_gpu = class->cells->cells[cell].vcpus;
+        training->memory_per_gpu = class->cells->cells[cell].memory;
+    }
+}
+
+bool synergy_opt(struct synergy_round *round, struct synergy_training **candidates, size_t count,
+                 struct error *error)
+{
+    const struct synergy_servers *servers = &round->servers;
+    struct synergy_class *classes = calloc(count + 1, sizeof *classes);
+    uint32_t *chosen = NULL;
+    size_t class_count = 0;
+    size_t cells = 0;
+    for (size_t i = 0; classes != NULL && i < count; i++)
+        classes[find_class(classes, &class_count, candidates[i])].count++;
+    for (size_t c = 0; c < class_count; c++)
+        cells += classes[c].cells->count;
+    chosen = calloc(cells + 1, sizeof *chosen);
+    bool good = classes != NULL && chosen != NULL;
+    if (!good)
+        (void)error_run(error, "synergy: out of memory");
+    cells = 0;
+    for (size_t c = 0; good && c < class_count; c++) {
+        classes[c].chosen = &chosen[cells];
+        cells += classes[c].cells->count;
+    }
+    good = good && synergy_optimum(classes, class_count, servers->count * servers->vcpus,
+                                   servers->count * servers->memory, NULL, error);
+    if (good)
+        assign(classes, class_count, candidates, count);
+    free(classes);
+    free(chosen);
+    return good;
+}

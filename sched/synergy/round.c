@@ -1,0 +1,307 @@
+#include "sched/synergy/round.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+double synergy_fair_vcpus(const struct synergy_servers *servers)
+{
+    return servers->vcpus / servers->gpus;
+}
+
+double synergy_fair_memory(const struct synergy_servers *servers)
+{
+    return servers->memory / servers->gpus;
+}
+
+/* ---- Demand ---------------------------------------------------------------------------------- */
+
+/* Limits one resource to a server's, and a gang that is larger than a server to its proportional
+ * share, at which it has no speed-up. */
+static void limit_demand(const struct synergy_servers *servers, double server, double *demand,
+                         struct synergy_training *training, bool *slower)
+{
+    if (!(*demand > server))
+        return;
+    *demand = server;
+    *slower = true;
+    if (training->gpus <= servers->gpus)
+        return;
+    *demand = training->gpus * (server / servers->gpus);
+    training->speedup = 1;
+    *slower = false;
+}
+
+bool synergy_demand(const struct synergy_servers *servers, double vcpus_per_gpu,
+                    double memory_per_gpu, double speedup, struct synergy_training *training)
+{
+    bool slower = false;
+    const double ideal = training->gpus * vcpus_per_gpu;
+    training->vcpus = ideal;
+    training->memory = training->gpus * memory_per_gpu;
+    training->speedup = speedup;
+    training->speed = speedup;
+    limit_demand(servers, servers->vcpus, &training->vcpus, training, &slower);
+    limit_demand(servers, servers->memory, &training->memory, training, &slower);
+    if (slower) {
+        const double fair = training->gpus * synergy_fair_vcpus(servers);
+        if (ideal - fair == 0)
+            return false;
+        const double slope = (training->speedup - 1) / (ideal - fair);
+        training->speedup = 1 + slope * (training->vcpus - fair);
+    }
+    training->speed = training->speedup;
+    return true;
+}
+
+/* ---- The kept list --------------------------------------------------------------------------- */
+
+struct synergy_round *synergy_round_create(const struct synergy_servers *servers,
+                                           enum synergy_order order,
+                                           enum synergy_allocation allocation, double starved_s,
+                                           struct error *error)
+{
+    struct synergy_round *round = calloc(1, sizeof *round);
+    const size_t gpus = (size_t)servers->count * servers->gpus;
+    if (round != NULL) {
+        round->servers = *servers;
+        round->order = order;
+        round->allocation = allocation;
+        round->starved_s = starved_s;
+        round->pieces = calloc(gpus, sizeof *round->pieces);
+        round->lists = calloc(gpus, sizeof *round->lists);
+        round->state = calloc(servers->count, sizeof *round->state);
+    }
+    if (round != NULL && round->pieces != NULL && round->lists != NULL && round->state != NULL)
+        return round;
+    synergy_round_free(round);
+    (void)error_run(error, "synergy: out of memory");
+    return NULL;
+}
+
+void synergy_round_free(struct synergy_round *round)
+{
+    if (round == NULL)
+        return;
+    free(round->list);
+    free(round->scratch);
+    free(round->pieces);
+    free(round->lists);
+    free(round->state);
+    free(round);
+}
+
+bool synergy_round_add(struct synergy_round *round, struct synergy_training *training)
+{
+    if (round->count == round->capacity) {
+        const size_t capacity = round->capacity == 0 ? 256 : 2 * round->capacity;
+        struct synergy_training **list = realloc(round->list, capacity * sizeof *list);
+        if (list == NULL)
+            return false;
+        round->list = list;
+        struct synergy_training **scratch = realloc(round->scratch, capacity * sizeof *scratch);
+        if (scratch == NULL)
+            return false;
+        round->scratch = scratch;
+        round->capacity = capacity;
+    }
+    round->list[round->count++] = training;
+    return true;
+}
+
+void synergy_round_remove(struct synergy_round *round, const struct synergy_training *training)
+{
+    size_t i = 0;
+    while (i < round->count && round->list[i] != training)
+        i++;
+    if (i == round->count)
+        return;
+    round->count--;
+    memmove(&round->list[i], &round->list[i + 1], (round->count - i) * sizeof *round->list);
+}
+
+/* ---- Order ----------------------------------------------------------------------------------- */
+
+static double order_key(const struct synergy_round *round, const struct synergy_training *training,
+                        double now_s)
+{
+    if (round->order == SYNERGY_FIFO)
+        return 0;
+    if (round->order == SYNERGY_LAS)
+        return training->attained_s * training->gpus;
+    double remaining = training->iteration_s * (double)(training->iterations - training->done);
+    if (round->allocation != SYNERGY_PROPORTIONAL)
+        remaining /= training->speed;
+    if (round->order == SYNERGY_SRTF)
+        return remaining;
+    return (now_s - training->arrival_s + remaining) /
+           (training->iteration_s * (double)training->iterations);
+}
+
+static bool comes_before(const struct synergy_round *round, const struct synergy_training *a,
+                         const struct synergy_training *b)
+{
+    if (round->order != SYNERGY_FIFO && a->priority != b->priority)
+        return a->priority;
+    if (a->key != b->key)
+        return a->key < b->key;
+    return a->arrival_s < b->arrival_s;
+}
+
+/* A stable merge sort. Rounds leave the list nearly sorted: two halves in order cost one
+ * comparison. */
+static void sort_trainings(const struct synergy_round *round, struct synergy_training **list,
+                           struct synergy_training **scratch, size_t count)
+{
+    const size_t half = count / 2;
+    if (count < 2)
+        return;
+    sort_trainings(round, list, scratch, half);
+    sort_trainings(round, list + half, scratch, count - half);
+    if (!comes_before(round, list[half], list[half - 1]))
+        return;
+    memcpy(scratch, list, half * sizeof *list);
+    size_t a = 0;
+    size_t b = half;
+    size_t to = 0;
+    while (a < half && b < count)
+        list[to++] = comes_before(round, list[b], scratch[a]) ? list[b++] : scratch[a++];
+    memcpy(&list[to], &scratch[a], (half - a) * sizeof *list);
+}
+
+/* ---- Placement ------------------------------------------------------------------------------- */
+
+/* GPUs of a server that can be had with so much each, at most `most`. What was just taken counts
+ * beside what is free, as the original holds it. */
+static uint32_t count_fit(const struct synergy_round *round, uint32_t server, double vcpus,
+                          double memory, uint32_t most)
+{
+    const struct synergy_server *state = &round->state[server];
+    double held_vcpus = 0;
+    double held_memory = 0;
+    uint32_t gpus = 0;
+    for (; gpus < most && state->used + gpus < round->servers.gpus; gpus++) {
+        if (state->vcpus - held_vcpus < vcpus || state->memory - held_memory < memory)
+            break;
+        held_vcpus += vcpus;
+        held_memory += memory;
+    }
+    return gpus;
+}
+
+static void take(struct synergy_round *round, struct synergy_training *training, uint32_t server,
+                 uint32_t gpus)
+{
+    struct synergy_server *state = &round->state[server];
+    round->pieces[round->piece_count++] =
+        (struct synergy_piece){.server = server, .first = state->used, .gpus = gpus};
+    training->pieces++;
+    state->used += gpus;
+    state->vcpus -= gpus * training->vcpus_per_gpu;
+    state->memory -= gpus * training->memory_per_gpu;
+    round->free -= gpus;
+}
+
+bool synergy_first_fit(struct synergy_round *round, struct synergy_training *training,
+                       double vcpus_per_gpu, double memory_per_gpu)
+{
+    const uint32_t servers = round->servers.count;
+    while (round->first < servers && round->state[round->first].used == round->servers.gpus)
+        round->first++;
+    uint32_t found = 0;
+    uint32_t end = round->first;
+    for (; end < servers && found < training->gpus; end++)
+        found += count_fit(round, end, vcpus_per_gpu, memory_per_gpu, training->gpus - found);
+    if (found < training->gpus)
+        return false;
+    training->placed = true;
+    training->vcpus_per_gpu = vcpus_per_gpu;
+    training->memory_per_gpu = memory_per_gpu;
+    training->piece = (uint32_t)round->piece_count;
+    uint32_t left = training->gpus;
+    for (uint32_t server = round->first; server < end; server++) {
+        const uint32_t gpus = count_fit(round, server, vcpus_per_gpu, memory_per_gpu, left);
+        if (gpus == 0)
+            continue;
+        take(round, training, server, gpus);
+        struct synergy_server *state = &round->state[server];
+        round->lists[server * round->servers.gpus + state->listed++] = training;
+        left -= gpus;
+    }
+    return true;
+}
+
+static bool place(struct synergy_round *round, struct synergy_training *training)
+{
+    const double gpus = training->gpus;
+    if (round->allocation == SYNERGY_PROPORTIONAL) {
+        training->rate = 1;
+        return synergy_first_fit(round, training, synergy_fair_vcpus(&round->servers),
+                                 synergy_fair_memory(&round->servers));
+    }
+    if (round->allocation == SYNERGY_TUNE)
+        return synergy_tune(round, training);
+    training->rate = training->speed;
+    return synergy_first_fit(round, training, training->vcpus / gpus, training->memory / gpus);
+}
+
+/* ---- A round --------------------------------------------------------------------------------- */
+
+static void release_all(struct synergy_round *round, double now_s)
+{
+    for (uint32_t s = 0; s < round->servers.count; s++)
+        round->state[s] =
+            (struct synergy_server){.vcpus = round->servers.vcpus, .memory = round->servers.memory};
+    round->free = round->servers.count * round->servers.gpus;
+    round->first = 0;
+    round->piece_count = 0;
+    for (size_t i = 0; i < round->count; i++) {
+        struct synergy_training *training = round->list[i];
+        const double since = training->last_end_s < 0 ? training->arrival_s : training->last_end_s;
+        training->speed = training->speedup;
+        training->placed = false;
+        training->pieces = 0;
+        training->priority = training->priority || now_s - since > round->starved_s;
+    }
+}
+
+/* Those that fit when only GPUs are counted. */
+static size_t count_candidates(struct synergy_round *round)
+{
+    uint32_t free = round->free;
+    size_t count = 0;
+    for (size_t i = 0; i < round->count && free > 0; i++)
+        if (round->list[i]->gpus <= free) {
+            free -= round->list[i]->gpus;
+            round->scratch[count++] = round->list[i];
+        }
+    return count;
+}
+
+bool synergy_round_run(struct synergy_round *round, double now_s, struct error *error)
+{
+    struct synergy_training **candidates = round->list;
+    size_t count = round->count;
+    for (size_t i = 0; i < round->count; i++)
+        round->list[i]->key = order_key(round, round->list[i], now_s);
+    sort_trainings(round, round->list, round->scratch, round->count);
+    release_all(round, now_s);
+    if (round->order == SYNERGY_LAS || round->allocation == SYNERGY_OPT) {
+        candidates = round->scratch;
+        count = count_candidates(round);
+    }
+    if (round->allocation == SYNERGY_OPT)
+        return synergy_opt(round, candidates, count, error);
+    if (round->order == SYNERGY_LAS && round->allocation == SYNERGY_TUNE)
+        for (size_t i = 1; i < count; i++) { /* stable, in place: `scratch` is in use */
+            struct synergy_training *training = candidates[i];
+            size_t to = i;
+            for (; to > 0 && training->gpus > candidates[to - 1]->gpus; to--)
+                candidates[to] = candidates[to - 1];
+            candidates[to] = training;
+        }
+    for (size_t i = 0; i < count && round->free > 0; i++)
+        if (candidates[i]->gpus <= round->free)
+            (void)place(round, candidates[i]);
+    return true;
+}

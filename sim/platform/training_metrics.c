@@ -1,0 +1,227 @@
+/* Measures of trainings, their rows, and the invariants at the end of a run. */
+#include "sim/platform/trainings.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+
+#include "sim/engine/quantile.h"
+#include "sim/platform/policy_api.h"
+
+/* ---- While the run goes on ------------------------------------------------------------------- */
+
+void training_window_open(struct platform *platform)
+{
+    struct trainings *trainings = platform->trainings;
+    for (uint32_t i = 0; i < trainings->heap_count; i++)
+        training_account(platform, trainings->heap[i],
+                         trainings->items[trainings->heap[i]].piece_from, platform->now);
+    trainings->window = trainings->active_changed = platform->now;
+    trainings->most_active = trainings->active;
+    trainings->active_ns = trainings->allocated_ns = trainings->effective_ns = 0;
+    trainings->leases = 0;
+    if (!platform->metrics.measuring && platform->workload->application_count == 0)
+        metrics_open_window(&platform->metrics, platform->now);
+}
+
+double training_best_speed(const struct training_models *models, uint32_t index)
+{
+    const struct training_model *model = &models->models[index];
+    double best = fmax(1, model->speedup);
+    for (size_t i = 0; model->throughput != NULL && i < models->vcpu_count * models->memory_count;
+         i++)
+        best = fmax(best, model->throughput[i]);
+    return best;
+}
+
+void training_account(struct platform *platform, uint32_t id, sim_time_t from, sim_time_t until)
+{
+    struct trainings *trainings = platform->trainings;
+    const struct training *training = &trainings->items[id];
+    from = from > trainings->window ? from : trainings->window;
+    if (from >= until)
+        return;
+    trainings->allocated_ns += training->gpus_held * (double)(until - from);
+    from = from > training->resume ? from : training->resume;
+    if (from < until)
+        trainings->effective_ns += training->gpus_held * (double)(until - from) * training->speed /
+                                   trainings->best_speeds[training_spec(platform, id)->model];
+}
+
+void training_active_add(struct platform *platform, int change)
+{
+    struct trainings *trainings = platform->trainings;
+    if (trainings->window < platform->now) {
+        trainings->active_ns +=
+            (double)(platform->now - trainings->active_changed) * trainings->active;
+        trainings->active_changed = platform->now;
+    }
+    trainings->active = (uint32_t)((int64_t)trainings->active + change);
+    if (trainings->active > trainings->most_active)
+        trainings->most_active = trainings->active;
+}
+
+void training_lease_record(struct platform *platform, uint32_t id)
+{
+    struct training *training = &platform->trainings->items[id];
+    const struct recorder *recorder = platform->recorder;
+    const bool recording = training->recording;
+    training->recording = false;
+    if (!recording || recorder == NULL || recorder->lease == NULL)
+        return;
+    training->row.iterations = training->row_iterations;
+    if (!recorder->lease(recorder->context, &training->row, platform->error))
+        platform->failed = true;
+}
+
+/* ---- The end --------------------------------------------------------------------------------- */
+
+/* Fluid: the work of all pieces, each rounded, is the training's work, but for the last nanosecond,
+ * in which a training is ahead of its finish. Whole: exactly all iterations. */
+static bool work_check(struct platform *platform, uint32_t id)
+{
+    const struct trainings *trainings = platform->trainings;
+    const struct training *training = &trainings->items[id];
+    const struct training_spec *spec = training_spec(platform, id);
+    if (trainings->plan->whole) {
+        if (training->done == spec->iterations)
+            return true;
+        platform_fail(platform,
+                      "invariant work: training %" PRIu32 " finished with %" PRIu64 " of %" PRIu64
+                      " iterations",
+                      id, training->done, spec->iterations);
+        return false;
+    }
+    const double work = (double)spec->iterations * spec->iteration_s * 1e9;
+    if (fabs(training->settled - work) <= 1e-9 * work + training->speed + 1)
+        return true;
+    platform_fail(platform,
+                  "invariant work: training %" PRIu32 " finished after %.9g ns of work, not %.9g",
+                  id, training->settled, work);
+    return false;
+}
+
+static bool row_record(struct platform *platform, uint32_t id)
+{
+    const struct trainings *trainings = platform->trainings;
+    const struct training *training = &trainings->items[id];
+    const struct training_spec *spec = training_spec(platform, id);
+    const struct recorder *recorder = platform->recorder;
+    const bool finished = training->state == TRAINING_FINISHED;
+    if (recorder == NULL || recorder->training == NULL || id >= trainings->arrived)
+        return true;
+    const double alone_s = (double)spec->iterations * spec->iteration_s;
+    const struct training_result_row row = {
+        .training = id,
+        .id = spec->id,
+        .model = spec->model,
+        .gpus = spec->gpus,
+        .measured = training_is_measured(trainings->plan, spec->id),
+        .finished = finished,
+        .restarts = training->restarts,
+        .iterations = spec->iterations,
+        .arrival_ns = spec->arrival,
+        .start_ns = training->first_start < SIM_FOREVER ? training->first_start : -1,
+        .finish_ns = finished ? training->finish : -1,
+        .held_ns = training->attained,
+        .restart_ns = training->stalled,
+        .alone_s = alone_s,
+        .fairness = finished ? sim_to_s(training->finish - spec->arrival) / alone_s : NAN};
+    return recorder->training(recorder->context, &row, platform->error);
+}
+
+/* Sums over the measured trainings. */
+struct training_sums {
+    struct quantile *jct;
+    double queueing_s, restart_s, fairness;
+    sim_time_t first, last;
+};
+
+static bool training_sum(struct platform *platform, uint32_t id, struct training_sums *sums,
+                         struct training_measures *out)
+{
+    const struct training *training = &platform->trainings->items[id];
+    const struct training_spec *spec = training_spec(platform, id);
+    if (!training_is_measured(platform->trainings->plan, spec->id))
+        return true;
+    if (training->state != TRAINING_FINISHED) {
+        out->unfinished++;
+        return true;
+    }
+    const sim_time_t jct = training->finish - spec->arrival;
+    const double fairness = sim_to_s(jct) / ((double)spec->iterations * spec->iteration_s);
+    out->finished++;
+    out->restarts += training->restarts;
+    out->fairness_max = fmax(out->fairness_max, fairness);
+    sums->queueing_s += sim_to_s(jct - training->attained);
+    sums->restart_s += sim_to_s(training->stalled);
+    sums->fairness += fairness;
+    sums->first = spec->arrival < sums->first ? spec->arrival : sums->first;
+    sums->last = training->finish > sums->last ? training->finish : sums->last;
+    return quantile_add(sums->jct, jct);
+}
+
+static void measures_fill(const struct platform *platform, const struct training_sums *sums,
+                          struct training_measures *out)
+{
+    const struct trainings *trainings = platform->trainings;
+    const double n = out->finished > 0 ? (double)out->finished : NAN;
+    const double elapsed =
+        trainings->window < platform->now ? (double)(platform->now - trainings->window) : NAN;
+    const double capacity = elapsed * platform->cluster.gpu_count;
+    const bool any = out->finished > 0;
+    out->jct_s_mean = any ? quantile_mean(sums->jct) / 1e9 : NAN;
+    out->jct_s_p50 = any ? quantile_value(sums->jct, 0.5) / 1e9 : NAN;
+    out->jct_s_p99 = any ? quantile_value(sums->jct, 0.99) / 1e9 : NAN;
+    out->jct_s_p999 = any ? quantile_value(sums->jct, 0.999) / 1e9 : NAN;
+    out->jct_s_max = any ? sim_to_s(quantile_max(sums->jct)) : NAN;
+    out->makespan_s = any ? sim_to_s(sums->last - sums->first) : NAN;
+    out->queueing_s_mean = sums->queueing_s / n;
+    out->restart_s_mean = sums->restart_s / n;
+    out->fairness_mean = sums->fairness / n;
+    out->fairness_max = any ? out->fairness_max : NAN;
+    out->gpu_allocated = trainings->allocated_ns / capacity;
+    out->gpu_effective = trainings->effective_ns / capacity;
+    out->gpus_active_mean = trainings->active_ns / elapsed;
+    out->gpus_active_max = trainings->most_active;
+    out->leases = trainings->leases;
+}
+
+static bool trainings_report(struct platform *platform, struct training_measures *out)
+{
+    struct training_sums sums = {.jct = quantile_create(QUANTILE_EXACT_SAMPLES),
+                                 .first = SIM_FOREVER};
+    bool good = sums.jct != NULL;
+    for (uint32_t id = 0; good && id < platform->trainings->count; id++)
+        good = training_sum(platform, id, &sums, out);
+    if (good)
+        measures_fill(platform, &sums, out);
+    quantile_destroy(sums.jct);
+    return good || error_run(platform->error, "out of memory for the measures of trainings");
+}
+
+bool trainings_close(struct platform *platform, struct simulation_result *result)
+{
+    struct trainings *trainings = platform->trainings;
+    if (trainings == NULL)
+        return true;
+    while (trainings->heap_count > 0 && !platform->failed)
+        trainings_preempt(platform, trainings->heap[0]);
+    training_active_add(platform, 0);
+    for (uint32_t g = 0; g < platform->cluster.gpu_count; g++)
+        if (trainings->gpus[g].count > 0)
+            platform_fail(platform,
+                          "invariant release: GPU %" PRIu32 " still has %" PRIu32 " trainings", g,
+                          trainings->gpus[g].count);
+    for (uint32_t id = 0; id < trainings->count && !platform->failed; id++) {
+        training_lease_record(platform, id);
+        if ((trainings->items[id].state == TRAINING_FINISHED && !work_check(platform, id)) ||
+            !row_record(platform, id))
+            return false;
+    }
+    if (platform->failed)
+        return false;
+    result->training = calloc(1, sizeof *result->training);
+    if (result->training == NULL)
+        return error_run(platform->error, "out of memory for the measures of trainings");
+    return trainings_report(platform, result->training);
+}

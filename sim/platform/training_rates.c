@@ -1,0 +1,177 @@
+/* Speeds of trainings, and the work done at them. */
+#include "sim/platform/trainings.h"
+
+#include <math.h>
+
+#include "sim/cluster/cluster_internal.h"
+#include "sim/platform/interference.h"
+
+/* ---- Speed ----------------------------------------------------------------------------------- */
+
+/* Capacity of an invoker. */
+struct server {
+    double vcpus, memory_gb, gpus;
+};
+
+static struct server server_of(const struct platform *platform, uint32_t invoker)
+{
+    const struct cluster *cluster = &platform->cluster;
+    return (struct server){cluster->sizes[invoker].vcpus,
+                           (double)cluster->sizes[invoker].memory_kb / (1024.0 * 1024.0),
+                           cluster->invokers[invoker].gpu_count};
+}
+
+/* What a gang asks for in all, and its speed with it. */
+struct demand {
+    double vcpus, memory_gb, speed;
+};
+
+/* A model's demand for a gang of n GPUs, limited to what one server has. Speed between the
+ * proportional share and the demand is linear in vCPUs. Synergy (Mohan et al., OSDI 2022), as in
+ * msr-fiddle/synergy at 1bb2bed, simulator/jobs/workload.py:182-245. */
+static struct demand demand_of(const struct training_model *model, double n,
+                               const struct server *server)
+{
+    struct demand demand = {n * model->demand_vcpus, n * model->demand_gb, model->speedup};
+    bool limited = false;
+    if (demand.vcpus > server->vcpus) {
+        demand.vcpus = server->vcpus;
+        limited = n <= server->gpus;
+        if (!limited)
+            demand = (struct demand){n * server->vcpus / server->gpus, demand.memory_gb, 1};
+    }
+    if (demand.memory_gb > server->memory_gb) {
+        demand.memory_gb = server->memory_gb;
+        limited = n <= server->gpus;
+        if (!limited)
+            demand = (struct demand){demand.vcpus, n * server->memory_gb / server->gpus, 1};
+    }
+    const double share = n * server->vcpus / server->gpus;
+    const double range = n * model->demand_vcpus - share;
+    if (limited && (range < 0 || range > 0))
+        demand.speed = 1 + (demand.speed - 1) / range * (demand.vcpus - share);
+    return demand;
+}
+
+/* Effect of vCPUs and host memory. A gang that gets its demand has the model's speed-up. Otherwise
+ * the matrix counts, relative to its value at the proportional share. With pooled invokers, where a
+ * demand is not limited by one server, the matrix alone counts. */
+static double speed_by_server(const struct platform *platform, uint32_t id, uint32_t invoker,
+                              double vcpus, double memory_gb)
+{
+    const struct training_plan *plan = platform->trainings->plan;
+    const struct training_spec *spec = &plan->trainings[id];
+    const struct training_model *model = &plan->models->models[spec->model];
+    const struct server server = server_of(platform, invoker);
+    if (model->throughput == NULL)
+        return 1;
+    if (model->demand_vcpus > 0 && model->demand_gb > 0 && !platform->cluster.pooled) {
+        const struct demand demand = demand_of(model, spec->gpus, &server);
+        if (vcpus >= demand.vcpus / spec->gpus && memory_gb >= demand.memory_gb / spec->gpus)
+            return demand.speed;
+    }
+    return training_throughput(plan->models, spec->model, vcpus, memory_gb) /
+           training_throughput(plan->models, spec->model, server.vcpus / server.gpus,
+                               server.memory_gb / server.gpus);
+}
+
+double training_speed_alone(const struct platform *platform, uint32_t id,
+                            const struct training_grant *grants)
+{
+    const uint32_t count = training_spec(platform, id)->gpus;
+    double vcpus = INFINITY, memory_mb = INFINITY, gpu = INFINITY;
+    for (uint32_t i = 0; i < count; i++) {
+        const uint16_t kind = cluster_kind(&platform->cluster, grant_gpu(platform, &grants[i]));
+        vcpus = fmin(vcpus, grants[i].vcpus);
+        memory_mb = fmin(memory_mb, grants[i].memory_mb);
+        gpu = fmin(gpu, quota_part(platform->workload->kinds[kind].speed, grants[i].quota));
+    }
+    return gpu * speed_by_server(platform, id, grants[0].invoker, vcpus, memory_mb / 1024.0);
+}
+
+double training_slowdown(const struct platform *platform, uint32_t id,
+                         const struct training_grant *grants)
+{
+    const struct trainings *trainings = platform->trainings;
+    const struct training_spec *specs = trainings->plan->trainings;
+    const uint32_t count = specs[id].gpus;
+    double worst = 1;
+    for (uint32_t i = 0; i < count; i++) {
+        const struct residents *gpu = &trainings->gpus[grant_gpu(platform, &grants[i])];
+        double slowdown = 1;
+        for (uint32_t k = 0; k < gpu->count; k++)
+            if (gpu->ids[k] != id)
+                slowdown += training_pair(trainings->plan->models, specs[id].model,
+                                          specs[gpu->ids[k]].model, count, NULL) -
+                            1;
+        worst = fmax(worst, slowdown);
+    }
+    return worst;
+}
+
+/* ---- Work ------------------------------------------------------------------------------------ */
+
+static double iteration_at(const struct platform *platform, uint32_t id, double speed)
+{
+    return training_spec(platform, id)->iteration_s / speed;
+}
+
+void training_settle(struct platform *platform, uint32_t id)
+{
+    struct training *training = &platform->trainings->items[id];
+    const sim_time_t from =
+        training->resume > training->piece_from ? training->resume : training->piece_from;
+    const sim_time_t now = platform->now;
+    training_account(platform, id, training->piece_from, now);
+    training->piece_from = now;
+    if (from >= now)
+        return;
+    const double work = training->speed * (double)(now - from);
+    training->left = fmax(0, training->left - work);
+    training->settled += work;
+    const double iterations = sim_to_s(now - from) / iteration_at(platform, id, training->speed);
+    training->lease_iterations += iterations;
+    training->row_iterations += iterations;
+}
+
+void training_set_due(struct platform *platform, uint32_t id)
+{
+    struct training *training = &platform->trainings->items[id];
+    const struct training_spec *spec = training_spec(platform, id);
+    const bool whole = platform->trainings->plan->whole;
+    const sim_time_t from = training->resume > platform->now ? training->resume : platform->now;
+    double left_ns = training->left / training->speed;
+    if (whole)
+        left_ns = ((double)(spec->iterations - training->done) - training->lease_iterations) *
+                  iteration_at(platform, id, training->speed) * 1e9;
+    const sim_time_t left = sim_ceil(fmax(0, left_ns));
+    const sim_time_t finish = left < SIM_FOREVER - from ? from + left : SIM_FOREVER;
+    training->finishes =
+        finish <= training->lease_end && !(whole && training->lease_end < SIM_FOREVER);
+    training->due = training->finishes ? finish : training->lease_end;
+    training_heap_update(platform->trainings, id);
+}
+
+void training_rates_update(struct platform *platform, const struct training_grant *grants,
+                           uint32_t count)
+{
+    struct trainings *trainings = platform->trainings;
+    const uint32_t visit = ++trainings->visits;
+    for (uint32_t i = 0; i < count; i++) {
+        const struct residents *gpu = &trainings->gpus[grant_gpu(platform, &grants[i])];
+        for (uint32_t k = 0; k < gpu->count; k++) {
+            const uint32_t id = gpu->ids[k];
+            struct training *training = &trainings->items[id];
+            if (training->visit == visit)
+                continue;
+            training->visit = visit;
+            const double speed =
+                training->alone / training_slowdown(platform, id, training->grants);
+            if (speed < training->speed || speed > training->speed) {
+                training_settle(platform, id);
+                training->speed = speed;
+                training_set_due(platform, id);
+            }
+        }
+    }
+}

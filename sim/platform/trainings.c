@@ -1,0 +1,551 @@
+#include "sim/platform/trainings.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "sim/cluster/cluster_internal.h"
+#include "sim/platform/policy_api.h"
+#include "sim/platform/policy_calls.h"
+
+/* ---- Set-up ---------------------------------------------------------------------------------- */
+
+static uint32_t largest_gang(const struct training_plan *plan)
+{
+    uint32_t most = 1;
+    for (size_t i = 0; i < plan->count; i++)
+        most = plan->trainings[i].gpus > most ? plan->trainings[i].gpus : most;
+    return most;
+}
+
+static void items_init(struct trainings *trainings)
+{
+    const struct training_plan *plan = trainings->plan;
+    for (uint32_t id = 0; id < trainings->count; id++) {
+        const struct training_spec *spec = &plan->trainings[id];
+        trainings->items[id] =
+            (struct training){.state = TRAINING_FUTURE,
+                              .place = SIM_NONE,
+                              .first_start = SIM_FOREVER,
+                              .finish = SIM_FOREVER,
+                              .last_stop = spec->arrival,
+                              .left = (double)spec->iterations * spec->iteration_s * 1e9};
+        trainings->measured_left += training_is_measured(plan, spec->id);
+    }
+}
+
+bool trainings_init(struct platform *platform)
+{
+    const struct training_plan *plan = platform->experiment->training;
+    if (plan == NULL)
+        return true;
+    struct trainings *trainings = calloc(1, sizeof *trainings);
+    platform->trainings = trainings;
+    if (trainings == NULL)
+        return false;
+    const uint32_t gpus = platform->cluster.gpu_count;
+    const size_t gang = largest_gang(plan);
+    trainings->plan = plan;
+    trainings->count = trainings->left = (uint32_t)plan->count;
+    trainings->window = SIM_FOREVER;
+    trainings->items = calloc(plan->count, sizeof *trainings->items);
+    trainings->gpus = calloc(gpus, sizeof *trainings->gpus);
+    trainings->shares = calloc(gang, sizeof *trainings->shares);
+    trainings->old_shares = calloc(gang, sizeof *trainings->old_shares);
+    trainings->micro_vcpus =
+        calloc(platform->cluster.invoker_count, sizeof *trainings->micro_vcpus);
+    trainings->best_speeds = calloc(plan->models->count, sizeof *trainings->best_speeds);
+    trainings->heap = calloc(plan->count, sizeof *trainings->heap);
+    if (trainings->items == NULL || trainings->heap == NULL || trainings->gpus == NULL ||
+        trainings->shares == NULL || trainings->old_shares == NULL ||
+        trainings->micro_vcpus == NULL || trainings->best_speeds == NULL)
+        return false;
+    for (uint32_t m = 0; m < plan->models->count; m++)
+        trainings->best_speeds[m] = training_best_speed(plan->models, m);
+    items_init(trainings);
+    return true;
+}
+
+void trainings_clear(struct platform *platform)
+{
+    struct trainings *trainings = platform->trainings;
+    if (trainings == NULL)
+        return;
+    for (uint32_t id = 0; trainings->items != NULL && id < trainings->count; id++)
+        free(trainings->items[id].grants);
+    for (uint32_t g = 0; trainings->gpus != NULL && g < platform->cluster.gpu_count; g++)
+        free(trainings->gpus[g].ids);
+    free(trainings->items);
+    free(trainings->heap);
+    free(trainings->gpus);
+    free(trainings->shares);
+    free(trainings->old_shares);
+    free(trainings->micro_vcpus);
+    free(trainings->best_speeds);
+    free(trainings);
+    platform->trainings = NULL;
+}
+
+/* ---- The heap of ends ------------------------------------------------------------------------ */
+
+static bool is_before(const struct trainings *trainings, uint32_t a, uint32_t b)
+{
+    const sim_time_t left = trainings->items[a].due, right = trainings->items[b].due;
+    return left < right || (left == right && a < b);
+}
+
+static void heap_put(struct trainings *trainings, uint32_t place, uint32_t id)
+{
+    trainings->heap[place] = id;
+    trainings->items[id].place = place;
+}
+
+static void heap_rise(struct trainings *trainings, uint32_t place)
+{
+    const uint32_t id = trainings->heap[place];
+    while (place > 0 && is_before(trainings, id, trainings->heap[(place - 1) / 2])) {
+        heap_put(trainings, place, trainings->heap[(place - 1) / 2]);
+        place = (place - 1) / 2;
+    }
+    heap_put(trainings, place, id);
+}
+
+static void heap_sink(struct trainings *trainings, uint32_t place)
+{
+    const uint32_t id = trainings->heap[place];
+    for (;;) {
+        uint32_t child = 2 * place + 1;
+        if (child >= trainings->heap_count)
+            break;
+        if (child + 1 < trainings->heap_count &&
+            is_before(trainings, trainings->heap[child + 1], trainings->heap[child]))
+            child++;
+        if (!is_before(trainings, trainings->heap[child], id))
+            break;
+        heap_put(trainings, place, trainings->heap[child]);
+        place = child;
+    }
+    heap_put(trainings, place, id);
+}
+
+/* Moves a training to its place after a change of `due`; adds it if it is not in the heap. */
+void training_heap_update(struct trainings *trainings, uint32_t id)
+{
+    struct training *training = &trainings->items[id];
+    if (training->place == SIM_NONE)
+        heap_put(trainings, trainings->heap_count++, id);
+    heap_rise(trainings, training->place);
+    heap_sink(trainings, training->place);
+}
+
+static void heap_remove(struct trainings *trainings, uint32_t id)
+{
+    const uint32_t place = trainings->items[id].place;
+    trainings->items[id].place = SIM_NONE;
+    const uint32_t last = trainings->heap[--trainings->heap_count];
+    if (last == id)
+        return;
+    heap_put(trainings, place, last);
+    heap_rise(trainings, place);
+    heap_sink(trainings, trainings->items[last].place);
+}
+
+/* ---- Residents ------------------------------------------------------------------------------- */
+
+static bool residents_reserve(struct residents *gpu)
+{
+    if (gpu->count < gpu->capacity)
+        return true;
+    const uint32_t capacity = gpu->capacity == 0 ? 2 : 2 * gpu->capacity;
+    uint32_t *ids = realloc(gpu->ids, capacity * sizeof *ids);
+    if (ids == NULL)
+        return false;
+    gpu->ids = ids;
+    gpu->capacity = capacity;
+    return true;
+}
+
+static bool residents_add(struct platform *platform, uint32_t id)
+{
+    struct trainings *trainings = platform->trainings;
+    const struct training_grant *grants = trainings->items[id].grants;
+    for (uint32_t i = 0; i < training_spec(platform, id)->gpus; i++) {
+        struct residents *gpu = &trainings->gpus[grant_gpu(platform, &grants[i])];
+        if (!residents_reserve(gpu)) {
+            platform_fail(platform, "out of memory for trainings on a GPU");
+            return false;
+        }
+        if (gpu->count == 0)
+            training_active_add(platform, 1);
+        gpu->ids[gpu->count++] = id;
+    }
+    return true;
+}
+
+static void residents_remove(struct platform *platform, uint32_t id)
+{
+    struct trainings *trainings = platform->trainings;
+    const struct training_grant *grants = trainings->items[id].grants;
+    for (uint32_t i = 0; i < training_spec(platform, id)->gpus; i++) {
+        struct residents *gpu = &trainings->gpus[grant_gpu(platform, &grants[i])];
+        uint32_t k = 0;
+        while (gpu->ids[k] != id)
+            k++;
+        gpu->count--;
+        memmove(&gpu->ids[k], &gpu->ids[k + 1], (gpu->count - k) * sizeof *gpu->ids);
+        if (gpu->count == 0)
+            training_active_add(platform, -1);
+    }
+}
+
+/* ---- Leases ---------------------------------------------------------------------------------- */
+
+/* What the grants take on the ledger. Fractions are rounded down, so that grants that fit as
+ * numbers fit here. */
+static void shares_fill(const struct platform *platform, uint32_t id,
+                        const struct training_grant *grants, struct gang_share *shares)
+{
+    const struct training_spec *spec = training_spec(platform, id);
+    const double gpu_mb = platform->trainings->plan->models->models[spec->model].gpu_memory_mb;
+    for (uint32_t i = 0; i < spec->gpus; i++)
+        shares[i] = (struct gang_share){.gpu = grant_gpu(platform, &grants[i]),
+                                        .parts = grants[i].share * grants[i].quota,
+                                        .gpu_kb = kb_from_mb(gpu_mb),
+                                        .host_kb = (int64_t)(grants[i].memory_mb * 1024.0),
+                                        .micro_vcpus = (int64_t)(grants[i].vcpus * MICRO)};
+}
+
+/* Swaps the gang that a training holds (`held`: it holds one) for `grants`, or changes nothing. */
+static bool gang_swap(struct platform *platform, uint32_t id, bool held,
+                      const struct training_grant *grants)
+{
+    struct trainings *trainings = platform->trainings;
+    struct cluster *cluster = &platform->cluster;
+    const uint32_t count = training_spec(platform, id)->gpus;
+    metrics_integrate(&platform->metrics, &cluster->use, platform->now);
+    if (held) {
+        shares_fill(platform, id, trainings->items[id].grants, trainings->old_shares);
+        cluster_free_gang(cluster, trainings->old_shares, count);
+    }
+    shares_fill(platform, id, grants, trainings->shares);
+    const bool fits = cluster_take_gang(cluster, trainings->shares, count);
+    if (!fits && held && !cluster_take_gang(cluster, trainings->old_shares, count))
+        platform_fail(platform, "invariant gang: training %" PRIu32 " lost its own gang", id);
+    return fits;
+}
+
+static void gang_free(struct platform *platform, uint32_t id)
+{
+    struct trainings *trainings = platform->trainings;
+    metrics_integrate(&platform->metrics, &platform->cluster.use, platform->now);
+    shares_fill(platform, id, trainings->items[id].grants, trainings->shares);
+    cluster_free_gang(&platform->cluster, trainings->shares, training_spec(platform, id)->gpus);
+}
+
+/* Ends the lease of a running training. Returns whether it has made its last iteration. */
+static bool lease_end(struct platform *platform, uint32_t id, bool finishes)
+{
+    struct trainings *trainings = platform->trainings;
+    struct training *training = &trainings->items[id];
+    const uint64_t iterations = training_spec(platform, id)->iterations;
+    training_settle(platform, id);
+    if (trainings->plan->whole) {
+        const double most = (double)(iterations - training->done);
+        const double made = floor(training->lease_iterations);
+        training->done = finishes || made >= most ? iterations : training->done + (uint64_t)made;
+        finishes = training->done == iterations;
+    } else if (finishes) {
+        training->left = 0;
+    }
+    training->lease_iterations = 0;
+    residents_remove(platform, id);
+    heap_remove(trainings, id);
+    training->attained += platform->now - training->held_from;
+    training->last_stop = platform->now;
+    training->row.until_ns = platform->now;
+    training->state = TRAINING_WAITING;
+    trainings->running--;
+    return finishes;
+}
+
+static void training_finish(struct platform *platform, uint32_t id)
+{
+    struct trainings *trainings = platform->trainings;
+    struct training *training = &trainings->items[id];
+    training->state = TRAINING_FINISHED;
+    training->finish = platform->now;
+    training_lease_record(platform, id);
+    trainings->left--;
+    trainings->measured_left -=
+        training_is_measured(trainings->plan, training_spec(platform, id)->id);
+    while (trainings->low < trainings->count &&
+           trainings->items[trainings->low].state == TRAINING_FINISHED)
+        trainings->low++;
+    policy_call_training_finished(platform, id);
+}
+
+/* Ends the lease, frees the gang, and updates the trainings that shared its GPUs. */
+static void training_stop(struct platform *platform, uint32_t id, bool finishes)
+{
+    struct training *training = &platform->trainings->items[id];
+    finishes = lease_end(platform, id, finishes);
+    gang_free(platform, id);
+    training_rates_update(platform, training->grants, training_spec(platform, id)->gpus);
+    if (finishes)
+        training_finish(platform, id);
+}
+
+static bool same_place(const struct training_grant *a, const struct training_grant *b,
+                       uint32_t count)
+{
+    for (uint32_t i = 0; i < count; i++)
+        if (a[i].invoker != b[i].invoker || a[i].gpu != b[i].gpu)
+            return false;
+    return true;
+}
+
+static bool same_grants(const struct training_grant *a, const struct training_grant *b,
+                        uint32_t count)
+{
+    bool same = same_place(a, b, count);
+    for (uint32_t i = 0; same && i < count; i++)
+        same = a[i].share == b[i].share && a[i].quota == b[i].quota &&
+               !(a[i].vcpus < b[i].vcpus || a[i].vcpus > b[i].vcpus) &&
+               !(a[i].memory_mb < b[i].memory_mb || a[i].memory_mb > b[i].memory_mb);
+    return same;
+}
+
+static void row_begin(struct platform *platform, uint32_t id, sim_time_t stall)
+{
+    struct training *training = &platform->trainings->items[id];
+    const struct training_spec *spec = training_spec(platform, id);
+    struct lease_row row = {.training = id,
+                            .id = spec->id,
+                            .gpus = spec->gpus,
+                            .first_invoker = training->grants[0].invoker,
+                            .first_gpu = grant_gpu(platform, &training->grants[0]),
+                            .invokers = 1,
+                            .from_ns = platform->now,
+                            .restart_ns = stall};
+    double held = 0;
+    for (uint32_t i = 0; i < spec->gpus; i++) {
+        const struct training_grant *grant = &training->grants[i];
+        row.invokers += i > 0 && grant->invoker != grant[-1].invoker;
+        const double units = grant->share * (double)grant->quota / UNIT_PARTS;
+        row.units += units;
+        held += units / platform->cluster.gpus[grant_gpu(platform, grant)].spec->units;
+        row.vcpus += grant->vcpus;
+        row.memory_mb += grant->memory_mb;
+    }
+    training->row = row;
+    training->gpus_held = held;
+    training->recording = true;
+    training->row_iterations = 0;
+    platform->trainings->leases++;
+}
+
+sim_time_t trainings_restart_time(const struct platform *platform, uint32_t id)
+{
+    const struct training_plan *plan = platform->trainings->plan;
+    const struct training_spec *spec = &plan->trainings[id];
+    const double *restart_s = plan->models->models[spec->model].restart_s;
+    return plan->save + (plan->restart && restart_s != NULL
+                             ? sim_from_s(restart_s[training_gang(plan->models, spec->gpus)])
+                             : 0);
+}
+
+/* Starts a training on a gang that the ledger has given it. */
+static void training_start(struct platform *platform, uint32_t id,
+                           const struct training_grant *grants, sim_time_t end)
+{
+    struct trainings *trainings = platform->trainings;
+    struct training *training = &trainings->items[id];
+    const uint32_t count = training_spec(platform, id)->gpus;
+    const bool before = training->first_start != SIM_FOREVER;
+    const bool goes_on = before && training->last_stop == platform->now &&
+                         same_place(training->grants, grants, count);
+    const bool same_lease = goes_on && same_grants(training->grants, grants, count);
+    sim_time_t stall = 0;
+    if (!before) {
+        training->first_start = platform->now;
+    } else if (!goes_on) {
+        stall = trainings_restart_time(platform, id);
+        training->restarts++;
+    }
+    if (!same_lease)
+        training_lease_record(platform, id);
+    memmove(training->grants, grants, count * sizeof *grants);
+    if (!same_lease)
+        row_begin(platform, id, stall);
+    training->stalled += stall;
+    if (!goes_on)
+        training->resume = platform->now + stall;
+    training->state = TRAINING_RUNNING;
+    training->held_from = training->piece_from = platform->now;
+    training->lease_end = end;
+    trainings->running++;
+    if (!residents_add(platform, id))
+        return;
+    if (!same_lease)
+        training->alone = training_speed_alone(platform, id, grants);
+    training->speed = training->alone / training_slowdown(platform, id, grants);
+    training_set_due(platform, id);
+    training_rates_update(platform, training->grants, count);
+}
+
+static bool grants_allocate(struct platform *platform, uint32_t id)
+{
+    struct training *training = &platform->trainings->items[id];
+    if (training->grants == NULL)
+        training->grants = calloc(training_spec(platform, id)->gpus, sizeof *training->grants);
+    if (training->grants == NULL)
+        platform_fail(platform, "out of memory for the gang of training %" PRIu32, id);
+    return training->grants != NULL;
+}
+
+bool trainings_place(struct platform *platform, uint32_t id, const struct training_grant *grants,
+                     sim_time_t end)
+{
+    struct training *training = &platform->trainings->items[id];
+    const bool held = training->state == TRAINING_RUNNING;
+    /* Two models that cannot share a GPU slow one another without bound. */
+    if (isinf(training_slowdown(platform, id, grants)))
+        return false;
+    if (!grants_allocate(platform, id) || !gang_swap(platform, id, held, grants))
+        return false;
+    if (held && lease_end(platform, id, false)) {
+        /* The lease that the move ended made the last whole iteration. */
+        cluster_free_gang(&platform->cluster, platform->trainings->shares,
+                          training_spec(platform, id)->gpus);
+        training_rates_update(platform, training->grants, training_spec(platform, id)->gpus);
+        training_finish(platform, id);
+        return true;
+    }
+    if (held)
+        training_rates_update(platform, training->grants, training_spec(platform, id)->gpus);
+    training_start(platform, id, grants, end);
+    return true;
+}
+
+bool trainings_resize(struct platform *platform, uint32_t id, const struct training_grant *grants)
+{
+    struct training *training = &platform->trainings->items[id];
+    const uint32_t count = training_spec(platform, id)->gpus;
+    if (!gang_swap(platform, id, true, grants))
+        return false;
+    training_settle(platform, id);
+    training->row.until_ns = platform->now;
+    training_lease_record(platform, id);
+    memmove(training->grants, grants, count * sizeof *grants);
+    row_begin(platform, id, 0);
+    training->alone = training_speed_alone(platform, id, grants);
+    training->speed = training->alone / training_slowdown(platform, id, grants);
+    training_set_due(platform, id);
+    training_rates_update(platform, grants, count);
+    return true;
+}
+
+void trainings_preempt(struct platform *platform, uint32_t id)
+{
+    training_stop(platform, id, false);
+}
+
+double trainings_done(const struct platform *platform, uint32_t id)
+{
+    const struct trainings *trainings = platform->trainings;
+    const struct training *training = &trainings->items[id];
+    const struct training_spec *spec = &trainings->plan->trainings[id];
+    if (trainings->plan->whole)
+        return (double)training->done;
+    if (training->state == TRAINING_FINISHED)
+        return (double)spec->iterations;
+    const sim_time_t from =
+        training->resume > training->piece_from ? training->resume : training->piece_from;
+    double left = training->left;
+    if (training->state == TRAINING_RUNNING && from < platform->now)
+        left -= training->speed * (double)(platform->now - from);
+    return fmax(0, (double)spec->iterations - left / (spec->iteration_s * 1e9));
+}
+
+/* ---- Steps ----------------------------------------------------------------------------------- */
+
+sim_time_t trainings_next_time(const struct platform *platform)
+{
+    const struct trainings *trainings = platform->trainings;
+    sim_time_t time = SIM_FOREVER;
+    if (trainings->heap_count > 0)
+        time = trainings->items[trainings->heap[0]].due;
+    if (trainings->arrived < trainings->count) {
+        const sim_time_t arrival = trainings->plan->trainings[trainings->arrived].arrival;
+        time = arrival < time ? arrival : time;
+    }
+    return time;
+}
+
+static void training_arrive(struct platform *platform, uint32_t id)
+{
+    struct trainings *trainings = platform->trainings;
+    trainings->items[id].state = TRAINING_WAITING;
+    trainings->arrived++;
+    if (trainings->window == SIM_FOREVER &&
+        training_is_measured(trainings->plan, training_spec(platform, id)->id))
+        training_window_open(platform);
+    policy_call_training_arrived(platform, id);
+}
+
+void trainings_step(struct platform *platform)
+{
+    struct trainings *trainings = platform->trainings;
+    while (!platform->failed && trainings->heap_count > 0) {
+        const uint32_t id = trainings->heap[0];
+        if (trainings->items[id].due > platform->now)
+            break;
+        training_stop(platform, id, trainings->items[id].finishes);
+    }
+    while (!platform->failed && trainings->arrived < trainings->count &&
+           trainings->plan->trainings[trainings->arrived].arrival <= platform->now)
+        training_arrive(platform, trainings->arrived);
+    platform->controller.changed = true;
+}
+
+bool trainings_over(const struct platform *platform)
+{
+    const struct trainings *trainings = platform->trainings;
+    if (trainings == NULL)
+        return true;
+    return trainings->plan->stop_at_measured ? trainings->measured_left == 0 : trainings->left == 0;
+}
+
+bool trainings_pending(const struct platform *platform)
+{
+    const struct trainings *trainings = platform->trainings;
+    return trainings != NULL &&
+           (trainings->heap_count > 0 || trainings->arrived < trainings->count);
+}
+
+void trainings_add_holdings(const struct platform *platform, int64_t *vcpus, int64_t *parts)
+{
+    struct trainings *trainings = platform->trainings;
+    const uint32_t invokers = platform->cluster.invoker_count;
+    if (trainings == NULL)
+        return;
+    memset(trainings->micro_vcpus, 0, invokers * sizeof *trainings->micro_vcpus);
+    for (uint32_t i = 0; i < trainings->heap_count; i++) {
+        const uint32_t id = trainings->heap[i];
+        shares_fill(platform, id, trainings->items[id].grants, trainings->shares);
+        for (uint32_t k = 0; k < training_spec(platform, id)->gpus; k++) {
+            const struct gang_share *share = &trainings->shares[k];
+            *parts += (int64_t)share->parts * platform->cluster.gpus[share->gpu].weight;
+            trainings->micro_vcpus[platform->cluster.gpus[share->gpu].invoker] +=
+                share->micro_vcpus;
+        }
+    }
+    if (platform->cluster.pooled) { /* first invokers are full: one remainder is rounded up */
+        for (uint32_t i = 1; i < invokers; i++)
+            trainings->micro_vcpus[0] += trainings->micro_vcpus[i];
+        *vcpus += (trainings->micro_vcpus[0] + MICRO - 1) / MICRO;
+        return;
+    }
+    for (uint32_t i = 0; i < invokers; i++)
+        *vcpus += (trainings->micro_vcpus[i] + MICRO - 1) / MICRO;
+}

@@ -1,0 +1,142 @@
+/* Trainings of a run: arrivals, gangs, progress, leases (not a public header).
+ *
+ * A running training has one speed, relative to its whole gang alone at its proportional share. The
+ * speed changes only when a training starts, stops or is resized on one of its GPUs. Work is
+ * settled then, and the next end is computed. There is no event per iteration. Ends are kept in a
+ * heap of their own, so that at one instant they precede arrivals and timers.
+ *
+ * - trainings.c: set-up, the heap, arrivals, leases.
+ * - training_rates.c: speeds, and work done at them.
+ * - training_metrics.c: measures, rows, and the invariants of the end.
+ */
+#ifndef ESGSIM_SIM_PLATFORM_TRAININGS_H
+#define ESGSIM_SIM_PLATFORM_TRAININGS_H
+
+#include "sched/policy_training.h"
+#include "sim/platform/state.h"
+#include "workloads/training_plan.h"
+
+struct training {
+    enum training_state state;
+    bool finishes;            /* `due` is its finish, not the end of its lease */
+    bool recording;           /* `row` is of a lease that has not been recorded */
+    uint32_t restarts, place; /* place: in the heap; SIM_NONE: not in it */
+    uint32_t visit;           /* the last update of rates that reached it */
+    sim_time_t first_start, last_stop, finish;
+    sim_time_t held_from;  /* start of its present lease */
+    sim_time_t attained;   /* by earlier leases */
+    sim_time_t stalled;    /* time without progress in restarts, planned at starts */
+    sim_time_t resume;     /* end of its restart: progress begins */
+    sim_time_t piece_from; /* since when it has had its speed */
+    sim_time_t lease_end, due;
+    double left;             /* fluid: ns of work at speed 1, at piece_from */
+    double settled;          /* fluid: ns at speed 1 done in all pieces; an invariant compares it */
+    uint64_t done;           /* whole: iterations of ended leases */
+    double lease_iterations; /* of ended pieces of the present lease */
+    double row_iterations;   /* of the lease's row */
+    double alone, speed;     /* without co-runners, and with them */
+    double gpus_held;        /* whole GPUs, by its shares */
+    struct training_grant *grants; /* of its gang, or of its last one; NULL: never placed */
+    struct lease_row row;
+};
+
+/* The trainings on one GPU, in the order of their placement. */
+struct residents {
+    uint32_t *ids;
+    uint32_t count, capacity;
+};
+
+struct trainings {
+    const struct training_plan *plan;
+    struct training *items;
+    uint32_t count;
+    uint32_t arrived;       /* the first that has not arrived */
+    uint32_t low;           /* all below have finished */
+    uint32_t running, left; /* left: not finished */
+    uint32_t measured_left;
+    uint32_t *heap; /* running trainings by (due, number) */
+    uint32_t heap_count;
+    struct residents *gpus;                 /* per GPU of the cluster */
+    struct gang_share *shares, *old_shares; /* buffers for the largest gang */
+    int64_t *micro_vcpus;                   /* per invoker: for the check of holdings */
+    double *best_speeds;                    /* per model: the best that its table knows */
+    uint32_t visits;
+    /* Integrals from `window` on: */
+    sim_time_t window, active_changed; /* window: SIM_FOREVER before the first measured arrival */
+    uint32_t active, most_active;      /* GPUs with a training */
+    double active_ns, allocated_ns, effective_ns;
+    uint64_t leases;
+};
+
+/* Allocates the trainings of the experiment's plan, if it has one. False: memory exhausted. */
+bool trainings_init(struct platform *platform);
+void trainings_clear(struct platform *platform);
+
+/* Time of the next end or arrival; SIM_FOREVER: none. */
+sim_time_t trainings_next_time(const struct platform *platform);
+/* Handles all ends, then all arrivals of the present instant. */
+void trainings_step(struct platform *platform);
+/* Returns whether the run need not wait for any training. */
+bool trainings_over(const struct platform *platform);
+/* Returns whether a training runs or is still to arrive. */
+bool trainings_pending(const struct platform *platform);
+
+/* The ledger's side of a placement: see platform_place. The arguments have been checked. */
+bool trainings_place(struct platform *platform, uint32_t id, const struct training_grant *grants,
+                     sim_time_t lease_end);
+bool trainings_resize(struct platform *platform, uint32_t id, const struct training_grant *grants);
+void trainings_preempt(struct platform *platform, uint32_t id);
+/* Iterations done so far. */
+double trainings_done(const struct platform *platform, uint32_t id);
+sim_time_t trainings_restart_time(const struct platform *platform, uint32_t id);
+
+/* Adds what gangs hold to the counts of whole vCPUs and hundredths of GPU units. O(running). */
+void trainings_add_holdings(const struct platform *platform, int64_t *vcpus, int64_t *parts);
+
+/* training_rates.c */
+
+/* Speed of a training with these grants without co-runners, and its slowdown by the trainings on
+ * their GPUs other than itself. O(gang), O(gang × residents). */
+double training_speed_alone(const struct platform *platform, uint32_t id,
+                            const struct training_grant *grants);
+double training_slowdown(const struct platform *platform, uint32_t id,
+                         const struct training_grant *grants);
+/* Adds the work since piece_from at the present speed, and begins a new piece. */
+void training_settle(struct platform *platform, uint32_t id);
+/* Updates the speeds and ends of all trainings on the GPUs of `grants`. */
+void training_rates_update(struct platform *platform, const struct training_grant *grants,
+                           uint32_t count);
+/* Computes when the running training ends, from its present speed. */
+void training_set_due(struct platform *platform, uint32_t id);
+void training_heap_update(struct trainings *trainings, uint32_t id);
+
+/* training_metrics.c */
+
+/* Begins the time that is measured, at the first measured arrival. */
+void training_window_open(struct platform *platform);
+/* The best speed that a model's table knows. */
+double training_best_speed(const struct training_models *models, uint32_t model);
+/* Adds the time of a running training at its present speed to the integrals. */
+void training_account(struct platform *platform, uint32_t id, sim_time_t from, sim_time_t until);
+/* Counts GPUs that gained their first training (+1) or lost their last (-1). */
+void training_active_add(struct platform *platform, int change);
+/* Records the row of the training's last lease, if there is one. */
+void training_lease_record(struct platform *platform, uint32_t id);
+/* Ends what still runs, checks the invariants, records the rows of all trainings and fills
+ * result->training. Returns whether all is well. */
+bool trainings_close(struct platform *platform, struct simulation_result *result);
+
+static inline const struct training_spec *training_spec(const struct platform *platform,
+                                                        uint32_t id)
+{
+    return &platform->trainings->plan->trainings[id];
+}
+
+/* Index into cluster.gpus of a grant's GPU. */
+static inline uint32_t grant_gpu(const struct platform *platform,
+                                 const struct training_grant *grant)
+{
+    return platform->cluster.invokers[grant->invoker].first_gpu + grant->gpu;
+}
+
+#endif

@@ -1,0 +1,111 @@
+/* A driver of Synergy's rounds without a platform: whole iterations, leases of one round. */
+#ifndef ESGSIM_TESTS_SYNERGY_ROUNDS_H
+#define ESGSIM_TESTS_SYNERGY_ROUNDS_H
+
+#include <math.h>
+
+#include "sched/synergy/round.h"
+#include "tests/fixture_simulation.h"
+#include "workloads/trainings.h"
+
+struct rounds {
+    struct training_models *models;
+    struct training_trace *trace;
+    struct training_spec *specs;
+    struct synergy_training *trainings;
+    double *finish_s; /* 0: unfinished */
+    struct synergy_round *round;
+    uint64_t first, last; /* ids that are measured */
+    size_t measured;      /* of them, finished */
+    double now_s, round_s;
+    size_t arrived;
+    void (*check)(const struct rounds *rounds); /* after every round; may be NULL */
+};
+
+static inline void rounds_open(struct rounds *rounds, const char *path, uint32_t servers,
+                               enum synergy_order order, enum synergy_allocation allocation,
+                               uint64_t first, uint64_t last)
+{
+    const struct synergy_servers cluster = {
+        .count = servers, .gpus = 8, .vcpus = 24, .memory = 500};
+    const struct training_draw draw = {0};
+    struct error error = {0};
+    *rounds = (struct rounds){.first = first, .last = last, .round_s = 300};
+    rounds->models = training_models_read("workloads/models/synergy-v100.json", &error);
+    rounds->trace = training_trace_read(path, "synergy", &error);
+    assert_true(rounds->models != NULL && rounds->trace != NULL);
+    const size_t count = rounds->trace->count;
+    rounds->specs = trainings_from_trace(rounds->trace, path, rounds->models, &draw, 1, &error);
+    rounds->trainings = calloc(count, sizeof *rounds->trainings);
+    rounds->finish_s = calloc(count, sizeof *rounds->finish_s);
+    rounds->round = synergy_round_create(&cluster, order, allocation, 1000 * 3600, &error);
+    assert_true(rounds->specs != NULL && rounds->trainings != NULL && rounds->finish_s != NULL);
+    assert_non_null(rounds->round);
+    for (size_t i = 0; i < count; i++) {
+        const struct training_spec *spec = &rounds->specs[i];
+        const struct training_model *model = &rounds->models->models[spec->model];
+        struct synergy_training *training = &rounds->trainings[i];
+        *training = (struct synergy_training){.id = (uint32_t)i,
+                                              .gpus = spec->gpus,
+                                              .arrival_s = sim_to_s(spec->arrival),
+                                              .iteration_s = spec->iteration_s,
+                                              .iterations = spec->iterations,
+                                              .last_end_s = -1};
+        assert_true(synergy_demand(&cluster, model->demand_vcpus, model->demand_gb, model->speedup,
+                                   training));
+    }
+    const double arrival = rounds->trainings[0].arrival_s;
+    rounds->now_s = ceil(arrival / rounds->round_s) * rounds->round_s;
+    if (rounds->trainings[count - 1].arrival_s < 1) /* a static set */
+        rounds->now_s = 1;
+}
+
+static inline void rounds_close(struct rounds *rounds)
+{
+    synergy_round_free(rounds->round);
+    free(rounds->finish_s);
+    free(rounds->trainings);
+    free(rounds->specs);
+    training_trace_free(rounds->trace);
+    training_models_free(rounds->models);
+}
+
+static inline void rounds_lease(struct rounds *rounds, struct synergy_training *training)
+{
+    const double length = rounds->round_s;
+    const uint64_t more = (uint64_t)floor(length / (training->iteration_s / training->rate));
+    training->done += more;
+    training->attained_s += length;
+    training->last_end_s = rounds->now_s + length;
+    if (training->done < training->iterations)
+        return;
+    training->done = training->iterations;
+    rounds->finish_s[training->id] = rounds->now_s + length;
+    const uint64_t id = rounds->specs[training->id].id;
+    rounds->measured += id >= rounds->first && id < rounds->last ? 1 : 0;
+}
+
+/* Runs until all measured trainings have finished. */
+static inline void rounds_run(struct rounds *rounds)
+{
+    struct error error = {0};
+    struct synergy_round *round = rounds->round;
+    for (; rounds->measured < rounds->last - rounds->first; rounds->now_s += rounds->round_s) {
+        while (rounds->arrived < rounds->trace->count &&
+               rounds->trainings[rounds->arrived].arrival_s <= rounds->now_s)
+            assert_true(synergy_round_add(round, &rounds->trainings[rounds->arrived++]));
+        assert_true(synergy_round_run(round, rounds->now_s, &error));
+        if (rounds->check != NULL)
+            rounds->check(rounds);
+        for (size_t i = 0; i < round->count; i++)
+            if (round->list[i]->placed)
+                rounds_lease(rounds, round->list[i]);
+        size_t kept = 0;
+        for (size_t i = 0; i < round->count; i++)
+            if (round->list[i]->done < round->list[i]->iterations)
+                round->list[kept++] = round->list[i];
+        round->count = kept;
+    }
+}
+
+#endif

@@ -1,0 +1,126 @@
+/* Muri's srtf, srsf and tiresias against the output of its authors' simulator. */
+#include <math.h>
+
+#include "sched/sharing/muri.h"
+#include "tests/fixture_simulation.h"
+#include "traces/readers/line_reader.h"
+#include "workloads/trainings.h"
+
+static const struct muri_cluster eight_nodes = {
+    .nodes = 8, .gpus = 8, .vcpus = 92, .memory_gb = 520};
+
+static struct muri_training *read_trace(const char *path, size_t *count)
+{
+    const struct training_draw draw = {0};
+    struct error error = {0};
+    struct training_models *models =
+        training_models_read("workloads/models/muri-v100.json", &error);
+    struct training_trace *trace = training_trace_read(path, "muri", &error);
+    assert_true(models != NULL && trace != NULL);
+    struct training_spec *specs = trainings_from_trace(trace, path, models, &draw, 1, &error);
+    *count = trace->count;
+    struct muri_training *trainings = calloc(*count, sizeof *trainings);
+    assert_true(specs != NULL && trainings != NULL);
+    for (size_t i = 0; i < *count; i++)
+        trainings[i] = (struct muri_training){
+            .gpus = specs[i].gpus,
+            .arrival_s = sim_to_s(specs[i].arrival),
+            .iteration_s = specs[i].iteration_s,
+            .iterations = (double)specs[i].iterations,
+            .restart_s =
+                models->models[specs[i].model].restart_s[training_gang(models, specs[i].gpus)]};
+    free(specs);
+    training_trace_free(trace);
+    training_models_free(models);
+    return trainings;
+}
+
+static void assert_close(const char *what, size_t id, double ours, double theirs)
+{
+    if (!(fabs(ours - theirs) <= 1e-9 * fabs(theirs)))
+        fail_msg("training %zu: %s %.17g, not %.17g", id, what, ours, theirs);
+}
+
+static void compare(struct line_reader *lines, const char *header)
+{
+    static const char *const orders[] = {"srtf", "srsf", "tiresias"};
+    static const double means[] = {193081.79602401206, 185021.880164229, 347213.24811861874};
+    struct error error = {0};
+    char order[16] = "";
+    size_t rows = 0;
+    size_t count = 0;
+    size_t o = 0;
+    double sum = 0;
+    assert_int_equal(sscanf(header, "# trace3 %15s %zu", order, &rows), 2);
+    while (strcmp(orders[o], order) != 0)
+        o++;
+    struct muri_training *trainings = read_trace("traces/trainings/muri_trace3.csv.gz", &count);
+    assert_int_equal(count, rows);
+    assert_true(muri_run((enum muri_order)o, &eight_nodes, trainings, count, &error));
+    for (size_t i = 0; i < rows; i++) {
+        char *line = NULL;
+        size_t id = 0;
+        double start = 0;
+        double finish = 0;
+        double executed = 0;
+        assert_int_equal(line_reader_next(lines, &line, &error), LINE_READ);
+        assert_int_equal(sscanf(line, "%zu,%lf,%lf,%lf", &id, &start, &finish, &executed), 4);
+        assert_close("start", id, trainings[id].start_s, start);
+        assert_close("finish", id, trainings[id].finish_s, finish);
+        assert_close("time executed", id, trainings[id].executed_s, executed);
+        sum += trainings[id].finish_s - trainings[id].arrival_s;
+    }
+    print_message("%-8s mean JCT %.2f s\n", order, sum / (double)count);
+    assert_close("mean", count, sum / (double)count, means[o]);
+    free(trainings);
+}
+
+static void every_training_of_trace_3_ends_as_in_the_original(void **state)
+{
+    (void)state;
+    struct line_reader lines = {0};
+    struct error error = {0};
+    char *line = NULL;
+    size_t runs = 0;
+    assert_true(line_reader_open(&lines, "tests/data/training/muri_finishes.csv.gz", &error));
+    for (; line_reader_next(&lines, &line, &error) == LINE_READ; runs++)
+        compare(&lines, line);
+    line_reader_close(&lines);
+    assert_int_equal(runs, 3);
+}
+
+/* Without restarts and with gangs of one GPU on one GPU, srtf is preemptive shortest remaining time
+ * first: 0..10 runs the long one, 10..14 the short one, then the long one again. */
+static void srtf_preempts_for_a_shorter_training(void **state)
+{
+    (void)state;
+    struct error error = {0};
+    const struct muri_cluster one = {.nodes = 1, .gpus = 1, .vcpus = 8, .memory_gb = 64};
+    struct muri_training trainings[] = {
+        {.gpus = 1, .arrival_s = 0, .iteration_s = 1, .iterations = 100},
+        {.gpus = 1, .arrival_s = 10, .iteration_s = 2, .iterations = 2},
+    };
+    assert_true(muri_run(MURI_SRTF, &one, trainings, 2, &error));
+    assert_true(trainings[1].start_s == 10 && trainings[1].finish_s == 14);
+    assert_true(trainings[0].start_s == 0 && trainings[0].finish_s == 104);
+    assert_true(trainings[0].executed_s == 100);
+}
+
+static void a_gang_that_never_fits_is_an_error(void **state)
+{
+    (void)state;
+    struct error error = {0};
+    struct muri_training training = {.gpus = 65, .iteration_s = 1, .iterations = 100};
+    assert_false(muri_run(MURI_SRTF, &eight_nodes, &training, 1, &error));
+    assert_string_equal(error.message, "muri: a training of 65 GPUs never fits the cluster");
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(every_training_of_trace_3_ends_as_in_the_original),
+        cmocka_unit_test(srtf_preempts_for_a_shorter_training),
+        cmocka_unit_test(a_gang_that_never_fits_is_an_error),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,868 @@
+/* Trainings on the platform: the authors' finish times through the whole program, closed forms,
+ * queueing theory, and properties of random gangs. */
+#include <math.h>
+
+#include <cjson/cJSON.h>
+
+#include "results/inspect/explain_training.h"
+#include "results/inspect/timeline.h"
+#include "results/store/store.h"
+#include "sched/policy_training.h"
+#include "sim/engine/random.h"
+#include "tests/fixture_simulation.h"
+#include "tests/synergy_rounds.h"
+#include "traces/json/json.h"
+#include "traces/readers/line_reader.h"
+
+enum { TRAININGS_MAX = 12000, LEASES_MAX = 20000 };
+
+/* The rows of a run. */
+struct rows {
+    struct training_result_row trainings[TRAININGS_MAX];
+    struct lease_row leases[LEASES_MAX];
+    size_t count, lease_count;
+};
+
+static bool row_training(void *context, const struct training_result_row *row, struct error *error)
+{
+    struct rows *rows = context;
+    (void)error;
+    assert_true(rows->count < TRAININGS_MAX);
+    rows->trainings[rows->count++] = *row;
+    return true;
+}
+
+static bool row_lease(void *context, const struct lease_row *row, struct error *error)
+{
+    struct rows *rows = context;
+    (void)error;
+    assert_true(rows->lease_count < sizeof rows->leases / sizeof *rows->leases);
+    rows->leases[rows->lease_count++] = *row;
+    return true;
+}
+
+static struct rows rows;
+static bool record_leases = true;
+
+/* Runs `json` under `policy`, or its own where NULL; the rows are in `rows`. */
+static bool train(const char *json, const struct policy *policy, struct training_measures *measures,
+                  struct error *error)
+{
+    struct experiment *experiment = load(json);
+    struct simulation_result result = {0};
+    double *values = NULL;
+    const struct recorder recorder = {
+        .context = &rows, .training = row_training, .lease = record_leases ? row_lease : NULL};
+    rows.count = rows.lease_count = 0;
+    if (policy != NULL)
+        values = policy_values(policy, NULL, 0);
+    else
+        policy = runner_policy(experiment, &values, error);
+    if (policy == NULL)
+        fail_msg("%s", error->message);
+    const bool good = runner_execute(experiment, policy, values, &recorder, NULL, &result, error);
+    if (good && measures != NULL)
+        *measures = *result.training;
+    if (good)
+        simulation_result_clear(&result);
+    free(values);
+    experiment_free(experiment);
+    return good;
+}
+
+static void train_well(const char *json, const struct policy *policy,
+                       struct training_measures *measures)
+{
+    struct error error = {0};
+    if (!train(json, policy, measures, &error))
+        fail_msg("%s", error.message);
+}
+
+/* ---- Every finish time of the original, through the platform --------------------------------- */
+
+static const struct set {
+    const char *name, *path;
+    unsigned servers, first, last;
+} sets[] = {
+    {"static", "traces/trainings/synergy_static_100job.csv.gz", 4, 0, 100},
+    {"dynamic", "traces/trainings/synergy_dynamic_100job.csv.gz", 4, 0, 100},
+    {"single9w400", "traces/trainings/synergy_s42_9jph_single.csv.gz", 16, 400, 500},
+};
+
+/* Synergy on a set that arrives by a trace: `servers` of 8 GPUs, measured first <= id < last. */
+static void train_synergy(const char *path, unsigned servers, unsigned first, unsigned last,
+                          const char *order, const char *allocation,
+                          struct training_measures *measures)
+{
+    char json[2048];
+    (void)snprintf(
+        json, sizeof json,
+        "{\"cluster\": {\"invokers\": [{\"count\": %u, \"vcpus\": 24, \"memory_mb\": 512000,"
+        "\"gpus\": [{\"model\": \"V100\", \"sharing\": \"mps\", \"units\": 100, \"memory_mb\": "
+        "16384, \"count\": 8}]}]}, \"training\": {\"models\": "
+        "\"workloads/models/synergy-v100.json\", \"arrivals\": {\"process\": \"trace\", \"file\": "
+        "\"%s\"}, \"measured\": [%u, %u], \"stop\": \"measured\", \"progress\": \"whole\", "
+        "\"restart\": \"none\"}, \"policy\": {\"name\": \"synergy\", \"params\": {\"order\": "
+        "\"%s\", \"allocation\": \"%s\"}}}",
+        servers, path, first, last, order, allocation);
+    record_leases = false; /* a hundred thousand */
+    train_well(json, NULL, measures);
+    record_leases = true;
+}
+
+static void compare(struct line_reader *lines, const char *header)
+{
+    char set[32] = "", order[8] = "", allocation[16] = "";
+    char number[16] = "";
+    struct error error = {0};
+    assert_int_equal(sscanf(header, "# %31s %7s %15s %15s", set, order, allocation, number), 4);
+    const size_t count = strtoul(number, NULL, 10);
+    const struct set *found = &sets[0];
+    while (strcmp(found->name, set) != 0)
+        found++;
+    train_synergy(found->path, found->servers, found->first, found->last, order, allocation, NULL);
+    sim_time_t last = 0;
+    size_t finished = 0;
+    for (size_t i = 0; i < count; i++) {
+        char *line = NULL;
+        assert_int_equal(line_reader_next(lines, &line, &error), LINE_READ);
+        char *at = line;
+        const unsigned id = (unsigned)strtoul(at, &at, 10);
+        assert_int_equal(*at, ',');
+        const double finish = strtod(at + 1, &at);
+        assert_int_equal(*at, ',');
+        const double attained = strtod(at + 1, &at);
+        const struct training_result_row *row = &rows.trainings[id];
+        assert_int_equal(row->id, id);
+        if (row->finish_ns != sim_from_s(finish) || row->held_ns != sim_from_s(attained))
+            fail_msg("%s %s %s, training %u: finish %g, not %g; held %g, not %g", set, order,
+                     allocation, id, sim_to_s(row->finish_ns), finish, sim_to_s(row->held_ns),
+                     attained);
+        last = row->finish_ns > last ? row->finish_ns : last;
+    }
+    /* The original ends with the last measured training and leaves out others of that instant. */
+    for (size_t i = 0; i < rows.count; i++)
+        finished += rows.trainings[i].finished && rows.trainings[i].finish_ns < last;
+    assert_true(finished <= count);
+}
+
+static void every_finish_time_of_synergy_is_reproduced(void **state)
+{
+    (void)state;
+    struct line_reader lines = {0};
+    struct error error = {0};
+    char *line = NULL;
+    size_t runs = 0;
+    assert_true(line_reader_open(&lines, "tests/data/training/synergy_finishes.csv.gz", &error));
+    while (line_reader_next(&lines, &line, &error) == LINE_READ) {
+        compare(&lines, line);
+        runs++;
+    }
+    line_reader_close(&lines);
+    assert_int_equal(runs, 22);
+}
+
+/* Gangs of 1, 2, 4 and 8: the platform's speeds are those that the rounds count on. */
+static void gangs_of_several_gpus_follow_the_rounds(void **state)
+{
+    (void)state;
+    static const char path[] = "traces/trainings/synergy_s42_4jph_multi.csv.gz";
+    static const char *const orders[] = {"fifo", "srtf", "las", "ftf"};
+    static const char *const allocations[] = {"proportional", "greedy", "tune"};
+    for (unsigned o = 0; o < 4; o++)
+        for (unsigned a = 0; a < 3; a++) {
+            struct rounds rounds;
+            rounds_open(&rounds, path, 16, (enum synergy_order)o, (enum synergy_allocation)a, 40,
+                        80);
+            rounds_run(&rounds);
+            train_synergy(path, 16, 40, 80, orders[o], allocations[a], NULL);
+            for (size_t i = 0; i < rows.count; i++) {
+                const sim_time_t finish =
+                    rounds.finish_s[i] > 0 ? sim_from_s(rounds.finish_s[i]) : -1;
+                if (rows.trainings[i].finish_ns != finish)
+                    fail_msg("%s %s, training %zu: finish %g, not %g", orders[o], allocations[a], i,
+                             sim_to_s(rows.trainings[i].finish_ns), sim_to_s(finish));
+            }
+            rounds_close(&rounds);
+        }
+}
+
+/* ---- Worlds and policies of these tests ------------------------------------------------------ */
+
+/* Two models of one second per iteration, which slow one another; gangs of any size. */
+#define MODELS                                                                                     \
+    "{\"name\": \"two\", \"models\": {\"a\": {\"class\": \"image\", \"iteration_s\": 1, "          \
+    "\"restart_s\": 7}, \"b\": {\"class\": \"speech\", \"iteration_s\": 1, \"restart_s\": 7}}, "   \
+    "\"pairs\": {\"a\": {\"b\": 1.7, \"a\": 1.25}, \"b\": {\"a\": 1.3, \"b\": 1.25}}}"
+
+static char trace_path[] = "/tmp/esgsim-trainings-XXXXXX";
+
+/* An experiment with the trainings of `trace`, in Synergy's layout. */
+static const char *world(const char *trace, unsigned invokers, unsigned gpus, const char *rules)
+{
+    static char json[4096];
+    FILE *file = fopen(trace_path, "w");
+    assert_non_null(file);
+    assert_true(fputs(trace, file) >= 0);
+    assert_int_equal(fclose(file), 0);
+    (void)snprintf(
+        json, sizeof json,
+        "{\"cluster\": {\"invokers\": [{\"count\": %u, \"vcpus\": 24, \"memory_mb\": 512000,"
+        "\"gpus\": [{\"model\": \"V100\", \"sharing\": \"mps\", \"units\": 100, \"memory_mb\": "
+        "16384, \"count\": %u}]}]}, \"training\": {\"models\": %s, \"arrivals\": {\"process\": "
+        "\"trace\", \"file\": \"%s\", \"format\": \"synergy\"}%s}}",
+        invokers, gpus, MODELS, trace_path, rules);
+    return json;
+}
+
+/* Places every training as it arrives on half of each of the first GPUs, without waiting. */
+static bool together_decide(void *state, struct platform *platform)
+{
+    (void)state;
+    for (uint32_t id = 0; (id = platform_next_training(platform, id)) != SIM_NONE; id++) {
+        const struct training_view view = platform_training(platform, id);
+        struct training_grant grants[8];
+        for (uint32_t i = 0; i < view.gpus; i++)
+            grants[i] = (struct training_grant){.gpu = i, .share = 50, .quota = 100, .vcpus = 1};
+        if (view.state == TRAINING_WAITING)
+            (void)platform_place(platform, id, grants, view.gpus, SIM_FOREVER);
+    }
+    return false;
+}
+
+static const struct policy together = {
+    .abi = POLICY_ABI, .name = "together", .decide = together_decide, .serves = SERVES_TRAININGS};
+
+/* First come, first served: whole GPUs, the first that are free; nobody overtakes. */
+static bool first_decide(void *state, struct platform *platform)
+{
+    (void)state;
+    for (uint32_t id = 0; (id = platform_next_training(platform, id)) != SIM_NONE; id++) {
+        const struct training_view view = platform_training(platform, id);
+        const struct cluster_spec *cluster = &platform_workload(platform)->cluster;
+        struct training_grant grants[64];
+        uint32_t found = 0;
+        if (view.state == TRAINING_RUNNING)
+            continue;
+        for (uint32_t v = 0; v < cluster->invoker_count; v++)
+            for (uint32_t g = 0; g < cluster->groups[0].gpu_count && found < view.gpus; g++)
+                if (platform_resident(platform, v, g, 0) == SIM_NONE)
+                    grants[found++] =
+                        (struct training_grant){.invoker = v, .gpu = g, .share = 100, .quota = 100};
+        if (found < view.gpus || !platform_place(platform, id, grants, found, SIM_FOREVER))
+            break;
+    }
+    return false;
+}
+
+static const struct policy first_come = {
+    .abi = POLICY_ABI, .name = "first-come", .decide = first_decide, .serves = SERVES_TRAININGS};
+
+/* ---- Closed forms ---------------------------------------------------------------------------- */
+
+/* Two trainings share one GPU from b's arrival to a's finish: a slows by 1.7, b by 1.3. */
+static void two_on_one_gpu_finish_as_the_closed_form_says(void **state)
+{
+    (void)state;
+    static const unsigned cases[][3] = {{1000, 700, 100}, {1000, 2000, 1}, {17, 170000, 16},
+                                        {3, 3, 0},        {100, 100, 100}, {90001, 1, 45000}};
+    for (size_t c = 0; c < sizeof cases / sizeof *cases; c++) {
+        char trace[128];
+        const double a = cases[c][0], b = cases[c][1], late = cases[c][2];
+        (void)snprintf(trace, sizeof trace, "0,a,0,%g,1\n1,b,%g,%g,1\n", a, late, b);
+        train_well(world(trace, 1, 1, ""), &together, NULL);
+        double want_a = a, want_b = late + b;
+        if (late < a) {
+            const double both_a = (a - late) * 1.7, both_b = b * 1.3; /* if they stay together */
+            want_a = both_a <= both_b ? late + both_a : late + both_b + (a - late - both_b / 1.7);
+            want_b = both_b <= both_a ? late + both_b : late + both_a + (b - both_a / 1.3);
+        }
+        const double is_a = sim_to_s(rows.trainings[0].finish_ns);
+        const double is_b = sim_to_s(rows.trainings[1].finish_ns);
+        if (fabs(is_a - want_a) > 2e-9 + 1e-15 * want_a ||
+            fabs(is_b - want_b) > 2e-9 + 1e-15 * want_b)
+            fail_msg("%g and %g at %g: finish %.9f and %.9f, not %.9f and %.9f", a, b, late, is_a,
+                     is_b, want_a, want_b);
+    }
+}
+
+/* A gang of two runs at the speed of its most disturbed GPU. */
+static void a_gang_is_as_slow_as_its_slowest_gpu(void **state)
+{
+    (void)state;
+    train_well(world("0,a,0,100,2\n1,b,0,1000,1\n", 1, 2, ""), &together, NULL);
+    assert_int_equal(rows.trainings[0].finish_ns, 170 * SIM_S);
+    train_well(world("0,a,0,100,2\n", 1, 2, ""), &together, NULL);
+    assert_int_equal(rows.trainings[0].finish_ns, 100 * SIM_S);
+}
+
+/* ---- Queueing theory ------------------------------------------------------------------------- */
+
+enum { CUSTOMERS = 10000 };
+
+/* Times are whole milliseconds: a trace has seconds with fractions, an iteration takes 1 ms. */
+static void one_gpu_is_a_queue_m_m_1(void **state)
+{
+    (void)state;
+    static char trace[CUSTOMERS * 48];
+    static double finish[CUSTOMERS];
+    const double rho = 0.7;
+    char *at = trace;
+    double arrival = 0, sum = 0;
+    struct random_stream random;
+    random_stream_open(&random, 20240, RANDOM_TEST, 1, 0);
+    for (unsigned i = 0; i < CUSTOMERS; i++) {
+        arrival += floor(-log(1 - random_uniform(&random)) / rho * 1000 + 0.5);
+        const double length = 1 + floor(-log(1 - random_uniform(&random)) * 1000);
+        at += sprintf(at, "%u,a,%.0f,%.0f,1\n", i, arrival, length);
+        const double start = i > 0 && finish[i - 1] > arrival ? finish[i - 1] : arrival;
+        finish[i] = start + length; /* Lindley's recursion */
+        sum += finish[i] - arrival;
+    }
+    struct training_measures measures;
+    train_well(world(trace, 1, 1, ""), &first_come, &measures);
+    for (unsigned i = 0; i < CUSTOMERS; i++)
+        assert_int_equal(rows.trainings[i].finish_ns, sim_from_s(finish[i]));
+    const double mean = sum / CUSTOMERS;
+    assert_true(fabs(measures.jct_s_mean - mean) <= 1e-9 * mean);
+    /* 1/(μ − λ) with μ = 1 per 1000 s; a run of this length is within 15 % (its standard error is
+     * about 5 %). */
+    assert_true(fabs(mean - 1000 / (1 - rho)) < 0.15 * 1000 / (1 - rho));
+    assert_true(fabs(measures.gpu_allocated - rho) < 0.05);
+}
+
+/* ---- Properties of random gangs -------------------------------------------------------------- */
+
+struct shuffle {
+    struct random_stream random;
+    sim_time_t until;
+};
+
+static bool shuffle_init(void *state, struct platform *platform, const double *values,
+                         struct error *error)
+{
+    struct shuffle *shuffle = state;
+    (void)values;
+    (void)error;
+    random_stream_open(&shuffle->random, platform_seed(platform), RANDOM_TEST, 2, 0);
+    return true;
+}
+
+static uint32_t draw(struct shuffle *shuffle, uint32_t count)
+{
+    return (uint32_t)(random_uniform(&shuffle->random) * count);
+}
+
+/* Random gangs of random shares for random leases; preempts, moves and resizes at random. */
+static bool shuffle_decide(void *state, struct platform *platform)
+{
+    struct shuffle *shuffle = state;
+    const struct cluster_spec *cluster = &platform_workload(platform)->cluster;
+    const uint32_t per = (uint32_t)cluster->groups[0].gpu_count;
+    const uint32_t all = per * cluster->invoker_count;
+    const bool now = shuffle->until <= platform_now(platform);
+    for (uint32_t id = 0; (id = platform_next_training(platform, id)) != SIM_NONE; id++) {
+        const struct training_view view = platform_training(platform, id);
+        struct training_grant grants[64];
+        const uint32_t begin = draw(shuffle, all), deed = now ? draw(shuffle, 10) : 9;
+        const sim_time_t lease =
+            draw(shuffle, 2) == 0
+                ? SIM_FOREVER
+                : platform_now(platform) + 1 + draw(shuffle, 900000000) * (sim_time_t)40;
+        for (uint32_t i = 0; i < view.gpus; i++)
+            grants[i] = (struct training_grant){.invoker = (begin + i) % all / per,
+                                                .gpu = (begin + i) % all % per,
+                                                .share = 1 + draw(shuffle, 60),
+                                                .quota = 1 + draw(shuffle, 100),
+                                                .vcpus = 3.1 * random_uniform(&shuffle->random),
+                                                .memory_mb = draw(shuffle, 60000)};
+        if (view.state == TRAINING_WAITING || deed == 0) {
+            const double rate = platform_training_rate(platform, id, grants, view.gpus);
+            assert_true(rate > 0 && rate <= 1);
+            (void)platform_place(platform, id, grants, view.gpus, lease);
+        } else if (deed == 1 && view.state == TRAINING_RUNNING) {
+            assert_true(platform_preempt(platform, id));
+        } else if (deed == 2 && view.state == TRAINING_RUNNING) {
+            assert_int_equal(platform_gang(platform, id, grants, 64), view.gpus);
+            for (uint32_t i = 0; i < view.gpus; i++)
+                grants[i].share = 1 + draw(shuffle, 60);
+            (void)platform_resize(platform, id, grants, view.gpus);
+        }
+    }
+    if (now) {
+        shuffle->until = platform_now(platform) + 10 * SIM_S;
+        platform_set_timer(platform, shuffle->until, 0);
+    }
+    return false;
+}
+
+static const struct policy shuffling = {.abi = POLICY_ABI,
+                                        .name = "shuffling",
+                                        .state_bytes = sizeof(struct shuffle),
+                                        .init = shuffle_init,
+                                        .decide = shuffle_decide,
+                                        .serves = SERVES_TRAININGS};
+
+/* What holds of every run: Σ over leases of iterations = I, leases in order and without overlap,
+ * the time held, and the ledger at every instant. (The platform checks the ledger too; here the
+ * sums are made from the rows.) */
+static void check_rows(bool whole)
+{
+    for (size_t t = 0; t < rows.count; t++) {
+        const struct training_result_row *row = &rows.trainings[t];
+        double iterations = 0;
+        sim_time_t end = row->arrival_ns, held = 0;
+        for (size_t i = 0; i < rows.lease_count; i++) {
+            const struct lease_row *lease = &rows.leases[i];
+            if (lease->training != t)
+                continue;
+            assert_true(lease->from_ns >= end && lease->until_ns >= lease->from_ns);
+            end = lease->until_ns;
+            held += lease->until_ns - lease->from_ns;
+            iterations += lease->iterations;
+        }
+        assert_int_equal(row->finished, 1);
+        assert_int_equal(held, row->held_ns);
+        assert_int_equal(end, row->finish_ns);
+        assert_true(row->finish_ns - row->arrival_ns >= (sim_time_t)row->iterations * SIM_S ||
+                    fabs(row->fairness) >= 1);
+        if (whole)
+            assert_true(iterations >= (double)row->iterations - 1e-6);
+        else
+            assert_true(fabs(iterations - (double)row->iterations) <=
+                        1e-9 * (double)row->iterations + 1e-8 * (double)rows.lease_count);
+    }
+    for (size_t i = 0; i < rows.lease_count; i++) {
+        double vcpus = 0, units = 0;
+        for (size_t k = 0; k < rows.lease_count; k++)
+            if (rows.leases[k].from_ns <= rows.leases[i].from_ns &&
+                rows.leases[k].until_ns > rows.leases[i].from_ns) {
+                vcpus += rows.leases[k].vcpus;
+                units += rows.leases[k].units;
+            }
+        assert_true(vcpus <= 2 * 24 + 1e-3 && units <= 8 * 100 + 1e-9);
+    }
+}
+
+static void random_gangs_keep_work_and_ledger(void **state)
+{
+    (void)state;
+    for (unsigned seed = 1; seed <= 24; seed++) {
+        static char trace[8192];
+        char rules[128], *at = trace;
+        double arrival = 0;
+        struct random_stream random;
+        random_stream_open(&random, seed, RANDOM_TEST, 3, 0);
+        for (unsigned i = 0; i < 30; i++) {
+            arrival += floor(random_uniform(&random) * 20);
+            at += sprintf(at, "%u,%s,%.0f,%u,%u\n", i, random_uniform(&random) < 0.5 ? "a" : "b",
+                          arrival, 1 + (unsigned)(random_uniform(&random) * 60),
+                          1 + (unsigned)(random_uniform(&random) * 8));
+        }
+        (void)snprintf(rules, sizeof rules, ", \"progress\": \"%s\", \"restart\": \"%s\"",
+                       seed % 2 == 0 ? "whole" : "fluid", seed % 3 == 0 ? "model" : "none");
+        train_well(world(trace, 2, 4, rules), &shuffling, NULL);
+        assert_int_equal(rows.count, 30);
+        check_rows(seed % 2 == 0);
+    }
+}
+
+/* ---- Leases, restarts ------------------------------------------------------------------------ */
+
+/* A lease of 10 s each, on the GPU that `turns` names; x: none. */
+static const char *turns;
+
+static bool turn_decide(void *state, struct platform *platform)
+{
+    (void)state;
+    const sim_time_t now = platform_now(platform);
+    const size_t turn = (size_t)(now / (10 * SIM_S));
+    if (now % (10 * SIM_S) != 0)
+        return false;
+    const char name = turn < strlen(turns) ? turns[turn] : turns[strlen(turns) - 1];
+    const uint32_t id = platform_next_training(platform, 0);
+    if (id == SIM_NONE)
+        return false;
+    const struct training_grant grant = {.gpu = (uint32_t)(name - '0'), .share = 100, .quota = 100};
+    const struct training_view view = platform_training(platform, id);
+    if (name != 'x' && view.state == TRAINING_WAITING)
+        assert_true(platform_place(platform, id, &grant, 1, now + 10 * SIM_S));
+    platform_set_timer(platform, now + 10 * SIM_S, 0);
+    return false;
+}
+
+static const struct policy by_turns = {
+    .abi = POLICY_ABI, .name = "by-turns", .decide = turn_decide, .serves = SERVES_TRAININGS};
+
+static void restarts_cost_time_but_for_the_same_place(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *turns, *rules;
+        double finish;
+        unsigned restarts, leases;
+    } cases[] = {
+        {"0000", "", 35, 0, 1}, /* 35 iterations of 1 s */
+        {"0110", "", 49, 2, 3}, /* a restart takes 7 s */
+        {"0110", ", \"restart\": \"none\"", 35, 2, 3},
+        {"0110", ", \"save_s\": 2", 53, 2, 3},
+        {"0x00", "", 52, 1, 2},                          /* an interruption restarts too */
+        {"0000", ", \"progress\": \"whole\"", 40, 0, 1}, /* only the lease's end counts */
+        {"00x0", ", \"progress\": \"whole\"", 60, 1, 2},
+    };
+    for (size_t c = 0; c < sizeof cases / sizeof *cases; c++) {
+        turns = cases[c].turns;
+        train_well(world("0,a,0,35,1\n", 1, 2, cases[c].rules), &by_turns, NULL);
+        if (rows.trainings[0].finish_ns != sim_from_s(cases[c].finish) ||
+            rows.trainings[0].restarts != cases[c].restarts || rows.lease_count != cases[c].leases)
+            fail_msg("%s%s: %g s, %u restarts, %zu leases", cases[c].turns, cases[c].rules,
+                     sim_to_s(rows.trainings[0].finish_ns), rows.trainings[0].restarts,
+                     rows.lease_count);
+    }
+}
+
+/* ---- Requests and trainings on one cluster --------------------------------------------------- */
+
+/* Batches of one job wherever they fit best; trainings on 60 units of the first GPUs. */
+static bool both_decide(void *state, struct platform *platform)
+{
+    const uint32_t queue = platform_next_queue(platform, 0);
+    (void)together_decide(state, platform);
+    if (queue == SIM_NONE)
+        return false;
+    const uint32_t function = platform_queue_function(platform, queue);
+    const uint32_t invoker = platform_best_fit(platform, function, 0, false);
+    return invoker != SIM_NONE && platform_dispatch(platform, queue, 1, 0, invoker);
+}
+
+static const struct policy both = {
+    .abi = POLICY_ABI, .name = "both", .decide = both_decide, .serves = SERVES_BOTH};
+
+/* The platform checks the sum of what batches and trainings hold every second. Warm containers make
+ * room for the memory of a gang. */
+static void requests_and_trainings_share_the_ledger(void **state)
+{
+    (void)state;
+    char json[4096];
+    struct error error = {0};
+    struct simulation_result result = {0};
+    (void)world("0,a,1,50,2\n1,b,2,80,1\n2,a,60,40,2\n3,b,61,30,1\n", 1, 2, "");
+    (void)snprintf(
+        json, sizeof json,
+        "{\"cluster\": {\"invokers\": [{\"vcpus\": 8, \"memory_mb\": 65536, \"gpus\": [{\"model\": "
+        "\"V100\", \"sharing\": \"mps\", \"units\": 100, \"memory_mb\": 16384, \"count\": 2}]}]},"
+        "\"functions\": {\"functions\": [{\"name\": \"f\", \"service\": {\"distribution\": "
+        "\"exponential\", \"mean_ms\": 200}, \"configuration\": {\"batch\": 1, \"vcpu\": 2, "
+        "\"vgpu\": "
+        "40}, \"gpu_memory_mb\": {\"weights\": 7000, \"per_item\": 100}, \"cold_start_ms\": "
+        "{\"mean\": 300, \"cv\": 0}}]}, \"applications\": [{\"name\": \"x\", \"stages\": "
+        "[{\"name\": "
+        "\"s\", \"function\": \"f\"}]}], \"arrivals\": {\"process\": \"poisson\", \"rate_per_s\": "
+        "4}, "
+        "\"requests\": 1000, \"warmup_requests\": 0, \"training\": {\"models\": {\"name\": \"m\", "
+        "\"models\": {\"a\": {\"class\": \"image\", \"iteration_s\": 1, \"gpu_memory_mb\": 4000}, "
+        "\"b\": {\"class\": \"image\", \"iteration_s\": 1, \"gpu_memory_mb\": 3000}}}, "
+        "\"arrivals\": "
+        "{\"process\": \"trace\", \"file\": \"%s\", \"format\": \"synergy\"}}}",
+        trace_path);
+    struct experiment *experiment = load(json);
+    if (!runner_execute(experiment, &both, (const double[]){0}, NULL, NULL, &result, &error))
+        fail_msg("%s", error.message);
+    assert_int_equal(result.overall.requests, 1000);
+    assert_int_equal(result.overall.dropped, 0);
+    assert_int_equal(result.training->finished, 4);
+    assert_true(result.run.evictions > 0);
+    assert_true(result.run.gpu_utilisation > result.training->gpu_allocated);
+    simulation_result_clear(&result);
+    experiment_free(experiment);
+}
+
+/* ---- The results file ------------------------------------------------------------------------ */
+
+/* Runs `experiment` into the results file `path`. */
+static void store_run(const struct experiment *experiment, const char *path,
+                      struct training_measures *measures)
+{
+    struct error error = {0};
+    struct simulation_result result = {0};
+    double *values = NULL;
+    const struct policy *policy = runner_policy(experiment, &values, &error);
+    struct store *store = store_create(path, &error);
+    assert_true(policy != NULL && store != NULL);
+    assert_true(store_begin_experiment(store, experiment, policy, values, &error));
+    const struct recorder recorder = store_recorder(store);
+    assert_true(runner_execute(experiment, policy, values, &recorder, NULL, &result, &error));
+    assert_true(store_end_run(store, &result, &error));
+    assert_true(store_finish(store, &error));
+    *measures = *result.training;
+    simulation_result_clear(&result);
+    free(values);
+}
+
+/* Every completion time is the sum of its parts, and no lease is outside its training's life. */
+static void check_record(const struct training_record *record)
+{
+    size_t leases = 0;
+    assert_int_equal(record->training_count, 100);
+    assert_string_equal(record->models, "alexnet\nres18\nres50\nmobilenet\nshufflenet\ngnmt\n"
+                                        "transformer\nlstm\nm5\ndeepspeech");
+    for (size_t t = 0; t < record->training_count; t++) {
+        const struct training_result_row *row = &record->trainings[t];
+        const struct training_time time = training_time_split(row);
+        const double jct = sim_to_s(row->finish_ns - row->arrival_ns);
+        assert_true(fabs(time.waiting + time.restarts + time.alone + time.slowed - jct) < 1e-6);
+        assert_true(time.waiting >= 0 && time.restarts >= 0 && time.alone > 0);
+        for (size_t i = 0; i < record->lease_count; i++)
+            if (record->leases[i].training == t) {
+                leases++;
+                assert_true(record->leases[i].from_ns >= row->start_ns &&
+                            record->leases[i].until_ns <= row->finish_ns);
+            }
+    }
+    assert_int_equal(leases, record->lease_count);
+}
+
+static void the_results_file_has_trainings_and_leases(void **state)
+{
+    (void)state;
+    char path[] = "/tmp/esgsim-test-XXXXXX";
+    const struct override all = {"record", "all"};
+    struct error error = {0};
+    struct training_measures measures;
+    const int file = mkstemp(path);
+    assert_true(file >= 0);
+    close(file);
+    struct experiment *experiment =
+        experiment_load("workloads/experiments/training-dynamic.json", &all, 1, &error);
+    if (experiment == NULL)
+        fail_msg("%s", error.message);
+    store_run(experiment, path, &measures);
+    struct results *results = results_load(path, &error);
+    assert_non_null(results);
+    assert_int_equal(results->training_count, 1);
+    assert_string_equal(results->training[0].hash, experiment->hash);
+    assert_memory_equal(&results->training[0].measures, &measures, sizeof measures);
+    assert_true(fabs(measures.jct_s_mean / 3600 - 4.623) < 0.0005);
+    struct training_record *record = training_record_load(path, experiment->hash, &error);
+    assert_non_null(record);
+    check_record(record);
+    assert_int_equal(record->lease_count, measures.leases);
+    FILE *sink = fopen("/dev/null", "w");
+    assert_true(training_explain(&results->runs[0], record, 99, true, sink, &error));
+    assert_false(training_explain(&results->runs[0], record, 100, true, sink, &error));
+    assert_int_equal(error.kind, ERROR_INPUT);
+    (void)fclose(sink);
+    training_record_free(record);
+    results_free(results);
+    experiment_free(experiment);
+    unlink(path);
+}
+
+static void the_timeline_has_a_slice_per_lease(void **state)
+{
+    (void)state;
+    char path[] = "/tmp/esgsim-test-XXXXXX";
+    struct error error = {0};
+    struct simulation_result result = {0};
+    double *values = NULL;
+    write_temporary(path, "");
+    struct experiment *experiment =
+        experiment_load("workloads/experiments/training-dynamic.json", NULL, 0, &error);
+    assert_non_null(experiment);
+    const struct policy *policy = runner_policy(experiment, &values, &error);
+    struct timeline *timeline = timeline_create(path, experiment, &error);
+    assert_non_null(timeline);
+    const struct recorder recorder = timeline_recorder(timeline);
+    assert_true(runner_execute(experiment, policy, values, &recorder, NULL, &result, &error));
+    assert_true(timeline_close(timeline, true, &error));
+    char *text = json_read_text(path, NULL, &error);
+    cJSON *root = cJSON_Parse(text);
+    const cJSON *event = NULL;
+    size_t leases = 0, arrivals = 0;
+    cJSON_ArrayForEach(event, cJSON_GetObjectItemCaseSensitive(root, "traceEvents"))
+    {
+        const char *kind = cJSON_GetStringValue(cJSON_GetObjectItemCaseSensitive(event, "cat"));
+        leases += kind != NULL && strcmp(kind, "lease") == 0;
+        arrivals += kind != NULL && strcmp(kind, "arrival") == 0;
+    }
+    assert_int_equal(leases, result.training->leases);
+    assert_int_equal(arrivals, 100);
+    cJSON_Delete(root);
+    free(text);
+    free(values);
+    simulation_result_clear(&result);
+    experiment_free(experiment);
+    unlink(path);
+}
+
+/* ---- Rules ----------------------------------------------------------------------------------- */
+
+static struct training_grant bad[2];
+static uint32_t bad_count, bad_training;
+static sim_time_t bad_end;
+static int bad_deed;
+
+static bool bad_decide(void *state, struct platform *platform)
+{
+    (void)state;
+    const struct training_grant good = {.gpu = 0, .share = 100, .quota = 100};
+    if (bad_deed == 1)
+        (void)platform_preempt(platform, bad_training);
+    else if (bad_deed == 2 && platform_place(platform, 0, &good, 1, SIM_FOREVER))
+        (void)platform_resize(platform, 0, bad, bad_count);
+    else if (bad_deed == 0)
+        (void)platform_place(platform, bad_training, bad, bad_count, bad_end);
+    return false;
+}
+
+static void bad_arrived(void *state, struct platform *platform, uint32_t training)
+{
+    (void)state;
+    if (bad_deed == 3)
+        (void)platform_preempt(platform, training);
+}
+
+static const struct policy breaking = {.abi = POLICY_ABI,
+                                       .name = "breaking",
+                                       .decide = bad_decide,
+                                       .on_training_arrived = bad_arrived,
+                                       .serves = SERVES_TRAININGS};
+
+static void broken_rules_end_the_run_and_are_named(void **state)
+{
+    (void)state;
+    static const struct {
+        int deed;
+        uint32_t training, count;
+        struct training_grant grants[2];
+        sim_time_t end;
+        const char *message;
+    } cases[] = {
+        {0,
+         0,
+         2,
+         {{0}},
+         SIM_FOREVER,
+         "rule gang: place gives training 0 2 GPUs, and its gang is 1"},
+        {0, 5, 1, {{0}}, SIM_FOREVER, "rule range: place names training 5 of 1"},
+        {0,
+         0,
+         1,
+         {{.gpu = 2, .share = 1, .quota = 1}},
+         SIM_FOREVER,
+         "rule range: place names GPU 2 of 2"},
+        {0, 0, 1, {{.share = 101, .quota = 1}}, SIM_FOREVER, "a share beyond 1..the GPU's units"},
+        {0, 0, 1, {{.share = 1, .quota = 101}}, SIM_FOREVER, "a quota beyond 1..100"},
+        {0, 0, 1, {{.share = 1, .quota = 1, .vcpus = -1}}, SIM_FOREVER, "negative vCPUs"},
+        {0, 0, 1, {{.share = 1, .quota = 1, .vcpus = NAN}}, SIM_FOREVER, "negative vCPUs"},
+        {0, 0, 1, {{.share = 1, .quota = 1}}, 0, "rule time: place with a lease that ends"},
+        {1, 0, 0, {{0}}, 0, "rule state: preempt of training 0, which does not run"},
+        {2,
+         0,
+         1,
+         {{.gpu = 1, .share = 1, .quota = 1}},
+         0,
+         "rule gang: resize gives grant 0 of "
+         "training 0 another GPU"},
+        {3, 0, 0, {{0}}, 0, "rule timing: preempt outside decide (on_training_arrived, at"},
+        {4, 0, 0, {{0}}, 0, "rule progress: 1 trainings wait, nothing runs"},
+    };
+    for (size_t c = 0; c < sizeof cases / sizeof *cases; c++) {
+        struct error error = {0};
+        memcpy(bad, cases[c].grants, sizeof bad);
+        bad_deed = cases[c].deed;
+        bad_training = cases[c].training;
+        bad_count = cases[c].count;
+        bad_end = cases[c].end;
+        assert_false(train(world("0,a,0,35,1\n", 1, 2, ""), &breaking, NULL, &error));
+        if (error.kind != ERROR_RUN || strstr(error.message, cases[c].message) == NULL ||
+            strstr(error.message, "policy breaking, seed 1") == NULL)
+            fail_msg("case %zu: %s", c, error.message);
+    }
+}
+
+/* ---- Input ----------------------------------------------------------------------------------- */
+
+static void bad_input_names_file_and_key(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *trace, *rules, *message;
+    } cases[] = {
+        {"0,a,0,35,9\n", "", "needs a gang of 9 GPUs, and the cluster has 8"},
+        {"0,c,0,35,1\n", "", "\"c\" is not in the models"},
+        {"0,a,0,-35,1\n", "", ":1"},
+        {"0,a,10,35,1\n1,a,9,35,1\n", "", ":2"},
+        {"0,a,0,35,1\n", ", \"measured\": [1, 1]", "training.measured[1]"},
+        {"0,a,0,35,1\n", ", \"measured\": [1, 3]", "no training has such an id"},
+        {"0,a,0,35,1\n", ", \"stop\": \"never\"", "training.stop"},
+        {"0,a,0,35,1\n", ", \"progress\": \"slow\"", "training.progress"},
+        {"0,a,0,35,1\n", ", \"restart\": 3", "training.restart"},
+        {"0,a,0,35,1\n", ", \"model\": 3", "unknown key"},
+        {"0,a,0,35,1\n", "}, \"requests\": 3, \"slo\": {", "is about requests"},
+    };
+    for (size_t c = 0; c < sizeof cases / sizeof *cases; c++) {
+        struct error error = {0};
+        struct experiment *experiment = experiment_parse(
+            world(cases[c].trace, 2, 4, cases[c].rules), "world.json", ".", NULL, 0, &error);
+        if (experiment != NULL || error.kind != ERROR_INPUT ||
+            strstr(error.message, cases[c].message) == NULL)
+            fail_msg("case %zu: %s", c, experiment != NULL ? "accepted" : error.message);
+    }
+}
+
+static void a_policy_that_does_not_serve_trainings_is_refused(void **state)
+{
+    (void)state;
+    const struct override esg = {"policy.name", "fifo"};
+    struct error error = {0};
+    struct experiment *experiment =
+        experiment_parse(world("0,a,0,35,1\n", 1, 2, ""), "world.json", ".", &esg, 1, &error);
+    double *values = NULL;
+    assert_non_null(experiment);
+    assert_null(runner_policy(experiment, &values, &error));
+    assert_int_equal(error.kind, ERROR_INPUT);
+    assert_non_null(strstr(error.message, "policy \"fifo\" serves requests only"));
+    assert_non_null(strstr(error.message, "synergy"));
+    experiment_free(experiment);
+
+    const struct override synergy = {"policy.name", "synergy"};
+    experiment = experiment_load("workloads/experiments/strict-light.json", &synergy, 1, &error);
+    assert_non_null(experiment);
+    assert_null(runner_policy(experiment, &values, &error));
+    assert_non_null(strstr(error.message, "policy \"synergy\" serves trainings only"));
+    experiment_free(experiment);
+}
+
+static int open_trace(void **state)
+{
+    (void)state;
+    const int file = mkstemp(trace_path);
+    return file < 0 ? -1 : close(file);
+}
+
+static int close_trace(void **state)
+{
+    (void)state;
+    return unlink(trace_path);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(every_finish_time_of_synergy_is_reproduced),
+        cmocka_unit_test(gangs_of_several_gpus_follow_the_rounds),
+        cmocka_unit_test(two_on_one_gpu_finish_as_the_closed_form_says),
+        cmocka_unit_test(a_gang_is_as_slow_as_its_slowest_gpu),
+        cmocka_unit_test(one_gpu_is_a_queue_m_m_1),
+        cmocka_unit_test(random_gangs_keep_work_and_ledger),
+        cmocka_unit_test(restarts_cost_time_but_for_the_same_place),
+        cmocka_unit_test(requests_and_trainings_share_the_ledger),
+        cmocka_unit_test(the_results_file_has_trainings_and_leases),
+        cmocka_unit_test(the_timeline_has_a_slice_per_lease),
+        cmocka_unit_test(broken_rules_end_the_run_and_are_named),
+        cmocka_unit_test(bad_input_names_file_and_key),
+        cmocka_unit_test(a_policy_that_does_not_serve_trainings_is_refused),
+    };
+    return cmocka_run_group_tests(tests, open_trace, close_trace);
+}

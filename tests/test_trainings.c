@@ -1,0 +1,314 @@
+/* Readers of training traces, the models file and its queries, and drawn sets. */
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "tests/fixture_simulation.h"
+#include "workloads/trainings.h"
+
+static struct training_models *models_of(const char *text, struct error *error)
+{
+    cJSON *root = json_parse(text, "models.json", error);
+    assert_non_null(root);
+    const struct json_value value = json_root("models.json", root);
+    struct training_models *models = training_models_load(&value, error);
+    cJSON_Delete(root);
+    return models;
+}
+
+static struct training_trace *trace_of(const char *text, const char *format, struct error *error)
+{
+    char path[] = "/tmp/esgsim-trainings-XXXXXX";
+    const int fd = mkstemp(path);
+    assert_true(fd >= 0);
+    assert_int_equal(write(fd, text, strlen(text)), strlen(text));
+    (void)close(fd);
+    struct training_trace *trace = training_trace_read(path, format, error);
+    (void)unlink(path);
+    return trace;
+}
+
+/* ---- Traces ---------------------------------------------------------------------------------- */
+
+/* Counts and totals computed from the files by awk. */
+static void every_shipped_trace_is_read_whole(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *path, *format;
+        size_t rows, models;
+        uint64_t gpus;
+        sim_time_t last;
+    } traces[] = {
+        {"traces/trainings/muri_trace1.csv.gz", "muri", 1494, 8, 0, 0},
+        {"traces/trainings/muri_trace3.csv.gz", "muri", 992, 8, 9346, 0},
+        {"traces/trainings/gavel_msr_seed_0_103959.trace.gz", "gavel", 986, 26, 2364, 0},
+        {"traces/trainings/sia_philly.csv.gz", "philly", 82247, 0, 0, 9408690 * SIM_S},
+        {"traces/trainings/synergy_dynamic_100job.csv.gz", "synergy", 100, 9, 0, 0},
+    };
+    for (size_t t = 0; t < sizeof traces / sizeof traces[0]; t++) {
+        struct error error = {0};
+        uint64_t gpus = 0;
+        struct training_trace *trace =
+            training_trace_read(traces[t].path, traces[t].format, &error);
+        if (trace == NULL)
+            fail_msg("%s", error.message);
+        assert_string_equal(training_trace_recognise(traces[t].path), traces[t].format);
+        assert_int_equal(trace->count, traces[t].rows);
+        assert_int_equal(trace->models.count, traces[t].models);
+        for (size_t i = 0; i < trace->count; i++) {
+            gpus += trace->rows[i].gpus;
+            assert_true(i == 0 || trace->rows[i].arrival >= trace->rows[i - 1].arrival);
+        }
+        if (traces[t].gpus > 0)
+            assert_int_equal(gpus, traces[t].gpus);
+        if (traces[t].last > 0)
+            assert_int_equal(trace->rows[trace->count - 1].arrival, traces[t].last);
+        training_trace_free(trace);
+    }
+}
+
+static void a_bad_line_is_named_with_its_number(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *format, *text, *message;
+    } cases[] = {
+        {"synergy", "0,a,5,10,1\n1,a,4,10,1\n", ":2: arrival 4 s is before the previous one, 5 s"},
+        {"synergy", "0,a,5,-10,1\n", ":1: iterations '-10' is not a whole number"},
+        {"synergy", "0,a,5,0,1\n", ":1: iterations is 0"},
+        {"synergy", "0,a,5,10\n", ":1: has 4 fields, not 5"},
+        {"synergy", "0,a,x,10,1\n", ":1: arrival 'x'"},
+        {"synergy", "0,a,5,10,0\n", ":1: GPUs is 0"},
+        {"synergy", "0,a,5,10,99999999\n", ":1: GPUs 99999999 is above 65536"},
+        {"synergy", "", "holds no training"},
+        {"muri", "job_id,num_gpu\n", ":1: the header lacks the column \"submit_time\""},
+        {"muri", "job_id,num_gpu,submit_time,iterations,model_name,iteration_time\n0,1,2,3,a,0\n",
+         ":2: iteration_time is 0"},
+        {"gavel", "a\tb\tc\t1\t10\t-3\t1\n", ":1: arrival -3 is outside"},
+        {"philly", "timestamp,duration\n", ":1: the header is not"},
+        {"philly",
+         "timestamp,duration,num_gpus,gpu_time,cluster\n2017-13-09 07:01:55,66.0,1,66.0,1\n",
+         ":2: timestamp '2017-13-09 07:01:55'"},
+        {"philly", "timestamp,duration,num_gpus,gpu_time,cluster\n2017-10-09 07:01:55,0,1,0,1\n",
+         ":2: duration is 0"},
+        {"csv", "0,a,5,10,1\n", "unknown format \"csv\""},
+    };
+    for (size_t c = 0; c < sizeof cases / sizeof cases[0]; c++) {
+        struct error error = {0};
+        assert_null(trace_of(cases[c].text, cases[c].format, &error));
+        assert_int_equal(error.kind, ERROR_INPUT);
+        if (strstr(error.message, cases[c].message) == NULL)
+            fail_msg("\"%s\" is not in \"%s\"", cases[c].message, error.message);
+    }
+}
+
+static void each_layout_gives_its_fields(void **state)
+{
+    (void)state;
+    struct error error = {0};
+    struct training_trace *trace = trace_of("7,a,0.002,10,4\n", "synergy", &error);
+    assert_non_null(trace);
+    assert_int_equal(trace->rows[0].id, 7);
+    assert_int_equal(trace->rows[0].arrival, 2000000);
+    assert_int_equal(trace->rows[0].iterations, 10);
+    assert_int_equal(trace->rows[0].gpus, 4);
+    training_trace_free(trace);
+    trace = trace_of("iteration_time,job_id,num_gpu,submit_time,iterations,model_name\n"
+                     "490,3,2,46122000,9,dqn\n",
+                     "muri", &error);
+    assert_non_null(trace);
+    assert_true(trace->rows[0].iteration_s == 490 * 1.015 / 1000);
+    assert_int_equal(trace->rows[0].arrival, 46122 * SIM_S);
+    assert_string_equal(trace->models.names[trace->rows[0].model], "dqn");
+    training_trace_free(trace);
+    trace = trace_of("timestamp,duration,num_gpus,gpu_time,cluster\n"
+                     "2017-10-09 07:01:55,66.0,1,66.0,b\n2017-10-08 07:01:55,2.5,3,66.0,a\n",
+                     "philly", &error);
+    assert_non_null(trace);
+    assert_int_equal(trace->rows[0].arrival, 0);
+    assert_true(trace->rows[0].duration_s == 2.5);
+    assert_int_equal(trace->rows[1].arrival, 86400 * SIM_S);
+    assert_int_equal(trace->rows[1].model, TRAINING_NO_MODEL);
+    training_trace_free(trace);
+}
+
+/* ---- Models ---------------------------------------------------------------------------------- */
+
+#define AXES "\"name\":\"m\",\"vcpus\":[1,3,6],\"memory_gb\":[20,60],\"gangs\":[1,4],"
+
+static void queries_take_the_next_lower_cell_and_the_next_larger_gang(void **state)
+{
+    (void)state;
+    struct error error = {0};
+    struct training_models *models =
+        models_of("{" AXES "\"models\":{\"a\":{\"class\":\"speech\",\"iteration_s\":[0.5,0.25],"
+                  "\"throughput\":[[1,2],[3,4],[5,6]]},\"b\":{\"restart_s\":9}},"
+                  "\"pairs\":{\"a\":{\"b\":[1.5,2],\"a\":null}}}",
+                  &error);
+    if (models == NULL)
+        fail_msg("%s", error.message);
+    static const double cells[][3] = {{0, 0, 1},    {1, 59.9, 1}, {2.9, 60, 2}, {3, 20, 3},
+                                      {5.9, 99, 4}, {6, 59, 5},   {99, 99, 6}};
+    for (size_t i = 0; i < sizeof cells / sizeof cells[0]; i++)
+        assert_true(training_throughput(models, 0, cells[i][0], cells[i][1]) == cells[i][2]);
+    assert_true(training_throughput(models, 1, 3, 20) == 1);
+    assert_int_equal(training_gang(models, 1), 0);
+    assert_int_equal(training_gang(models, 2), 1);
+    assert_int_equal(training_gang(models, 64), 1);
+    bool measured = false;
+    assert_true(training_pair(models, 0, 1, 1, &measured) == 1.5 && measured);
+    assert_true(training_pair(models, 0, 1, 3, NULL) == 2);
+    assert_true(isinf(training_pair(models, 0, 0, 1, &measured)) && measured);
+    assert_true(training_pair(models, 1, 0, 1, &measured) == 1 && !measured);
+    assert_true(models->models[1].restart_s[0] == 9 && models->models[1].restart_s[1] == 9);
+    assert_int_equal(models->models[0].kind, TRAINING_SPEECH);
+    training_models_free(models);
+}
+
+static void a_fault_in_the_models_file_is_named_by_its_key(void **state)
+{
+    (void)state;
+    static const char *const cases[][2] = {
+        {"{" AXES "\"models\":{}}", "models: has 0 models"},
+        {"{\"name\":\"m\",\"models\":{\"a\":{\"throughput\":[[1]]}}}",
+         "models.a.throughput: needs"},
+        {"{" AXES "\"models\":{\"a\":{\"throughput\":[[1,2],[3,4]]}}}",
+         "models.a.throughput: has 2 rows, not one per entry of \"vcpus\" (3)"},
+        {"{" AXES "\"models\":{\"a\":{\"throughput\":[[1,2],[3],[4,5]]}}}",
+         "models.a.throughput[1]: has 1 numbers"},
+        {"{" AXES "\"models\":{\"a\":{\"iteration_s\":[1]}}}",
+         "models.a.iteration_s: has 1 number"},
+        {"{" AXES "\"models\":{\"a\":{\"iteration_s\":-1}}}", "models.a.iteration_s"},
+        {"{" AXES "\"models\":{\"a\":{\"class\":\"images\"}}}", "did you mean \"image\""},
+        {"{" AXES "\"models\":{\"a\":{}},\"pairs\":{\"b\":{}}}", "pairs.b: no model of that name"},
+        {"{" AXES "\"models\":{\"a\":{}},\"pairs\":{\"a\":{\"a\":0.5}}}", "pairs.a.a"},
+        {"{\"name\":\"m\",\"gangs\":[2,1],\"models\":{\"a\":{}}}", "gangs[1]: must be above"},
+        {"{\"name\":\"m\"}", "models"},
+    };
+    for (size_t c = 0; c < sizeof cases / sizeof cases[0]; c++) {
+        struct error error = {0};
+        assert_null(models_of(cases[c][0], &error));
+        if (strstr(error.message, cases[c][1]) == NULL)
+            fail_msg("\"%s\" is not in \"%s\"", cases[c][1], error.message);
+    }
+}
+
+static void the_shipped_models_cover_the_shipped_traces(void **state)
+{
+    (void)state;
+    static const char *const pairs[][3] = {
+        {"workloads/models/muri-v100.json", "traces/trainings/muri_trace2.csv.gz", "muri"},
+        {"workloads/models/gavel-v100.json", "traces/trainings/gavel_msr_seed_0_ee9e8c.trace.gz",
+         "gavel"},
+        {"workloads/models/synergy-v100.json", "traces/trainings/synergy_s42_4jph_multi.csv.gz",
+         "synergy"},
+        {"workloads/models/synergy-v100.json", "traces/trainings/sia_philly.csv.gz", "philly"},
+    };
+    for (size_t p = 0; p < 4; p++) {
+        struct error error = {0};
+        const struct training_draw draw = {0};
+        struct training_models *models = training_models_read(pairs[p][0], &error);
+        struct training_trace *trace = training_trace_read(pairs[p][1], pairs[p][2], &error);
+        assert_true(models != NULL && trace != NULL);
+        struct training_spec *specs =
+            trainings_from_trace(trace, pairs[p][1], models, &draw, 1, &error);
+        if (specs == NULL)
+            fail_msg("%s", error.message);
+        for (size_t i = 0; i < trace->count; i++) {
+            assert_true(specs[i].model < models->count && specs[i].iterations > 0);
+            assert_true(specs[i].iteration_s > 0);
+            if (p == 0) /* the table has the same times as the trace, to its nine digits */
+                assert_true(fabs(models->models[specs[i].model]
+                                         .iteration_s[training_gang(models, specs[i].gpus)] /
+                                     specs[i].iteration_s -
+                                 1) < 1e-8);
+        }
+        free(specs);
+        training_trace_free(trace);
+        training_models_free(models);
+    }
+}
+
+static void a_model_that_is_not_in_the_table_is_refused(void **state)
+{
+    (void)state;
+    struct error error = {0};
+    const struct training_draw draw = {0};
+    struct training_models *models =
+        models_of("{\"name\":\"m\",\"models\":{\"alexnet\":{}}}", &error);
+    struct training_trace *trace = trace_of("0,alexne,5,10,1\n", "synergy", &error);
+    assert_null(trainings_from_trace(trace, "t.csv", models, &draw, 1, &error));
+    assert_string_equal(error.message, "t.csv: the model \"alexne\" is not in the models \"m\"; "
+                                       "did you mean \"alexnet\"?");
+    training_trace_free(trace);
+    trace = trace_of("8,alexnet,5,10,1\n", "synergy", &error);
+    assert_null(trainings_from_trace(trace, "t.csv", models, &draw, 1, &error));
+    assert_non_null(strstr(error.message, "t.csv: training 8 is a \"alexnet\", which has no"));
+    training_trace_free(trace);
+    training_models_free(models);
+}
+
+/* ---- Drawn sets ------------------------------------------------------------------------------ */
+
+/* Shares and means within four standard errors of the law. */
+static void a_drawn_set_follows_its_law(void **state)
+{
+    (void)state;
+    enum { COUNT = 40000 };
+    struct error error = {0};
+    struct training_models *models =
+        training_models_read("workloads/models/synergy-v100.json", &error);
+    assert_non_null(models);
+    const struct training_draw draw = {.split = {20, 70, 10},
+                                       .per_hour = 9,
+                                       .count = COUNT,
+                                       .ranges = {{0.8, 1.5, 3}, {0.2, 3, 4}},
+                                       .range_count = 2};
+    struct training_spec *specs = trainings_draw(&draw, models, 7, &error);
+    assert_non_null(specs);
+    double kinds[TRAINING_CLASSES] = {0};
+    double gangs[9] = {0};
+    double long_ones = 0;
+    double alexnet = 0;
+    for (size_t i = 0; i < COUNT; i++) {
+        const double minutes = (double)specs[i].iterations * specs[i].iteration_s / 60;
+        kinds[models->models[specs[i].model].kind] += 1.0 / COUNT;
+        gangs[specs[i].gpus] += 1.0 / COUNT;
+        long_ones += minutes >= 1000 ? 1.0 / COUNT : 0;
+        alexnet += specs[i].model == 0 ? 1.0 / COUNT : 0;
+        assert_true(minutes > 31 && minutes <= 10000);
+        assert_true(specs[i].arrival % SIM_S == 0);
+        assert_true(i == 0 || specs[i].arrival > specs[i - 1].arrival);
+    }
+    assert_true(fabs(kinds[TRAINING_LANGUAGE] - 0.7) < 4 * sqrt(0.21 / COUNT));
+    assert_true(fabs(kinds[TRAINING_SPEECH] - 0.1) < 4 * sqrt(0.09 / COUNT));
+    assert_true(fabs(alexnet - 0.2 / 5) < 4 * sqrt(0.04 / COUNT));
+    assert_true(fabs(gangs[1] - 0.7) < 4 * sqrt(0.21 / COUNT));
+    assert_true(fabs(gangs[4] - 0.15) < 4 * sqrt(0.13 / COUNT));
+    assert_true(fabs(gangs[8] - 0.05) < 4 * sqrt(0.05 / COUNT));
+    assert_true(fabs(long_ones - 0.2) < 4 * sqrt(0.16 / COUNT));
+    /* The mean of ⌈X⌉ with X exponential of mean m is 1 ÷ (1 − exp(−1/m)). */
+    const double mean = 1 / (1 - exp(-1 / 400.0));
+    const double measured = sim_to_s(specs[COUNT - 1].arrival) / COUNT;
+    assert_true(fabs(measured - mean) < 4 * 400 / sqrt(COUNT));
+    free(specs);
+    training_models_free(models);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(every_shipped_trace_is_read_whole),
+        cmocka_unit_test(a_bad_line_is_named_with_its_number),
+        cmocka_unit_test(each_layout_gives_its_fields),
+        cmocka_unit_test(queries_take_the_next_lower_cell_and_the_next_larger_gang),
+        cmocka_unit_test(a_fault_in_the_models_file_is_named_by_its_key),
+        cmocka_unit_test(the_shipped_models_cover_the_shipped_traces),
+        cmocka_unit_test(a_model_that_is_not_in_the_table_is_refused),
+        cmocka_unit_test(a_drawn_set_follows_its_law),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

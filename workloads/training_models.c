@@ -1,0 +1,359 @@
+#include "workloads/training_models.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "workloads/loader_internal.h"
+
+enum { AXIS_MOST = 64, GANGS_MOST = 32, MODELS_MOST = 256, GPUS_MOST = 1 << 16 };
+
+/* Largest slowdown of a pair. */
+#define MOST_SLOWDOWN 1000.0
+
+const char *const training_class_names[] = {"image", "language", "speech", NULL};
+
+static const char *const file_keys[] = {"name",  "evidence",  "source", "licence", "note", "vcpus",
+                                        "gangs", "memory_gb", "models", "pairs",   NULL};
+static const char *const model_keys[] = {"class",    "iteration_s", "gpu_memory_mb", "demand",
+                                         "speedup",  "throughput",  "restart_s",     "note",
+                                         "evidence", NULL};
+static const char *const demand_keys[] = {"vcpus", "memory_gb", NULL};
+
+/* ---- Axes ------------------------------------------------------------------------------------ */
+
+/* An optional array of ascending positive numbers. */
+static bool load_axis(const struct json_value *root, const char *key, double **axis, size_t *count,
+                      struct error *error)
+{
+    struct json_value array;
+    if (!json_child(root, key, &array))
+        return true;
+    if (!json_is_array(&array, 1, AXIS_MOST, error))
+        return false;
+    *axis = load_array(json_size(&array), sizeof **axis, error);
+    if (*axis == NULL)
+        return false;
+    for (size_t i = 0; i < json_size(&array); i++) {
+        const struct json_value entry = json_entry(&array, i);
+        if (!json_as_number(&entry, 1e-6, 1e9, &(*axis)[i], error))
+            return false;
+        if (i > 0 && (*axis)[i] <= (*axis)[i - 1])
+            return json_fault(&entry, error, "must be above the entry before it");
+    }
+    *count = json_size(&array);
+    return true;
+}
+
+static bool load_gangs(const struct json_value *root, struct training_models *models,
+                       struct error *error)
+{
+    struct json_value array;
+    const bool given = json_child(root, "gangs", &array);
+    if (given && !json_is_array(&array, 1, GANGS_MOST, error))
+        return false;
+    models->gang_count = given ? json_size(&array) : 1;
+    models->gangs = load_array(models->gang_count, sizeof *models->gangs, error);
+    if (models->gangs == NULL)
+        return false;
+    models->gangs[0] = 1;
+    for (size_t i = 0; given && i < models->gang_count; i++) {
+        const struct json_value entry = json_entry(&array, i);
+        int64_t gpus = 0;
+        if (!json_as_integer(&entry, 1, GPUS_MOST, &gpus, error))
+            return false;
+        if (i > 0 && gpus <= models->gangs[i - 1])
+            return json_fault(&entry, error, "must be above the entry before it");
+        models->gangs[i] = (uint32_t)gpus;
+    }
+    return true;
+}
+
+/* A number for all gang sizes, or one for each, into values[gang_count]. */
+static bool load_by_gang(const struct json_value *value, const struct training_models *models,
+                         double low, double high, double *values, struct error *error)
+{
+    if (!cJSON_IsArray(value->node)) {
+        if (!json_as_number(value, low, high, &values[0], error))
+            return false;
+        for (size_t g = 1; g < models->gang_count; g++)
+            values[g] = values[0];
+        return true;
+    }
+    if (json_size(value) != models->gang_count)
+        return json_fault(value, error, "has %zu numbers, not one per entry of \"gangs\" (%zu)",
+                          json_size(value), models->gang_count);
+    for (size_t g = 0; g < models->gang_count; g++) {
+        const struct json_value entry = json_entry(value, g);
+        if (!json_as_number(&entry, low, high, &values[g], error))
+            return false;
+    }
+    return true;
+}
+
+/* ---- Models ---------------------------------------------------------------------------------- */
+
+static bool load_throughput(const struct json_value *value, const struct training_models *models,
+                            struct training_model *model, struct error *error)
+{
+    if (models->vcpus == NULL || models->memory_gb == NULL)
+        return json_fault(value, error, "needs the axes \"vcpus\" and \"memory_gb\" of the file");
+    if (!json_is_array(value, 0, AXIS_MOST, error))
+        return false;
+    if (json_size(value) != models->vcpu_count)
+        return json_fault(value, error, "has %zu rows, not one per entry of \"vcpus\" (%zu)",
+                          json_size(value), models->vcpu_count);
+    model->throughput =
+        load_array(models->vcpu_count * models->memory_count, sizeof(double), error);
+    if (model->throughput == NULL)
+        return false;
+    double *cell = model->throughput;
+    for (size_t i = 0; i < models->vcpu_count; i++) {
+        const struct json_value row = json_entry(value, i);
+        if (!json_is_array(&row, 0, AXIS_MOST, error))
+            return false;
+        if (json_size(&row) != models->memory_count)
+            return json_fault(&row, error,
+                              "has %zu numbers, not one per entry of \"memory_gb\" "
+                              "(%zu)",
+                              json_size(&row), models->memory_count);
+        for (size_t k = 0; k < models->memory_count; k++) {
+            const struct json_value entry = json_entry(&row, k);
+            if (!json_as_number(&entry, 1e-6, 1e6, cell++, error))
+                return false;
+        }
+    }
+    return true;
+}
+
+static bool load_optional_by_gang(const struct json_value *value, const char *key, double low,
+                                  const struct training_models *models, double **values,
+                                  struct error *error)
+{
+    struct json_value child;
+    *values = load_array(models->gang_count, sizeof **values, error);
+    return *values != NULL && (!json_child(value, key, &child) ||
+                               load_by_gang(&child, models, low, LIMIT_S, *values, error));
+}
+
+static bool load_model(const struct json_value *value, const struct training_models *models,
+                       struct training_model *model, struct error *error)
+{
+    struct json_value child;
+    int kind = TRAINING_IMAGE;
+    model->speedup = 1;
+    if (!json_is_object(value, model_keys, error) ||
+        !json_choice(value, "class", training_class_names, &kind, error) ||
+        !load_optional_by_gang(value, "iteration_s", 1e-9, models, &model->iteration_s, error) ||
+        !load_optional_by_gang(value, "restart_s", 0, models, &model->restart_s, error) ||
+        !json_number(value, "gpu_memory_mb", 0, LIMIT_MB, &model->gpu_memory_mb, error) ||
+        !json_number(value, "speedup", 1e-6, 1e6, &model->speedup, error))
+        return false;
+    model->kind = (enum training_class)kind;
+    if (json_child(value, "demand", &child) &&
+        (!json_is_object(&child, demand_keys, error) ||
+         !json_number(&child, "vcpus", 0, 65535, &model->demand_vcpus, error) ||
+         !json_number(&child, "memory_gb", 0, LIMIT_MB, &model->demand_gb, error)))
+        return false;
+    return !json_child(value, "throughput", &child) ||
+           load_throughput(&child, models, model, error);
+}
+
+static bool load_models(const struct json_value *value, struct training_models *models,
+                        struct error *error)
+{
+    if (!json_is_object(value, NULL, error))
+        return false;
+    if (json_size(value) == 0 || json_size(value) > MODELS_MOST)
+        return json_fault(value, error, "has %zu models, not 1..%d", json_size(value), MODELS_MOST);
+    models->models = load_array(json_size(value), sizeof *models->models, error);
+    if (models->models == NULL)
+        return false;
+    size_t i = 0;
+    for (struct json_value child = json_first(value); child.node != NULL;
+         child = json_after(value, &child, ++i)) {
+        struct training_model *model = &models->models[models->count];
+        if (!json_is_name(&child, child.node->string, error))
+            return false;
+        model->name = strdup(child.node->string);
+        if (model->name == NULL)
+            return error_run(error, "%s: out of memory", value->file);
+        models->count++;
+        if (!load_model(&child, models, model, error))
+            return false;
+    }
+    return true;
+}
+
+/* ---- Pairs ----------------------------------------------------------------------------------- */
+
+static bool find_model(const struct json_value *value, const struct training_models *models,
+                       size_t *index, struct error *error)
+{
+    const int32_t found = training_models_find(models, value->node->string);
+    if (found >= 0) {
+        *index = (size_t)found;
+        return true;
+    }
+    return json_fault(value, error, "no model of that name is in \"models\"");
+}
+
+static bool load_victim(const struct json_value *value, struct training_models *models,
+                        struct error *error)
+{
+    size_t victim = 0;
+    size_t other = 0;
+    size_t i = 0;
+    if (!find_model(value, models, &victim, error) || !json_is_object(value, NULL, error))
+        return false;
+    for (struct json_value child = json_first(value); child.node != NULL;
+         child = json_after(value, &child, ++i)) {
+        if (!find_model(&child, models, &other, error))
+            return false;
+        double *pair = &models->pairs[(victim * models->count + other) * models->gang_count];
+        for (size_t g = 0; g < models->gang_count; g++)
+            pair[g] = INFINITY;
+        if (!cJSON_IsNull(child.node) &&
+            !load_by_gang(&child, models, 1, MOST_SLOWDOWN, pair, error))
+            return false;
+    }
+    return true;
+}
+
+static bool load_pairs(const struct json_value *value, struct training_models *models,
+                       struct error *error)
+{
+    const size_t cells = models->count * models->count * models->gang_count;
+    size_t i = 0;
+    if (!json_is_object(value, NULL, error))
+        return false;
+    models->pairs = load_array(cells, sizeof *models->pairs, error);
+    if (models->pairs == NULL)
+        return false;
+    for (size_t k = 0; k < cells; k++)
+        models->pairs[k] = NAN;
+    for (struct json_value child = json_first(value); child.node != NULL;
+         child = json_after(value, &child, ++i))
+        if (!load_victim(&child, models, error))
+            return false;
+    return true;
+}
+
+/* ---- Files ----------------------------------------------------------------------------------- */
+
+static bool load_all(const struct json_value *value, struct training_models *models,
+                     struct error *error)
+{
+    struct json_value child;
+    return json_is_object(value, file_keys, error) &&
+           load_name(value, "name", &models->name, error) &&
+           load_axis(value, "vcpus", &models->vcpus, &models->vcpu_count, error) &&
+           load_axis(value, "memory_gb", &models->memory_gb, &models->memory_count, error) &&
+           load_gangs(value, models, error) && json_require(value, "models", &child, error) &&
+           load_models(&child, models, error) &&
+           (!json_child(value, "pairs", &child) || load_pairs(&child, models, error));
+}
+
+struct training_models *training_models_load(const struct json_value *value, struct error *error)
+{
+    struct training_models *models = load_array(1, sizeof *models, error);
+    if (models != NULL && load_all(value, models, error))
+        return models;
+    training_models_free(models);
+    return NULL;
+}
+
+struct training_models *training_models_read(const char *path, struct error *error)
+{
+    struct json_include document;
+    if (!json_include_open(&document, path, error))
+        return NULL;
+    const struct json_value root = json_include_root(&document);
+    struct training_models *models = training_models_load(&root, error);
+    json_include_close(&document);
+    return models;
+}
+
+void training_models_free(struct training_models *models)
+{
+    if (models == NULL)
+        return;
+    for (size_t i = 0; i < models->count; i++) {
+        free(models->models[i].name);
+        free(models->models[i].iteration_s);
+        free(models->models[i].restart_s);
+        free(models->models[i].throughput);
+    }
+    free(models->name);
+    free(models->vcpus);
+    free(models->memory_gb);
+    free(models->gangs);
+    free(models->models);
+    free(models->pairs);
+    free(models);
+}
+
+/* ---- Queries --------------------------------------------------------------------------------- */
+
+int32_t training_models_find(const struct training_models *models, const char *name)
+{
+    for (size_t i = 0; i < models->count; i++)
+        if (strcmp(models->models[i].name, name) == 0)
+            return (int32_t)i;
+    return -1;
+}
+
+size_t training_gang(const struct training_models *models, uint32_t gpus)
+{
+    size_t g = 0;
+    while (g + 1 < models->gang_count && models->gangs[g] < gpus)
+        g++;
+    return g;
+}
+
+/* The last entry that is not above `value`; the first if all are. */
+static size_t lower_cell(const double *axis, size_t count, double value)
+{
+    size_t i = 0;
+    while (i + 1 < count && axis[i + 1] <= value)
+        i++;
+    return i;
+}
+
+double training_throughput(const struct training_models *models, uint32_t model, double vcpus,
+                           double memory_gb)
+{
+    const double *throughput = models->models[model].throughput;
+    if (throughput == NULL)
+        return 1;
+    const size_t row = lower_cell(models->vcpus, models->vcpu_count, vcpus);
+    const size_t column = lower_cell(models->memory_gb, models->memory_count, memory_gb);
+    return throughput[row * models->memory_count + column];
+}
+
+double training_line_speed(const struct training_models *models, uint32_t model, uint32_t gpus,
+                           double vcpus, double memory_gb, double fair_vcpus, double fair_gb)
+{
+    const struct training_model *own = &models->models[model];
+    const double ideal = gpus * own->demand_vcpus;
+    const double fair = gpus * fair_vcpus;
+    const bool has_memory = memory_gb >= gpus * own->demand_gb;
+    if (vcpus >= ideal && has_memory)
+        return own->speedup;
+    if (vcpus <= fair || ideal <= fair || memory_gb < gpus * fmin(fair_gb, own->demand_gb))
+        return 1;
+    const double slope = (own->speedup - 1) / (ideal - fair);
+    return 1 + slope * (fmin(vcpus, ideal) - fair);
+}
+
+double training_pair(const struct training_models *models, uint32_t victim, uint32_t other,
+                     uint32_t gpus, bool *measured)
+{
+    double slowdown = NAN;
+    if (models->pairs != NULL)
+        slowdown = models->pairs[((size_t)victim * models->count + other) * models->gang_count +
+                                 training_gang(models, gpus)];
+    if (measured != NULL)
+        *measured = !isnan(slowdown);
+    return isnan(slowdown) ? 1 : slowdown;
+}

@@ -1,0 +1,85 @@
+/* Models that are trained: time per iteration, sensitivity to vCPUs and memory, GPU memory, cost of
+ * a restart, slowdown beside another training. One JSON file describes all models of a workload:
+ *
+ *     {"name", "evidence", "source", "licence", "note",
+ *      "vcpus": [1, 2, …], "memory_gb": [20.83, …], "gangs": [1, 2, 4, 8],
+ *      "models": {"alexnet": {"class": "image", "iteration_s": 0.6, "gpu_memory_mb": 2094,
+ *                             "speedup": 2.94, "demand": {"vcpus": 12, "memory_gb": 125},
+ *                             "throughput": [[0.1, 0.3, …], …], "restart_s": [4, 5, …]}},
+ *      "pairs": {"alexnet": {"res18": [1.2, …]}}}
+ *
+ * `throughput` is the matrix W: a row per entry of `vcpus`, a column per entry of `memory_gb`, per
+ * GPU, relative to the GPU-proportional share. `iteration_s`, `restart_s` and a pair's slowdown are
+ * one number, or one per entry of `gangs`. A pair whose slowdown is null does not fit on one GPU.
+ * For a number of GPUs that `gangs` lacks, the next larger entry counts, and beyond the last the
+ * last.
+ */
+#ifndef ESGSIM_WORKLOADS_TRAINING_MODELS_H
+#define ESGSIM_WORKLOADS_TRAINING_MODELS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "sim/error.h"
+#include "traces/json/json.h"
+
+enum training_class { TRAINING_IMAGE, TRAINING_LANGUAGE, TRAINING_SPEECH, TRAINING_CLASSES };
+
+/* "image", "language", "speech", NULL. */
+extern const char *const training_class_names[];
+
+struct training_model {
+    char *name;
+    enum training_class kind;
+    double *iteration_s;  /* by gang size; 0: the trace gives it */
+    double *restart_s;    /* by gang size; 0 if not given */
+    double gpu_memory_mb; /* on each GPU of a gang; 0 if not given */
+    double demand_vcpus;  /* per GPU; 0: the proportional share */
+    double demand_gb;     /* host memory per GPU; 0: the proportional share */
+    double speedup;       /* at the demand, relative to the proportional share; 1 if not given */
+    double *throughput;   /* W[vcpu][memory], row after row; NULL: 1 everywhere */
+};
+
+struct training_models {
+    char *name;
+    double *vcpus, *memory_gb; /* the axes of W, ascending */
+    size_t vcpu_count, memory_count;
+    uint32_t *gangs; /* ascending; without "gangs" one entry, 1 */
+    size_t gang_count;
+    struct training_model *models;
+    size_t count;
+    double *pairs; /* [victim][other][gang size]; NAN where not measured; NULL:
+                       no pair at all */
+};
+
+/* Loads the file's root. NULL with an error that names file and key. The caller frees. */
+struct training_models *training_models_load(const struct json_value *value, struct error *error);
+/* The same from a file, which is found as in other commands. */
+struct training_models *training_models_read(const char *path, struct error *error);
+void training_models_free(struct training_models *models); /* NULL is allowed */
+
+/* Index of a model, or -1. O(models). */
+int32_t training_models_find(const struct training_models *models, const char *name);
+
+/* The entry of `gangs` that counts for a gang of that many GPUs. O(gangs). */
+size_t training_gang(const struct training_models *models, uint32_t gpus);
+
+/* W at the next cell that is not above (vcpus, memory_gb), both per GPU. Below the first cell, the
+ * first one. O(cells on one row and column). */
+double training_throughput(const struct training_models *models, uint32_t model, double vcpus,
+                           double memory_gb);
+
+/* Speed of a gang relative to its proportional share (so many vCPUs and GB per GPU) by the straight
+ * line in vCPUs that Synergy's simulator draws from that share, 1, to the model's demand, its
+ * speed-up (simulator/jobs/workload.py:226-238, msr-fiddle/synergy at 1bb2bed). 1 with less. */
+double training_line_speed(const struct training_models *models, uint32_t model, uint32_t gpus,
+                           double vcpus, double memory_gb, double fair_vcpus, double fair_gb);
+
+/* Slowdown ξ >= 1 of a gang of `victim` beside `other`; 1 if it was not measured, INFINITY if the
+ * two do not fit on one GPU. `measured` may be
+ * NULL. */
+double training_pair(const struct training_models *models, uint32_t victim, uint32_t other,
+                     uint32_t gpus, bool *measured);
+
+#endif

@@ -1,0 +1,163 @@
+#include "workloads/training_plan.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "workloads/inputs.h"
+#include "workloads/loader_internal.h"
+
+static const char *const plan_keys[] = {"models",  "arrivals", "measured", "stop", "progress",
+                                        "restart", "save_s",   "note",     NULL};
+static const char *const stop_names[] = {"all", "measured", NULL};
+static const char *const progress_names[] = {"fluid", "whole", NULL};
+static const char *const restart_names[] = {"model", "none", NULL};
+
+static bool load_models(struct json_include *document, const struct json_value *value,
+                        struct training_plan *plan, struct error *error)
+{
+    struct json_value models;
+    if (!json_include_member(document, value, "models", &models, error))
+        return false;
+    if (models.node == NULL)
+        return json_fault(value, error,
+                          "key \"models\" is missing; name a file of workloads/models");
+    plan->models = training_models_load(&models, error);
+    if (plan->models == NULL)
+        return false;
+    char *text = json_print_sorted((cJSON *)(uintptr_t)models.node);
+    if (text == NULL)
+        return error_input(error, "out of memory");
+    hash_bytes(text, strlen(text), plan->models_sha256);
+    free(text);
+    return true;
+}
+
+static bool load_trace(const struct json_include *document, struct training_plan *plan,
+                       uint64_t seed, struct error *error)
+{
+    if (!inputs_hash(document->inputs, plan->trace_path, &plan->trace_identity, plan->trace_sha256,
+                     error))
+        return false;
+    struct training_trace *trace = training_trace_read(plan->trace_path, plan->trace_format, error);
+    if (trace == NULL)
+        return false;
+    plan->count = trace->count;
+    plan->trainings =
+        trainings_from_trace(trace, plan->trace_path, plan->models, &plan->draw, seed, error);
+    training_trace_free(trace);
+    return plan->trainings != NULL;
+}
+
+static bool load_arrivals(const struct json_include *document, const struct json_value *value,
+                          struct training_plan *plan, uint64_t seed, struct error *error)
+{
+    struct json_value arrivals;
+    if (!json_require(value, "arrivals", &arrivals, error) ||
+        !training_arrivals_load(document, &arrivals, &plan->draw, &plan->trace_path,
+                                &plan->trace_format, error))
+        return false;
+    if (plan->trace_path != NULL)
+        return load_trace(document, plan, seed, error);
+    plan->count = plan->draw.count;
+    plan->trainings = trainings_draw(&plan->draw, plan->models, seed, error);
+    return plan->trainings != NULL;
+}
+
+/* Of the cluster's GPUs, which a gang may use, and their greatest memory. */
+static bool check_gangs(const struct json_value *value, const struct training_plan *plan,
+                        const struct cluster_spec *cluster, struct error *error)
+{
+    const char *source = plan->trace_path != NULL ? plan->trace_path : "training.arrivals";
+    for (size_t t = 0; t < plan->count; t++) {
+        const struct training_spec *spec = &plan->trainings[t];
+        const struct training_model *model = &plan->models->models[spec->model];
+        uint64_t gpus = 0, fitting = 0;
+        for (size_t g = 0; g < cluster->group_count; g++)
+            for (size_t i = 0; i < cluster->groups[g].gpu_count; i++) {
+                gpus += cluster->groups[g].count;
+                if (cluster->groups[g].gpus[i].memory_mb >= model->gpu_memory_mb)
+                    fitting += cluster->groups[g].count;
+            }
+        if (spec->gpus > gpus)
+            return json_fault(value, error,
+                              "training %" PRIu64 " of %s needs a gang of %" PRIu32
+                              " GPUs, and the cluster has %" PRIu64,
+                              spec->id, source, spec->gpus, gpus);
+        if (spec->gpus > fitting)
+            return json_fault(
+                value, error,
+                "training %" PRIu64 " of %s, a \"%s\", needs %g MB on each of %" PRIu32
+                " GPUs, and %" PRIu64 " GPUs of the cluster have them",
+                spec->id, source, model->name, model->gpu_memory_mb, spec->gpus, fitting);
+    }
+    return true;
+}
+
+static bool load_measured(const struct json_value *value, struct training_plan *plan,
+                          struct error *error)
+{
+    struct json_value array;
+    int64_t first = 0, last = 0;
+    plan->measured_last = UINT64_MAX;
+    if (!json_child(value, "measured", &array))
+        return true;
+    if (!json_is_array(&array, 2, 2, error))
+        return false;
+    const struct json_value low = json_entry(&array, 0);
+    const struct json_value high = json_entry(&array, 1);
+    if (!json_as_integer(&low, 0, INT64_C(1) << 53, &first, error) ||
+        !json_as_integer(&high, first + 1, INT64_C(1) << 53, &last, error))
+        return false;
+    plan->measured_first = (uint64_t)first;
+    plan->measured_last = (uint64_t)last;
+    for (size_t t = 0; t < plan->count; t++)
+        if (training_is_measured(plan, plan->trainings[t].id))
+            return true;
+    return json_fault(&array, error,
+                      "no training has such an id; the first is %" PRIu64 ", the last %" PRIu64,
+                      plan->trainings[0].id, plan->trainings[plan->count - 1].id);
+}
+
+static bool load_rules(const struct json_value *value, struct training_plan *plan,
+                       struct error *error)
+{
+    int stop = 0, progress = 0, restart = 0;
+    double save_s = 0;
+    if (!json_choice(value, "stop", stop_names, &stop, error) ||
+        !json_choice(value, "progress", progress_names, &progress, error) ||
+        !json_choice(value, "restart", restart_names, &restart, error) ||
+        !json_number(value, "save_s", 0, LIMIT_S, &save_s, error))
+        return false;
+    plan->stop_at_measured = stop == 1;
+    plan->whole = progress == 1;
+    plan->restart = restart == 0;
+    plan->save = sim_from_s(save_s);
+    return true;
+}
+
+struct training_plan *training_plan_load(struct json_include *document,
+                                         const struct json_value *value,
+                                         const struct cluster_spec *cluster, uint64_t seed,
+                                         struct error *error)
+{
+    struct training_plan *plan = load_array(1, sizeof *plan, error);
+    if (plan != NULL && json_is_object(value, plan_keys, error) &&
+        load_models(document, value, plan, error) &&
+        load_arrivals(document, value, plan, seed, error) &&
+        check_gangs(value, plan, cluster, error) && load_measured(value, plan, error) &&
+        load_rules(value, plan, error))
+        return plan;
+    training_plan_free(plan);
+    return NULL;
+}
+
+void training_plan_free(struct training_plan *plan)
+{
+    if (plan == NULL)
+        return;
+    training_models_free(plan->models);
+    free(plan->trainings);
+    free(plan->trace_path);
+    free(plan);
+}

@@ -1,0 +1,51 @@
+/* The object "training" of an experiment: which trainings arrive, and the rules that they run by.
+ *
+ *     {"models": FILE, "arrivals": {"process": "trace" | "poisson", …}, "measured": [first, last],
+ *      "stop": "measured" | "all", "progress": "fluid" | "whole", "restart": "model" | "none",
+ *      "save_s": 0}
+ */
+#ifndef ESGSIM_WORKLOADS_TRAINING_PLAN_H
+#define ESGSIM_WORKLOADS_TRAINING_PLAN_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "sim/error.h"
+#include "workloads/experiment.h"
+#include "workloads/trainings.h"
+
+struct json_include;
+struct json_value;
+
+struct training_plan {
+    struct training_models *models;
+    struct training_spec *trainings; /* by arrival; a training's number is its index */
+    size_t count;
+    uint64_t measured_first, measured_last; /* trainings with first <= id < last are measured */
+    bool stop_at_measured; /* the run ends when these have finished; else with the last training */
+    bool whole;            /* a lease makes whole iterations; else progress is fluid */
+    bool restart;          /* restarts take the model's time; else none */
+    sim_time_t save;       /* a preempted gang is held for that long */
+    /* For the canonical form: */
+    char *trace_path; /* NULL: a drawn set */
+    const char *trace_format;
+    char models_sha256[65]; /* of the models as canonical JSON */
+    char trace_sha256[65];
+    struct file_identity trace_identity;
+    struct training_draw draw;
+};
+
+/* Loads the object. `cluster` bounds the gangs. NULL with an error that names file and key. */
+struct training_plan *training_plan_load(struct json_include *document,
+                                         const struct json_value *value,
+                                         const struct cluster_spec *cluster, uint64_t seed,
+                                         struct error *error);
+void training_plan_free(struct training_plan *plan); /* NULL is allowed */
+
+static inline bool training_is_measured(const struct training_plan *plan, uint64_t id)
+{
+    return plan->measured_first <= id && id < plan->measured_last;
+}
+
+#endif

@@ -1,0 +1,283 @@
+#include "workloads/trainings.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "sim/engine/random.h"
+#include "workloads/loader_internal.h"
+
+enum { COUNT_MOST = TRAINING_MOST_ROWS };
+
+static const char *const process_names[] = {"trace", "poisson", NULL};
+static const char *const trace_keys[] = {"process", "file", "format", "split", NULL};
+static const char *const poisson_keys[] = {"process", "per_hour", "count",
+                                           "split",   "minutes",  NULL};
+
+/* Sizes of gangs in Synergy's generator, and the probability of at most that size. */
+static const struct {
+    uint32_t gpus;
+    double below;
+} gang_sizes[] = {{1, 0.70}, {2, 0.80}, {4, 0.95}, {8, 1}};
+
+/* ---- Loading --------------------------------------------------------------------------------- */
+
+static bool load_split(const struct json_value *object, struct training_draw *draw,
+                       struct error *error)
+{
+    struct json_value split;
+    double sum = 0;
+    if (!json_child(object, "split", &split))
+        return true;
+    if (!json_is_object(&split, training_class_names, error))
+        return false;
+    for (size_t c = 0; c < TRAINING_CLASSES; c++) {
+        if (!json_number(&split, training_class_names[c], 0, 1e6, &draw->split[c], error))
+            return false;
+        sum += draw->split[c];
+    }
+    return sum > 0 || json_fault(&split, error, "all weights are 0; give one class a weight");
+}
+
+static bool load_range(const struct json_value *array, struct training_range *range,
+                       struct error *error)
+{
+    if (!json_is_array(array, 3, 3, error))
+        return false;
+    const struct json_value weight = json_entry(array, 0);
+    const struct json_value low = json_entry(array, 1);
+    const struct json_value high = json_entry(array, 2);
+    return json_as_number(&weight, 1e-6, 1e6, &range->weight, error) &&
+           json_as_number(&low, -3, 6, &range->low, error) &&
+           json_as_number(&high, range->low, 6, &range->high, error);
+}
+
+static bool load_ranges(const struct json_value *object, struct training_draw *draw,
+                        struct error *error)
+{
+    struct json_value array;
+    if (!json_child(object, "minutes", &array)) {
+        draw->ranges[0] = (struct training_range){.weight = 0.8, .low = 1.5, .high = 3};
+        draw->ranges[1] = (struct training_range){.weight = 0.2, .low = 3, .high = 4};
+        draw->range_count = 2;
+        return true;
+    }
+    if (!json_is_array(&array, 1, TRAINING_RANGES_MOST, error))
+        return false;
+    for (size_t i = 0; i < json_size(&array); i++) {
+        const struct json_value entry = json_entry(&array, i);
+        if (!load_range(&entry, &draw->ranges[i], error))
+            return false;
+        draw->range_count++;
+    }
+    return true;
+}
+
+static bool load_poisson(const struct json_value *value, struct training_draw *draw,
+                         struct error *error)
+{
+    struct json_value rate;
+    struct json_value count;
+    int64_t trainings = 0;
+    if (!json_is_object(value, poisson_keys, error) ||
+        !json_require(value, "per_hour", &rate, error) ||
+        !json_as_number(&rate, 1e-6, 1e6, &draw->per_hour, error) ||
+        !json_require(value, "count", &count, error) ||
+        !json_as_integer(&count, 1, COUNT_MOST, &trainings, error))
+        return false;
+    draw->count = (size_t)trainings;
+    return load_split(value, draw, error) && load_ranges(value, draw, error);
+}
+
+static bool load_trace(const struct json_include *document, const struct json_value *value,
+                       struct training_draw *draw, char **file, const char **format,
+                       struct error *error)
+{
+    struct json_value child;
+    int choice = -1;
+    if (!json_is_object(value, trace_keys, error) || !json_require(value, "file", &child, error) ||
+        !json_choice(value, "format", training_formats, &choice, error) ||
+        !load_split(value, draw, error))
+        return false;
+    *file = json_include_find_file(document, &child, error);
+    if (*file == NULL)
+        return false;
+    *format = choice >= 0 ? training_formats[choice] : training_trace_recognise(*file);
+    if (*format != NULL)
+        return true;
+    free(*file);
+    *file = NULL;
+    return json_fault(&child, error,
+                      "its layout is not recognised; name it by \"format\": synergy, muri, gavel "
+                      "or philly");
+}
+
+bool training_arrivals_load(const struct json_include *document, const struct json_value *value,
+                            struct training_draw *draw, char **file, const char **format,
+                            struct error *error)
+{
+    struct json_value child;
+    int process = 0;
+    *draw = (struct training_draw){0};
+    *file = NULL;
+    *format = NULL;
+    if (!json_is_object(value, NULL, error) || !json_require(value, "process", &child, error) ||
+        !json_choice(value, "process", process_names, &process, error))
+        return false;
+    return process == 0 ? load_trace(document, value, draw, file, format, error)
+                        : load_poisson(value, draw, error);
+}
+
+/* ---- Drawing --------------------------------------------------------------------------------- */
+
+/* A class by weight, of those that have a model; then one of its models. */
+static uint32_t draw_model(const struct training_models *models, const struct training_draw *draw,
+                           struct random_stream *random)
+{
+    size_t members[TRAINING_CLASSES] = {0};
+    double weights[TRAINING_CLASSES] = {0};
+    double sum = 0;
+    for (size_t i = 0; i < models->count; i++)
+        members[models->models[i].kind]++;
+    for (size_t c = 0; c < TRAINING_CLASSES; c++)
+        sum += weights[c] = members[c] > 0 ? draw->split[c] : 0;
+    const double place = random_uniform(random);
+    if (!(sum > 0))
+        return (uint32_t)(place * (double)models->count);
+    size_t c = 0;
+    for (double left = place * sum; c + 1 < TRAINING_CLASSES && left >= weights[c]; c++)
+        left -= weights[c];
+    while (weights[c] == 0) /* rounding may leave a last class without models */
+        c--;
+    size_t chosen = (size_t)(random_uniform(random) * (double)members[c]);
+    uint32_t model = 0;
+    for (;; model++)
+        if (models->models[model].kind == (enum training_class)c && chosen-- == 0)
+            return model;
+}
+
+static double draw_seconds(const struct training_draw *draw, struct random_stream *random)
+{
+    double sum = 0;
+    for (size_t i = 0; i < draw->range_count; i++)
+        sum += draw->ranges[i].weight;
+    double left = random_uniform(random) * sum;
+    size_t r = 0;
+    for (; r + 1 < draw->range_count && left >= draw->ranges[r].weight; r++)
+        left -= draw->ranges[r].weight;
+    const struct training_range *range = &draw->ranges[r];
+    return 60 * pow(10, range->low + random_uniform(random) * (range->high - range->low));
+}
+
+/* ⌊seconds ÷ iteration_s⌋, at least 1, of a model that has an iteration time. */
+static bool fill_iterations(struct training_spec *spec, const struct training_models *models,
+                            double seconds, const char *where, struct error *error)
+{
+    const struct training_model *model = &models->models[spec->model];
+    spec->iteration_s = model->iteration_s[training_gang(models, spec->gpus)];
+    if (!(spec->iteration_s > 0))
+        return error_input(error,
+                           "%s: the model \"%s\" has no iteration_s in the models \"%s\"; a drawn "
+                           "model needs one",
+                           where, model->name, models->name);
+    spec->iterations = (uint64_t)fmax(1, floor(fmin(seconds / spec->iteration_s, 0x1p53)));
+    return true;
+}
+
+struct training_spec *trainings_draw(const struct training_draw *draw,
+                                     const struct training_models *models, uint64_t seed,
+                                     struct error *error)
+{
+    struct training_spec *specs = load_array(draw->count, sizeof *specs, error);
+    sim_time_t time = 0;
+    for (size_t i = 0; specs != NULL && i < draw->count; i++) {
+        struct random_stream random;
+        size_t g = 0;
+        random_stream_open(&random, seed, RANDOM_TRAINING, i, 0);
+        time += sim_round(ceil(random_exponential(&random, 3600 / draw->per_hour))) * SIM_S;
+        for (const double u = random_uniform(&random); u >= gang_sizes[g].below;)
+            g++;
+        const double seconds = draw_seconds(draw, &random);
+        specs[i] = (struct training_spec){.id = i,
+                                          .model = draw_model(models, draw, &random),
+                                          .gpus = gang_sizes[g].gpus,
+                                          .arrival = time};
+        if (time >= SIM_CLOCK_END
+                ? !error_input(error,
+                               "training.arrivals: training %zu arrives after the clock's "
+                               "end, 18 years; raise \"per_hour\" or lower \"count\"",
+                               i)
+                : !fill_iterations(&specs[i], models, seconds, "training.arrivals", error)) {
+            free(specs);
+            return NULL;
+        }
+    }
+    return specs;
+}
+
+/* ---- Traces ---------------------------------------------------------------------------------- */
+
+static bool convert_row(const struct training_row *row, const char *path,
+                        const struct training_models *models, const int32_t *map,
+                        const struct training_draw *draw, uint64_t seed, size_t number,
+                        struct training_spec *spec, struct error *error)
+{
+    *spec = (struct training_spec){.id = row->id,
+                                   .gpus = row->gpus,
+                                   .arrival = row->arrival,
+                                   .iterations = row->iterations,
+                                   .iteration_s = row->iteration_s};
+    if (row->model == TRAINING_NO_MODEL) {
+        struct random_stream random;
+        random_stream_open(&random, seed, RANDOM_TRAINING, number, 0);
+        spec->model = draw_model(models, draw, &random);
+        return fill_iterations(spec, models, row->duration_s, path, error);
+    }
+    spec->model = (uint32_t)map[row->model];
+    if (spec->iteration_s > 0)
+        return true;
+    spec->iteration_s = models->models[spec->model].iteration_s[training_gang(models, spec->gpus)];
+    return spec->iteration_s > 0 ||
+           error_input(error,
+                       "%s: training %llu is a \"%s\", which has no iteration_s in the models "
+                       "\"%s\", and the trace gives none",
+                       path, (unsigned long long)row->id, models->models[spec->model].name,
+                       models->name);
+}
+
+/* The models' number of every name in the trace. */
+static bool map_names(const struct training_trace *trace, const char *path,
+                      const struct training_models *models, int32_t *map, struct error *error)
+{
+    const char *names[256];
+    for (size_t i = 0; i < models->count && i < 256; i++)
+        names[i] = models->models[i].name;
+    for (size_t i = 0; i < trace->models.count; i++) {
+        const char *name = trace->models.names[i];
+        map[i] = training_models_find(models, name);
+        if (map[i] >= 0)
+            continue;
+        const char *near = error_nearest_name(name, names, (int)models->count);
+        return error_input(error, "%s: the model \"%s\" is not in the models \"%s\"%s%s%s", path,
+                           name, models->name, near == NULL ? "" : "; did you mean \"",
+                           near == NULL ? "" : near, near == NULL ? "" : "\"?");
+    }
+    return true;
+}
+
+struct training_spec *trainings_from_trace(const struct training_trace *trace, const char *path,
+                                           const struct training_models *models,
+                                           const struct training_draw *draw, uint64_t seed,
+                                           struct error *error)
+{
+    struct training_spec *specs = load_array(trace->count, sizeof *specs, error);
+    int32_t *map = load_array(trace->models.count, sizeof *map, error);
+    bool good = specs != NULL && map != NULL && map_names(trace, path, models, map, error);
+    for (size_t i = 0; good && i < trace->count; i++)
+        good = convert_row(&trace->rows[i], path, models, map, draw, seed, i, &specs[i], error);
+    free(map);
+    if (good)
+        return specs;
+    free(specs);
+    return NULL;
+}

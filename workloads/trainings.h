@@ -1,0 +1,67 @@
+/* The trainings of a run: from a trace, or drawn.
+ *
+ * A drawn set follows Synergy's generator (msr-fiddle/synergy at 1bb2bed, simulator/helpers/
+ * utils.py:5-55): intervals of whole seconds, ⌈−ln(1−u) / per_hour × 3600⌉; 1, 2, 4 or 8 GPUs with
+ * probability 0.70, 0.10, 0.15, 0.05; a model by class, then uniform in it; a duration of 10^x
+ * minutes with x uniform in a range that is drawn by weight. Its streams are ours, so a trace of
+ * the original generator is read as a trace.
+ */
+#ifndef ESGSIM_WORKLOADS_TRAININGS_H
+#define ESGSIM_WORKLOADS_TRAININGS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "sim/error.h"
+#include "sim/units.h"
+#include "traces/readers/training_trace.h"
+#include "workloads/json_include.h"
+#include "workloads/training_models.h"
+
+/* One training, ready to run. */
+struct training_spec {
+    uint64_t id;         /* of the trace; its number, from 0, in a drawn set */
+    uint32_t model;      /* index into the models */
+    uint32_t gpus;       /* size of the gang */
+    sim_time_t arrival;  /* since the start of the run; ascends */
+    uint64_t iterations; /* >= 1 */
+    double iteration_s;  /* one iteration of the whole gang, alone, at its proportional share */
+};
+
+enum { TRAINING_RANGES_MOST = 8 };
+
+/* How a model is drawn where the trace names none, and how a set is drawn. Weights need
+ * not add up to 1. An all-zero `split` draws every model with the same probability. */
+struct training_draw {
+    double split[TRAINING_CLASSES]; /* weight of a class, shared equally by its models */
+    double per_hour;                /* > 0 */
+    size_t count;
+    struct training_range {
+        double weight, low, high; /* durations of 10^low .. 10^high minutes */
+    } ranges[TRAINING_RANGES_MOST];
+    size_t range_count;
+};
+
+/* Loads {"process": "trace", "file", "format", "split"} or {"process": "poisson", "per_hour",
+ * "count", "split", "minutes"}. `file` is the path of the trace, found as all files are, which the
+ * caller frees; NULL for a drawn set. `format` points into training_formats; the file's first line
+ * decides if the key is left out. */
+bool training_arrivals_load(const struct json_include *document, const struct json_value *value,
+                            struct training_draw *draw, char **file, const char **format,
+                            struct error *error);
+
+/* Converts a trace. Every model must be in the table (philly: drawn by `draw->split` from `seed`,
+ * and iterations = ⌊duration / iteration_s⌋, at least 1). NULL with ERROR_INPUT that names the
+ * trace's file, the row's number and what is wrong. The caller frees. */
+struct training_spec *trainings_from_trace(const struct training_trace *trace, const char *path,
+                                           const struct training_models *models,
+                                           const struct training_draw *draw, uint64_t seed,
+                                           struct error *error);
+
+/* Draws `draw->count` trainings. NULL with an error. The caller frees. O(count). */
+struct training_spec *trainings_draw(const struct training_draw *draw,
+                                     const struct training_models *models, uint64_t seed,
+                                     struct error *error);
+
+#endif
