@@ -66,7 +66,8 @@ static void fail(const char *what)
 static struct node *child_find(const struct node *parent, const char *name, size_t length)
 {
     struct node *child = parent->children;
-    while (child != NULL && (strlen(child->name) != length || memcmp(child->name, name, length)))
+    while (child != NULL &&
+           (strlen(child->name) != length || memcmp(child->name, name, length) != 0))
         child = child->next;
     return child;
 }
@@ -200,7 +201,7 @@ static void ask_length(struct node *node, double least, double most)
 
 static void ask_key(struct node *parent, const char *key)
 {
-    struct node *child = child_find(parent, key, strlen(key));
+    struct node *child = key != NULL ? child_find(parent, key, strlen(key)) : NULL;
     if (child == NULL || child->needed_in == parent->visits)
         return;
     child->needed_in = parent->visits;
