@@ -105,6 +105,12 @@ static bool list_experiment(struct listing *listing, const char *path, const cha
     return good;
 }
 
+/* First child; NULL: there is none, or no value. */
+static const cJSON *first_of(const cJSON *value)
+{
+    return value != NULL ? value->child : NULL;
+}
+
 static double number_of(const cJSON *object, const char *key, double fallback)
 {
     const cJSON *number = cJSON_GetObjectItemCaseSensitive(object, key);
@@ -120,11 +126,12 @@ static bool list_cluster(struct listing *listing, const char *path, const char *
     if (json == NULL)
         return false;
     const cJSON *invoker, *gpu;
-    cJSON_ArrayForEach(invoker, cJSON_GetObjectItemCaseSensitive(json, "invokers"))
-    {
+    for (invoker = first_of(cJSON_GetObjectItemCaseSensitive(json, "invokers")); invoker != NULL;
+         invoker = invoker->next) {
         line_add(&line, "%s%g x (%g vCPUs", line.used > 0 ? ", " : "",
                  number_of(invoker, "count", 1), number_of(invoker, "vcpus", 0));
-        cJSON_ArrayForEach(gpu, cJSON_GetObjectItemCaseSensitive(invoker, "gpus"))
+        for (gpu = first_of(cJSON_GetObjectItemCaseSensitive(invoker, "gpus")); gpu != NULL;
+             gpu = gpu->next)
             line_add(&line, ", %g %s %s in %g", number_of(gpu, "count", 1), text_of(gpu, "model"),
                      text_of(gpu, "sharing"), number_of(gpu, "units", 1));
         line_add(&line, ")");

@@ -66,7 +66,8 @@ static void fail(const char *what)
 static struct node *child_find(const struct node *parent, const char *name, size_t length)
 {
     struct node *child = parent->children;
-    while (child != NULL && (strlen(child->name) != length || memcmp(child->name, name, length)))
+    while (child != NULL &&
+           (strlen(child->name) != length || memcmp(child->name, name, length) != 0))
         child = child->next;
     return child;
 }
@@ -99,13 +100,18 @@ static struct node *entries(struct node *parent)
     return parent->entries;
 }
 
+/* First child; NULL: there is none, or no value. */
+static const cJSON *first_of(const cJSON *value)
+{
+    return value != NULL ? value->child : NULL;
+}
+
 /* The member of `content` with which the path begins: names may have dots, so the longest counts.
  */
 static const cJSON *longest_member(const cJSON *content, const char *path)
 {
     const cJSON *found = NULL, *each = NULL;
-    cJSON_ArrayForEach(each, content)
-    {
+    for (each = first_of(content); each != NULL; each = each->next) {
         const size_t length = strlen(each->string);
         if (strncmp(path, each->string, length) == 0 && strchr(".[", path[length]) != NULL &&
             (found == NULL || length > strlen(found->string)))
@@ -200,7 +206,7 @@ static void ask_length(struct node *node, double least, double most)
 
 static void ask_key(struct node *parent, const char *key)
 {
-    struct node *child = child_find(parent, key, strlen(key));
+    struct node *child = key != NULL ? child_find(parent, key, strlen(key)) : NULL;
     if (child == NULL || child->needed_in == parent->visits)
         return;
     child->needed_in = parent->visits;
@@ -291,7 +297,7 @@ static void learn(struct node *node, const cJSON *value)
         ask_length(node, 0, INFINITY);
     else if (type != TYPE_NUMBER && !(type == TYPE_STRING && is_word(node, value->valuestring)))
         node->types[type] = true;
-    cJSON_ArrayForEach(each, value)
+    for (each = first_of(value); each != NULL; each = each->next)
         learn(type == TYPE_ARRAY ? entries(node) : member(node, each->string, strlen(each->string)),
               each);
 }
