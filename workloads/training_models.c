@@ -80,6 +80,8 @@ static bool load_by_gang(const struct json_value *value, const struct training_m
             values[g] = values[0];
         return true;
     }
+    if (!json_is_array(value, 0, GANGS_MOST, error))
+        return false;
     if (json_size(value) != models->gang_count)
         return json_fault(value, error, "has %zu numbers, not one per entry of \"gangs\" (%zu)",
                           json_size(value), models->gang_count);
