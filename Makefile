@@ -60,6 +60,7 @@ ROOMS    := sim $(addprefix sim/,engine cluster platform backend) sched $(patsub
 LIB_SRC  := $(filter-out sim/main.c,$(foreach room,$(ROOMS),$(wildcard $(room)/*.c)))
 CLI_SRC  := $(wildcard sim/cli/*.c results/*/*.c plots/*.c)
 DERIVE_SRC := $(wildcard traces/calibrate/derive/*.c)
+SCHEMA_SRC := $(wildcard workloads/schemas/*.c)
 TEST_SRC := $(wildcard tests/test_*.c)
 FUZZ_SRC := $(wildcard tests/fuzz/fuzz_*.c)
 HEADERS  := $(foreach room,$(ROOMS),$(wildcard $(room)/*.h))
@@ -76,7 +77,7 @@ CUDA_PART := executor/device executor/lane executor/probe executor/executor \
 CUDA_SRC := $(CUDA_PART:%=traces/capture/%.c)
 CAPTURE_SRC := $(filter-out $(CUDA_SRC),$(wildcard traces/capture/*.c traces/capture/*/*.c)) \
                $(if $(wildcard $(CUDA)/include/cudnn.h),$(CUDA_SRC) $(wildcard tests/cuda/*.c))
-ALL_SRC  := $(LIB_SRC) $(CLI_SRC) $(wildcard sim/main.c) $(DERIVE_SRC) $(TEST_SRC) tests/digest.c \
+ALL_SRC  := $(LIB_SRC) $(CLI_SRC) $(wildcard sim/main.c) $(DERIVE_SRC) $(SCHEMA_SRC) $(TEST_SRC) tests/digest.c \
             $(wildcard tests/fuzz/*.c tests/mutants/*.c tests/plugins/*.c sim/examples/*.c) $(CAPTURE_SRC)
 ALL_HDR  := $(HEADERS) $(wildcard sim/cli/*.h results/*/*.h plots/*.h traces/calibrate/derive/*.h tests/*.h \
             tests/fuzz/*.h tests/cuda/*.h) $(wildcard traces/capture/*.h traces/capture/*/*.h)
@@ -165,6 +166,18 @@ $(BUILD)/derive-profiles: $(DERIVE_OBJ) $(BUILD)/libesgsim.a
 .PHONY: derive
 derive: $(BUILD)/derive-profiles ## derive traces/profiles/*.json again from the measured tables
 	$< --out traces/profiles
+
+# What the loaders ask of the files that ship and of tests/schemas/, which have every form.
+SCHEMA_FILES := $(filter-out workloads/schemas/%,$(sort $(wildcard workloads/*/*.json workloads/*/*/*.json \
+                  traces/profiles/*.json traces/networks/*.json results/paper/*.json tests/schemas/*.json)))
+
+$(BUILD)/schemas: $(SCHEMA_SRC:%.c=$(BUILD)/%.o) $(CLI_OBJ) $(BUILD)/libesgsim.a
+	$(SAY) link $@
+	$(Q)$(LINK) -o $@ $(filter %.o,$^) $(WHOLE) $(LDLIBS)
+
+.PHONY: schemas
+schemas: $(BUILD)/schemas ## write workloads/schemas/*.json, the JSON Schemas of the input files, again from the loaders
+	$< --out $(or $(SCHEMAS),workloads/schemas) $(SCHEMA_FILES)
 
 # ---- What is needed --------------------------------------------------------------------------
 
@@ -331,13 +344,13 @@ suites: $(BUILD)/esgsim $(TESTS) $(REPLAYS) $(PLUGINS) \
 
 .PHONY: test
 test: deps-test ## install, build, run all tests (AddressSanitizer, UBSan, valgrind)
-	@$(MAKE) all $(PLUGINS) $(BUILD)/tests/digest capture-suite
+	@$(MAKE) all $(PLUGINS) $(BUILD)/tests/digest $(BUILD)/schemas capture-suite
 	@$(MAKE) $(SAN_FLAGS) suites
 	@JOBS=$(JOBS) sh tests/run.sh $(BUILD) $(SAN_BUILD)
 
 .PHONY: check
 check: deps-lint ## all tests, static analysis and formatting
-	@$(MAKE) all $(PLUGINS) $(BUILD)/tests/digest capture-suite lint-findings
+	@$(MAKE) all $(PLUGINS) $(BUILD)/tests/digest $(BUILD)/schemas capture-suite lint-findings
 	@$(MAKE) $(SAN_FLAGS) suites
 	@JOBS=$(JOBS) sh tests/run.sh $(BUILD) $(SAN_BUILD) lint
 
@@ -431,7 +444,7 @@ man: $(BUILD)/esgsim.1 ## write the manual page from the --help texts: build/esg
 
 DATA := $(shell find workloads traces -type f \( -name '*.json' -o -name '*.csv' -o -name '*.gz' \
           -o -name '*.txt' -o -name '*.md' -o -name '*.h5' -o -name LICENSE \) 2>/dev/null) \
-        $(wildcard plots/*.gp results/report/*.json results/paper/*.json)
+        $(wildcard plots/*.gp results/report/*.json results/paper/*.json results/python/esgsim.*)
 DOCS := $(wildcard *.md */*.md LICENSE CITATION.cff sim/examples/*.c results/paper/*.svg)
 
 # Without the intermediate code, which only this very compiler could link.

@@ -20,7 +20,8 @@ export PKG_CONFIG_PATH
 for file in bin/esgsim lib/libesgsim.a include/esgsim/sched/policy.h include/esgsim/sim/platform/simulation.h \
     share/man/man1/esgsim.1 share/doc/esgsim/README.md share/doc/esgsim/LICENSE \
     share/doc/esgsim/sched/WRITING.md share/doc/esgsim/sim/examples/compare.c \
-    share/esgsim/workloads/experiments/paper.json share/esgsim/results/slurm/sweep.sh; do
+    share/esgsim/workloads/experiments/paper.json share/esgsim/results/slurm/sweep.sh \
+    share/esgsim/results/python/esgsim.py share/esgsim/results/python/esgsim.ipynb; do
     if [ -s "$installed/$file" ]; then
         pass "$file is installed"
     else

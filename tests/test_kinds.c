@@ -281,8 +281,10 @@ static struct experiment *named(const char *json)
 {
     struct error error = {0};
     struct experiment *e = experiment_parse(json, "world.json", ".", NULL, 0, &error);
-    if (e == NULL)
+    if (e == NULL) {
         fail_msg("%s", error.message);
+        abort(); /* fail_msg does not return; analysers do not know */
+    }
     return e;
 }
 

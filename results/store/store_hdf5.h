@@ -24,6 +24,9 @@ struct store {
     hid_t run;  /* group of the begun run, -1 between runs */
     struct run_facts *facts;
     struct table_writer summary, applications;
+    const struct swept_keys *swept; /* borrowed; NULL: none */
+    struct layout *layout;          /* of the summary, with the swept keys; NULL: layout_summary */
+    unsigned char *row;             /* of that layout */
     struct table_writer details[DETAILS]; /* of the begun run, as its record level asks */
     size_t run_count;
     bool broken;  /* a write has failed */
@@ -34,6 +37,9 @@ struct store {
 /* Sets ERROR_RUN with the object `what` that could not be written, and the cause if HDF5 reports
  * one. Returns false. */
 bool store_fault(struct store *store, struct error *error, const char *what);
+
+/* Appends a row to /summary. `values`: its row of the swept keys; NULL if there are none. */
+bool store_append_summary(struct store *store, const struct summary_row *row, const void *values);
 
 /* Opens a results file for reading. Below 0: ERROR_INPUT, also if it is not a results file. */
 hid_t store_open_read(const char *path, struct error *error);

@@ -54,12 +54,15 @@ static const struct function *stage_function(const struct capacity_bound *bound,
     return &bound->workload->functions[application->stages[stage].function];
 }
 
-static uint32_t batch_largest(const struct function *function)
+/* The configurations of each kind of GPU are sorted by batch. */
+static uint32_t batch_largest(const struct capacity_bound *bound, const struct function *function)
 {
     uint32_t largest = 0;
-    for (size_t k = 0; k < function->configuration_count; k++)
-        if (function->configurations[k].batch > largest)
-            largest = function->configurations[k].batch;
+    for (size_t k = 0; k < bound->workload->kind_count; k++) {
+        const struct function_gpu *gpu = &function->gpus[k];
+        if (gpu->count > 0 && function->configurations[gpu->first + gpu->count - 1].batch > largest)
+            largest = function->configurations[gpu->first + gpu->count - 1].batch;
+    }
     return largest;
 }
 
@@ -110,7 +113,7 @@ struct capacity_bound *capacity_bound_create(const struct workload *workload, st
         struct class *class = &bound->classes[a];
         for (size_t s = 0; s < workload->applications[a].stage_count; s++) {
             const uint32_t batch =
-                batch_largest(stage_function(bound, &workload->applications[a], s));
+                batch_largest(bound, stage_function(bound, &workload->applications[a], s));
             if (batch > class->batch_most)
                 class->batch_most = batch < MATES_MAX ? batch : MATES_MAX;
             class->least_noise[s] = INFINITY;
@@ -204,7 +207,7 @@ bool capacity_bound_add(struct capacity_bound *bound, uint32_t application, sim_
         return false;
     for (size_t s = 0; s < spec->stage_count; s++) {
         const struct function *function = stage_function(bound, spec, s);
-        for (int m = 0; m < MIXTURES && batch_largest(function) == 1; m++)
+        for (int m = 0; m < MIXTURES && batch_largest(bound, function) == 1; m++)
             entry.own[m] += least_work(bound, function, 1, m) * noise[s];
     }
     class->slo = class->slo == 0 || class->slo == slo ? slo : SIM_FOREVER;
@@ -476,7 +479,7 @@ static void class_work(struct capacity_bound *bound, uint32_t a, uint32_t mates)
             possible ? work_within(bound, application, on_path, mates, m) : INFINITY;
         for (size_t s = 0; possible && s < application->stage_count; s++) {
             const struct function *function = stage_function(bound, application, s);
-            if (batch_largest(function) > 1)
+            if (batch_largest(bound, function) > 1)
                 class->shared[mates][m] +=
                     least_work(bound, function, stage_mates(class, s, mates), m) *
                     class->least_noise[s];

@@ -370,7 +370,7 @@ bool best_fit_file(struct cluster *cluster, uint32_t id)
 
 /* Members in order of fit have ascending keys. The key contains the distance from the greatest
  * update number, so that the most recent member is first. */
-static uint64_t member_key(const struct best_fit *fit, const struct fit_member *member)
+static inline uint64_t member_key(const struct best_fit *fit, const struct fit_member *member)
 {
     const uint64_t latest = (UINT64_C(1) << fit->filing_bits) - 1;
     return (uint64_t)fit->entries[member->entry].link.bucket << fit->filing_bits |
