@@ -228,20 +228,21 @@ static bool let_install(struct gpulets *self, struct platform *platform, const s
 static bool plan_install(struct gpulets *self, struct platform *platform, struct error *error)
 {
     const size_t cells = self->workload->cluster.invoker_count * self->workload->function_count;
-    size_t *next = calloc(self->kinds, sizeof *next); /* by kind: the next GPU of its plan */
-    bool done = next != NULL || error_run(error, "policy gpulet: out of memory");
+    bool done = true;
     duty_cycle_begin(self->rounds);
+    for (uint32_t k = 0; k < self->kinds; k++)
+        self->fleets[k].installed = 0;
     for (size_t i = 0; i < cells; i++)
         self->planned[i] = (uint8_t)(self->planned[i] << 1 & 2);
     for (size_t g = 0; done && g < self->gpu_count; g++) {
         const struct gpu *gpu = &self->gpus[g];
         const struct gpulet_gpu whole = {.lets = {{.units = gpu->units}}};
+        struct fleet *fleet = &self->fleets[gpu->kind];
         const struct gpulet_gpu *planned =
-            gpu->planned ? &self->fleets[gpu->kind].plan.gpus[next[gpu->kind]++] : &whole;
+            gpu->planned ? &fleet->plan.gpus[fleet->installed++] : &whole;
         for (size_t i = 0; done && i < GPULETS_PER_GPU; i++)
             done = let_install(self, platform, gpu, &planned->lets[i], error);
     }
-    free(next);
     for (size_t i = 0; done && i < cells; i++)
         self->planned[i] &= 1;
     return done && duty_cycle_end(self->rounds, platform, error);

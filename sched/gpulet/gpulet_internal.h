@@ -44,7 +44,8 @@ struct fleet {
     struct gpulet_task *tasks;     /* by queue */
     double *rates;                 /* by queue: its part of the rate planned for */
     bool scaled;                   /* the plan is for scaled-down rates */
-    struct gpulet_plan plan;       /* while it is made */
+    struct gpulet_plan plan;       /* while it is made and installed */
+    size_t installed;              /* GPUs of it, so far */
 };
 
 struct gpulets {

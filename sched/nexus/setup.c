@@ -89,14 +89,23 @@ static void nodes_fill(struct nexus *nexus, uint32_t vgpu)
         nexus->parts[k] = (double)nexus->nodes_of_kind[k] / (double)nexus->node_count;
 }
 
+/* Invokers without a GPU are nodes of the first kind. */
+static bool has_kind(const struct invoker_group *group, uint32_t kind)
+{
+    bool has = group->gpu_count == 0 && kind == 0;
+    for (size_t u = 0; u < group->gpu_count; u++)
+        has = has || group->gpus[u].kind == kind;
+    return has;
+}
+
 /* The number of vCPUs that every node of the kind can have at the same time. */
-static uint16_t vcpus_of_node(const struct nexus *nexus, uint32_t kind, uint32_t vgpu)
+static uint16_t vcpus_of_node(const struct cluster_spec *cluster, uint32_t kind, uint32_t vgpu)
 {
     uint32_t least = UINT16_MAX;
-    for (size_t n = 0; n < nexus->node_count; n++) {
-        const struct invoker_group *group = nexus->nodes[n].group;
+    for (size_t g = 0; g < cluster->group_count; g++) {
+        const struct invoker_group *group = &cluster->groups[g];
         const uint32_t each = group->vcpus / nodes_of(group, vgpu);
-        if (nexus->nodes[n].kind == kind && each < least)
+        if (group->count > 0 && has_kind(group, kind) && each < least)
             least = each;
     }
     return (uint16_t)(least > 0 ? least : 1);
@@ -129,7 +138,7 @@ static bool ladders_fill(struct nexus *nexus, uint32_t vgpu, struct error *error
 {
     const struct workload *workload = nexus->workload;
     for (uint32_t k = 0; k < nexus->kinds; k++) {
-        const uint16_t vcpus = vcpus_of_node(nexus, k, vgpu);
+        const uint16_t vcpus = vcpus_of_node(&workload->cluster, k, vgpu);
         for (uint32_t f = 0; f < workload->function_count; f++) {
             const uint16_t share = share_of(nexus, f, k, vgpu > 0 ? vgpu : UINT16_MAX);
             if (!batch_latency_fill(ladder_of(nexus, f, k), workload, nexus->planner, f, k, share,

@@ -106,6 +106,18 @@ static uint32_t fastest_kind(const struct clockwork *self, uint32_t function, ui
     return best;
 }
 
+/* Expected time of a job alone, on the kind of GPU on which this is shortest. */
+static sim_time_t time_alone(const struct clockwork *self, uint32_t function)
+{
+    sim_time_t least = SIM_FOREVER;
+    for (uint32_t k = 0; k < self->table.kinds; k++) {
+        const size_t row = row_of(self, function, k);
+        if (self->table.rows[row].level_count > 0 && self->estimates[row][0].time < least)
+            least = self->estimates[row][0].time;
+    }
+    return least;
+}
+
 /* Time that must remain from the start of a batch to the deadlines of its jobs. */
 static sim_time_t least_needed(const struct clockwork *self, uint32_t queue, size_t row,
                                size_t level)
@@ -274,8 +286,7 @@ static uint32_t clockwork_place(void *state, struct platform *platform, uint32_t
 static bool drop_lost(const struct clockwork *self, struct platform *platform, uint32_t queue)
 {
     const uint32_t function = platform_queue_function(platform, queue);
-    const uint32_t kind = fastest_kind(self, function, KINDS_ALL);
-    const sim_time_t alone = least_needed(self, queue, row_of(self, function, kind), 0);
+    const sim_time_t alone = time_alone(self, function) + self->rest[queue];
     if (deadline_of(self, platform, queue, 0) - alone >= platform_now(platform))
         return false;
     platform_charge(platform, 1);
@@ -316,11 +327,8 @@ static void clockwork_on_timer(void *state, struct platform *platform, uint32_t 
 static void rest_fill(struct clockwork *self, const struct application *application)
 {
     sim_time_t alone[WORKLOAD_MAX_STAGES];
-    for (uint32_t s = 0; s < application->stage_count; s++) {
-        const uint32_t function = application->stages[s].function;
-        const uint32_t kind = fastest_kind(self, function, KINDS_ALL);
-        alone[s] = self->estimates[row_of(self, function, kind)][0].time;
-    }
+    for (uint32_t s = 0; s < application->stage_count; s++)
+        alone[s] = time_alone(self, application->stages[s].function);
     slo_rest(application, alone, &self->rest[application->first_queue]);
 }
 
