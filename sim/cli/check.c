@@ -33,10 +33,10 @@ const struct command command_check = {
     .summary = "validate input files, and report each fault with its place",
     .help =
         "Takes experiments, sweeps, clusters, functions, applications, profiles, networks,\n"
-         "training models, reference figures, claims, traces of arrivals or trainings (gzip or\n"
-         "plain) and tables of samples for `esgsim calibrate`; the kind is recognised. Prints a\n"
-         "line for each valid file, and of a sweep the number of its runs. All files are checked;\n"
-         "exit status 2 if one is "
+        "training models, reference figures, claims, traces of arrivals or trainings (gzip or\n"
+        "plain) and tables of samples for `esgsim calibrate`; the kind is recognised. Prints a\n"
+        "line for each valid file, and of a sweep the number of its runs. All files are checked;\n"
+        "exit status 2 if one is "
         "faulty.\n"
         "\n"
         "Examples: esgsim check workloads/experiments/*.json\n"

@@ -74,8 +74,8 @@ enum job_state { JOB_BLOCKED, JOB_READY, JOB_RUNNING, JOB_DONE };
 struct job {
     sim_time_t ready;
     sim_time_t entered; /* when it entered its current or last queue or buffer */
-    double noise;       /* drawn for this job on GPUs of kind 0: a factor, or the service time in ms */
-    double used_noise;  /* the noise of the batch in which it ran */
+    double noise; /* drawn for this job on GPUs of kind 0: a factor, or the service time in ms */
+    double used_noise; /* the noise of the batch in which it ran */
     /* In a batch: the next job of the batch. Waiting: the instance whose buffer contains it, or
      * SIM_NONE if it is in its queue. */
     uint32_t next;
@@ -251,7 +251,7 @@ struct platform {
         double speed;    /* of drawn service times */
         bool profile;    /* `time` is from the profile; else service times are drawn as a whole */
     } * fastest;
-    bool unlike_noise; /* some function's noise differs between kinds of GPU */
+    bool unlike_noise;           /* some function's noise differs between kinds of GPU */
     struct gpu_work *gpu_work;   /* per GPU */
     struct trainings *trainings; /* NULL: the experiment has none (trainings.h) */
     struct gpu_work_table work_table;
