@@ -60,6 +60,7 @@ ROOMS    := sim $(addprefix sim/,engine cluster platform backend) sched $(patsub
 LIB_SRC  := $(filter-out sim/main.c,$(foreach room,$(ROOMS),$(wildcard $(room)/*.c)))
 CLI_SRC  := $(wildcard sim/cli/*.c results/*/*.c plots/*.c)
 DERIVE_SRC := $(wildcard traces/calibrate/derive/*.c)
+SCHEMA_SRC := $(wildcard workloads/schemas/*.c)
 TEST_SRC := $(wildcard tests/test_*.c)
 FUZZ_SRC := $(wildcard tests/fuzz/fuzz_*.c)
 HEADERS  := $(foreach room,$(ROOMS),$(wildcard $(room)/*.h))
@@ -76,7 +77,7 @@ CUDA_PART := executor/device executor/lane executor/probe executor/executor \
 CUDA_SRC := $(CUDA_PART:%=traces/capture/%.c)
 CAPTURE_SRC := $(filter-out $(CUDA_SRC),$(wildcard traces/capture/*.c traces/capture/*/*.c)) \
                $(if $(wildcard $(CUDA)/include/cudnn.h),$(CUDA_SRC) $(wildcard tests/cuda/*.c))
-ALL_SRC  := $(LIB_SRC) $(CLI_SRC) $(wildcard sim/main.c) $(DERIVE_SRC) $(TEST_SRC) tests/digest.c \
+ALL_SRC  := $(LIB_SRC) $(CLI_SRC) $(wildcard sim/main.c) $(DERIVE_SRC) $(SCHEMA_SRC) $(TEST_SRC) tests/digest.c \
             $(wildcard tests/fuzz/*.c tests/mutants/*.c tests/plugins/*.c sim/examples/*.c) $(CAPTURE_SRC)
 ALL_HDR  := $(HEADERS) $(wildcard sim/cli/*.h results/*/*.h plots/*.h traces/calibrate/derive/*.h tests/*.h \
             tests/fuzz/*.h tests/cuda/*.h) $(wildcard traces/capture/*.h traces/capture/*/*.h)
@@ -106,17 +107,18 @@ $(BUILD)/%.o: %.c
 	$(SAY) compile $@
 	$(Q)$(COMPILE) -c $< -o $@
 
-# Version, commit and data folder are compiled into the few files that name them, and only those
-# are compiled again when one of the three changes.
+# Version and commit are compiled into the few files that name them, and only those are compiled
+# again when one of the two changes. An installed program finds its data beside itself.
+IDENTITY := $(VERSION) $(COMMIT)
 IDENTITY_OBJ := $(patsubst %.c,$(BUILD)/%.o,$(shell grep -lE 'ESGSIM_(VERSION|COMMIT|DATADIR)' \
                   $(ALL_SRC) /dev/null))
-$(IDENTITY_OBJ): DEFINES := -DESGSIM_VERSION='"$(VERSION)"' -DESGSIM_DATADIR='"$(DATADIR)"' \
+$(IDENTITY_OBJ): DEFINES := -DESGSIM_VERSION='"$(VERSION)"' -DESGSIM_DATADIR='"/usr/local/share/esgsim"' \
                             -DESGSIM_COMMIT='"$(or $(COMMIT),unknown)"'
 $(IDENTITY_OBJ): $(BUILD)/identity
 .PHONY: FORCE
-$(BUILD)/identity: FORCE
+$(BUILD)/identity: $(if $(shell echo '$(IDENTITY)' | cmp -s - $(BUILD)/identity || echo new),FORCE)
 	@mkdir -p $(@D)
-	@echo '$(VERSION) $(COMMIT) $(DATADIR)' | cmp -s - $@ || echo '$(VERSION) $(COMMIT) $(DATADIR)' >$@
+	@echo '$(IDENTITY)' >$@
 
 # Fat objects: the installed archive serves programs that are linked without LTO.
 $(LIB_OBJ): FAT := $(if $(findstring -flto,$(OPT)),-ffat-lto-objects)
@@ -126,9 +128,11 @@ $(BUILD)/libesgsim.a: $(LIB_OBJ)
 	@rm -f $@
 	$(Q)$(AR) rcs $@ $^
 
+# Renamed when it is whole: a sweep that runs keeps the program that it began with.
 $(BUILD)/esgsim: $(BUILD)/sim/main.o $(CLI_OBJ) $(BUILD)/libesgsim.a
 	$(SAY) link $@
-	$(Q)$(LINK) -o $@ $(filter %.o,$^) $(WHOLE) $(LDLIBS)
+	$(Q)$(LINK) -o $@.new $(filter %.o,$^) $(WHOLE) $(LDLIBS)
+	$(Q)mv -f $@.new $@
 
 # A suite links everything but main.
 $(TESTS): $(BUILD)/tests/%: $(BUILD)/tests/%.o $(CLI_OBJ) $(BUILD)/libesgsim.a
@@ -165,6 +169,18 @@ $(BUILD)/derive-profiles: $(DERIVE_OBJ) $(BUILD)/libesgsim.a
 .PHONY: derive
 derive: $(BUILD)/derive-profiles ## derive traces/profiles/*.json again from the measured tables
 	$< --out traces/profiles
+
+# What the loaders ask of the files that ship and of tests/schemas/, which have every form.
+SCHEMA_FILES := $(filter-out workloads/schemas/%,$(sort $(wildcard workloads/*/*.json workloads/*/*/*.json \
+                  traces/profiles/*.json traces/networks/*.json results/paper/*.json tests/schemas/*.json)))
+
+$(BUILD)/schemas: $(SCHEMA_SRC:%.c=$(BUILD)/%.o) $(CLI_OBJ) $(BUILD)/libesgsim.a
+	$(SAY) link $@
+	$(Q)$(LINK) -o $@ $(filter %.o,$^) $(WHOLE) $(LDLIBS)
+
+.PHONY: schemas
+schemas: $(BUILD)/schemas ## write workloads/schemas/*.json, the JSON Schemas of the input files, again from the loaders
+	$< --out $(or $(SCHEMAS),workloads/schemas) $(SCHEMA_FILES)
 
 # ---- What is needed --------------------------------------------------------------------------
 
@@ -331,13 +347,13 @@ suites: $(BUILD)/esgsim $(TESTS) $(REPLAYS) $(PLUGINS) \
 
 .PHONY: test
 test: deps-test ## install, build, run all tests (AddressSanitizer, UBSan, valgrind)
-	@$(MAKE) all $(PLUGINS) $(BUILD)/tests/digest capture-suite
+	@$(MAKE) all $(PLUGINS) $(BUILD)/tests/digest $(BUILD)/schemas capture-suite
 	@$(MAKE) $(SAN_FLAGS) suites
 	@JOBS=$(JOBS) sh tests/run.sh $(BUILD) $(SAN_BUILD)
 
 .PHONY: check
 check: deps-lint ## all tests, static analysis and formatting
-	@$(MAKE) all $(PLUGINS) $(BUILD)/tests/digest capture-suite lint-findings
+	@$(MAKE) all $(PLUGINS) $(BUILD)/tests/digest $(BUILD)/schemas capture-suite lint-findings
 	@$(MAKE) $(SAN_FLAGS) suites
 	@JOBS=$(JOBS) sh tests/run.sh $(BUILD) $(SAN_BUILD) lint
 
@@ -431,21 +447,37 @@ man: $(BUILD)/esgsim.1 ## write the manual page from the --help texts: build/esg
 
 DATA := $(shell find workloads traces -type f \( -name '*.json' -o -name '*.csv' -o -name '*.gz' \
           -o -name '*.txt' -o -name '*.md' -o -name '*.h5' -o -name LICENSE \) 2>/dev/null) \
-        $(wildcard plots/*.gp results/report/*.json results/paper/*.json)
+        $(wildcard plots/*.gp results/report/*.json results/paper/*.json results/python/esgsim.*)
 DOCS := $(wildcard *.md */*.md LICENSE CITATION.cff sim/examples/*.c results/paper/*.svg)
 
 # Without the intermediate code, which only this very compiler could link.
 NO_LTO := -R '.gnu.lto_*' -R '.gnu.debuglto_*' -N __gnu_lto_v1
 
-.PHONY: install
-install: all man ## install program, manual, completion, library, headers, data and documents under PREFIX (DESTDIR is put before it)
+# A program that is not of these sources and this commit may be in use: it is left as it is, and what
+# is installed is built elsewhere.
+.PHONY: install install-files
+install: ## install program, manual, completion, library, headers, data and documents under PREFIX (DESTDIR is put before it)
+	@if test -e $(BUILD)/esgsim && ! $(MAKE) -q $(BUILD)/esgsim >/dev/null 2>&1; then \
+	  echo 'install: $(BUILD)/esgsim is of other sources or another commit; building in $(BUILD)/install' >&2; \
+	  $(MAKE) BUILD=$(BUILD)/install install-files; \
+	else $(MAKE) install-files; fi
+
+# The library's own data folder is the installed one.
+$(BUILD)/installed/json_include.o: workloads/json_include.c FORCE
+	@mkdir -p $(@D)
+	$(Q)$(CC) $(PREPROCESS) $(WARN) -O2 $(CFLAGS) -DESGSIM_DATADIR='"$(DATADIR)"' -c $< -o $@
+
+install-files: all man $(BUILD)/installed/json_include.o
 	install -d $(DESTDIR)$(PREFIX)/bin $(DESTDIR)$(PREFIX)/lib/pkgconfig
 	install -m 755 $(BUILD)/esgsim $(DESTDIR)$(PREFIX)/bin/esgsim
 	objcopy $(NO_LTO) $(BUILD)/libesgsim.a $(DESTDIR)$(PREFIX)/lib/libesgsim.a
+	$(AR) r $(DESTDIR)$(PREFIX)/lib/libesgsim.a $(BUILD)/installed/json_include.o
 	chmod 644 $(DESTDIR)$(PREFIX)/lib/libesgsim.a
 	install -D -m 644 $(BUILD)/esgsim.1 $(DESTDIR)$(PREFIX)/share/man/man1/esgsim.1
 	install -D -m 644 sim/cli/completion.bash \
 	  $(DESTDIR)$(PREFIX)/share/bash-completion/completions/esgsim
+	install -D -m 644 sim/cli/completion.zsh $(DESTDIR)$(PREFIX)/share/zsh/site-functions/_esgsim
+	install -D -m 644 sim/cli/completion.fish $(DESTDIR)$(PREFIX)/share/fish/vendor_completions.d/esgsim.fish
 	@for file in $(filter-out $(PRIVATE),$(HEADERS)) $(wildcard sim/*/*.def); do \
 	  install -D -m 644 $$file $(DESTDIR)$(PREFIX)/include/esgsim/$$file || exit 1; done
 	@for file in $(DATA); do \
@@ -469,4 +501,5 @@ clean: ## remove everything built
 help: ## this list
 	@sed -n 's/^\([a-z-]*\):[^#]*## \(.*\)/  \1\t\2/p' Makefile | expand -t 14
 
--include $(shell find $(BUILD) -name '*.d' -not -path '$(BUILD)/sanitized/*' -not -path '$(BUILD)/fuzz/*' 2>/dev/null)
+-include $(shell find $(BUILD) -name '*.d' -not -path '$(BUILD)/sanitized/*' -not -path '$(BUILD)/fuzz/*' \
+           -not -path '$(BUILD)/install/*' 2>/dev/null)

@@ -9,6 +9,9 @@ has_command() { command -v "$1" >/dev/null 2>&1; }
 has_daemon() { has_command "$1" || [ -x "/usr/sbin/$1" ]; }
 has_package() { pkg-config --exists "$1" 2>/dev/null; }
 has_hdf5() { has_package hdf5-serial || has_package hdf5; }
+has_python() { # has_python MODULE: as tests/python.sh looks for it
+    python3 -c "import $1" 2>/dev/null || /usr/bin/python3 -c "import $1" 2>/dev/null
+}
 has_libc() { echo '#include <stdio.h>' | gcc -E - >/dev/null 2>&1; }
 has_fuzzer() {
     echo 'int LLVMFuzzerTestOneInput(const char *d, unsigned long n) { return !d + !n; }' |
@@ -64,6 +67,12 @@ for set in "$@"; do
         need librsvg2-bin librsvg2-tools librsvg librsvg has_command rsvg-convert
         need poppler-utils poppler-utils poppler poppler has_command pdfinfo
         need procps procps-ng procps-ng - has_command ps
+        need python3-h5py python3-h5py python-h5py - has_python h5py
+        need python3-pandas python3-pandas python-pandas - has_python pandas
+        need python3-matplotlib python3-matplotlib python-matplotlib - has_python matplotlib
+        need python3-jsonschema python3-jsonschema python-jsonschema - has_python jsonschema
+        need zsh zsh zsh zsh has_command zsh
+        need fish fish fish fish has_command fish
         ;;
     lint)
         need clang-tidy clang-tools-extra clang llvm has_command clang-tidy

@@ -14,10 +14,10 @@
 #include "traces/json/unfinished.h"
 
 static const struct command *const commands[] = {
-    &command_run,       &command_sweep,    &command_capacity, &command_merge,
-    &command_report,    &command_plot,     &command_search,   &command_slo,
-    &command_explain,   &command_list,     &command_check,    &command_trace,
-    &command_calibrate, &command_validate, &command_bench,    &command_claims,
+    &command_run,   &command_sweep,  &command_capacity,  &command_merge,   &command_report,
+    &command_plot,  &command_search, &command_slo,       &command_explain, &command_list,
+    &command_check, &command_trace,  &command_calibrate, &command_predict, &command_validate,
+    &command_bench, &command_claims,
 };
 enum { COMMAND_COUNT = sizeof commands / sizeof *commands };
 
@@ -117,7 +117,7 @@ static bool program_run(int argc, char **argv, struct error *error)
 {
     bool help = strcmp(argv[1], "help") == 0, quiet = false;
     if (strcmp(argv[1], "--version") == 0) {
-        printf("esgsim %s\n", version_number());
+        printf("esgsim %s (%s)\n", version_number(), version_commit());
         return true;
     }
     if (strcmp(argv[1], "--help") == 0 || strcmp(argv[1], "-h") == 0 || (help && argc == 2)) {

@@ -5,7 +5,7 @@
 
 esgsim=${SAN_BUILD:-build/sanitized}/esgsim
 strict=workloads/experiments/strict-light.json
-commands="run sweep capacity merge report plot search slo explain list check trace calibrate validate bench claims"
+commands="run sweep capacity merge report plot search slo explain list check trace calibrate predict validate bench claims"
 here=$(pwd)
 
 # ---- Help and usage --------------------------------------------------------------------------
@@ -31,7 +31,7 @@ run "$esgsim" no-such-command
 expect_refusal "an unknown command is refused in one line that names it" 'no-such-command'
 run "$esgsim" reprot
 expect_refusal "a misspelt command is answered with the nearest one" 'report'
-for command in run sweep capacity merge report plot search slo explain check trace calibrate; do
+for command in run sweep capacity merge report plot search slo explain check trace calibrate predict; do
     run "$esgsim" "$command"
     expect_refusal "$command without operands is refused in one line"
 done
@@ -165,6 +165,18 @@ run "$esgsim" sweep workloads/experiments/paper.json --out "$folder/x.h5" --jobs
 expect_refusal "no worker at all is refused" "--jobs: '0' is not a whole number from 1"
 run "$esgsim" search "$strict" --application image-classification --budget-ms 9 --method astra
 expect_refusal "a misspelt word is answered with the nearest and all" "did you mean 'astar'; give astar, frontier or exhaustive"
+mixed=workloads/experiments/mixed-gpus.json
+run "$esgsim" search "$mixed" --application v100-cascade --budget-ms 25 --queue-length 1
+expect "a search names the model of each share among unlike GPUs" 0 ' 1x1x20/V100 8x1x3/A100 '
+run "$esgsim" search "$mixed" --application v100-cascade --budget-ms 25 --json
+expect "and in JSON" 0 '"gpu":[[:space:]]*"V100"'
+run "$esgsim" run "$mixed" --set requests=50 --set warmup_requests=0 --set record=all --out "$folder/mixed.h5" \
+    --timeline "$folder/mixed-timeline.json" --quiet
+expect "a run on unlike GPUs succeeds" 0
+run grep -c 'GPU 0 A100 lane 0' "$folder/mixed-timeline.json"
+expect "its timeline names the model of each GPU" 0
+run "$esgsim" explain "$folder/mixed.h5" --request 20
+expect "explain names that of the GPU of each batch" 0 'vGPU (\(A100\)|\(V100\))'
 run "$esgsim" search "$strict" --application depth-recognition --budget-ms 986 --queue-length 1
 expect "a search may plan a later batch of jobs that do not exist" 0 ' 4x[0-9]x[0-9] '
 run "$esgsim" search "$strict" --application depth-recognition --budget-ms 986 --queue-length 1 \
@@ -260,6 +272,31 @@ run sh -c 'cat "$2" | "$1" check /dev/stdin' sh "$esgsim" "$strict"
 expect_refusal "JSON through a pipe is told for what it is" 'is JSON;.*from files only'
 run "$esgsim" check -
 expect_refusal "standard input is named" '/dev/stdin'
+counts=traces/arrivals/azure2019_7d_permin_3.txt.gz
+run "$esgsim" check "$counts"
+expect_refusal "check names --format for bare counts" 'name the format \(--format.*counts-per-minute'
+run "$esgsim" check --format counts-per-minute "$counts"
+expect "check takes the format of a trace" 0 'ok \(arrival trace\)'
+run "$esgsim" check --format counts-per-hour "$counts"
+expect_refusal "check refuses an unknown format" 'did you mean counts-per'
+seq -s ' ' 200000 >"$folder/counts.txt"
+run "$esgsim" trace stats "$folder/counts.txt"
+expect_refusal "a line of counts that is too long names --format" 'longer than 1 MiB; name the format.*--format'
+printf 'id,at,"app"\n1,1700000001.5,image-classification\n2,1700000000,image-classification\n' >"$folder/foreign.csv"
+run "$esgsim" trace stats "$folder/foreign.csv"
+expect_refusal "a CSV of unknown layout names --columns" 'trace convert --columns'
+run "$esgsim" trace convert "$folder/foreign.csv" --columns time=at,application=app --unit s --out "$folder/own.csv"
+expect_refusal "a trace out of order is refused with its line" 'foreign.csv:3: time goes back by 1.5 s;.*--sort'
+run "$esgsim" trace convert "$folder/foreign.csv" --columns time=at,application=app --unit s --sort --out "$folder/own.csv"
+expect "trace convert takes columns by name" 0
+if grep -q 'begins at 1700000000 s, which is 0 in' "$folder/err" && grep -q '^1500.000000,image' "$folder/own.csv"; then
+    pass "and says that the first request is at 0"
+else
+    fail "and says that the first request is at 0" "$(cat "$folder/err" "$folder/own.csv")"
+fi
+run "$esgsim" run "$strict" --set warmup_requests=0 --set requests=2 \
+    --set "arrivals={\"process\":\"trace\",\"file\":\"$folder/small.csv\"}"
+expect "run says what its time 0 is" 0 'note: trace small.csv begins at 0.001 s, which is time 0'
 cp workloads/clusters/esg-16.json "$folder/cluster"
 run "$esgsim" check "$folder/cluster"
 expect "JSON is told by its beginning, too" 0 'ok \(cluster\)'
@@ -277,11 +314,12 @@ expect "a full disk under standard output is a failure, not a success" 1
 
 # ---- What ships is valid ---------------------------------------------------------------------
 
-for kind in policies applications functions profiles networks traces; do
+for kind in policies keep-alives experiments clusters applications functions profiles networks traces; do
     run "$esgsim" list "$kind"
     expect "list $kind prints at least one line" 0 '[a-z]'
 done
-shipped=$(find workloads traces results/paper -name '*.json' -size -8192k ! -path '*/derive/*' | sort)
+shipped=$(find workloads traces results/paper -name '*.json' -size -8192k ! -path '*/derive/*' \
+    ! -path 'workloads/schemas/*' | sort)
 for file in $shipped; do
     run "$esgsim" check "$file"
     expect "check accepts $file" 0
@@ -504,7 +542,7 @@ moved() {
     run sh -c 'cd / && exec "$@"' - "$folder/moved/bin/esgsim" "$@"
 }
 moved run "$strict" --set requests=50 --set warmup_requests=0
-expect "a moved program runs an experiment of the data beside it" 0 'image-classification'
+expect "a moved program runs an experiment of the data beside it" 0 '^bound '
 moved plot traces/profiles/v100-mps-igniter.json --out "$folder/moved"
 expect "a moved program draws by the scripts beside it" 0 'profile-v100-mps-igniter-json\.svg'
 moved list applications
@@ -566,6 +604,27 @@ run "$esgsim" calibrate "$folder/samples.csv" --unit 3 --out "$folder/none.json"
 expect_refusal "a batch of 0 to extend to is refused" 'extend-batch'
 run "$esgsim" calibrate README.md
 expect_refusal "a file that is no table is refused" 'README\.md'
+
+{ sed 's/$/,50/;1s/50$/quota_pct/' "$folder/samples.csv"; echo 'net,1,20,900,10'; } >"$folder/quota.csv"
+run "$esgsim" calibrate "$folder/quota.csv"
+expect_refusal "a column that is not known is refused with both remedies" \
+    'quota_pct.*--where quota_pct=VALUE.*--ignore quota_pct'
+run "$esgsim" calibrate "$folder/quota.csv" --where quota_pct=50 --out "$folder/quota.json" --grid
+expect "--where selects its rows" 0 '1 rows left out, not selected by --where'
+run "$esgsim" calibrate "$folder/samples.csv" --ignore quota_pct
+expect_refusal "a column that no table has is refused" '--ignore quota_pct: no table has that column'
+run "$esgsim" calibrate "$folder/samples.csv" --where quota_pct
+expect_refusal "--where without a value is refused" 'COLUMN=VALUE'
+run "$esgsim" predict "$folder/quota.json" --function net --batch 2 --vgpu 40
+expect "predict gives what was measured" 0 'net, batch 2, 1 vCPU, 40 of 100 vGPU: 9 ms, measured'
+run "$esgsim" predict "$folder/quota.json" --function net --batch 3 --vgpu 47 --json
+expect "and what is between, as JSON" 0 '"interpolated"'
+run "$esgsim" predict "$folder/quota.json" --function net --batch 8 --vgpu 3
+expect "and what is beyond" 0 'extrapolated, expected error [0-9]'
+run "$esgsim" predict "$folder/quota.json" --function nett --batch 8 --vgpu 3
+expect_refusal "predict answers a misspelt function with the nearest" "did you mean 'net'"
+run "$esgsim" predict "$folder/quota.json" --function net --batch 9 --vgpu 30
+expect_refusal "predict says the range outside of which it has no latency" '--batch from 1 to 8, not 9'
 
 # ---- What is assumed, and which policy is which ----------------------------------------------
 
@@ -648,6 +707,26 @@ run "$esgsim" run "$strict" --set warmup_requests=0 --json \
 expect "labels of a trace that name no application are counted" 0 \
     '1 label of trace typo.csv names no application: 50 % of the requests \(10 of 20\)'
 expect "and times that are the same for every seed are noted" 0 'every seed replays the arrival times'
+
+# says NAME PATTERN: standard error of the last command has the pattern; silent: it is empty.
+says() {
+    if [ "$status" -eq 0 ] && grep -qE -- "$2" "$folder/err"; then pass "$1"; else explain "$1" "/$2/ on standard error"; fi
+}
+silent() {
+    if [ "$status" -eq 0 ] && [ ! -s "$folder/err" ]; then pass "$1"; else explain "$1" "nothing on standard error"; fi
+}
+run "$esgsim" run "$strict" --set requests=50
+says "run says that requests alone leave the warm-up" 'remains 1000 requests.*--set warmup_requests=5 '
+run "$esgsim" run "$strict" --set requests=50 --quiet
+silent "and is quiet where it is told to be"
+run "$esgsim" run "$strict" --set requests=50 --set warmup_requests=20
+silent "and where the warm-up is given, too"
+run "$esgsim" run "$strict" --set requests=30 --set warmup_requests=1 --set platform.initial=cold
+says "run says that most jobs started cold, and which key changes it" \
+    '[0-9.]+ % of the jobs waited for a container.*platform\.initial.*per_invoker'
+printf '{"base": "%s", "matrix": {"policy.name": ["fifo"]}, "seeds": 1}' "$here/$strict" >"$folder/warm.json"
+run "$esgsim" sweep "$folder/warm.json" --set requests=50 --out "$folder/warm.h5"
+says "sweep says that requests alone leave the warm-up" 'remains 1000 requests'
 
 printf '{"figures": [{"metric": "slo_hit_rate", "evidence": "recalled", "policy": "es\\u001bg", "low": 1}], "title": "t", "source": "s"}' \
     >"$folder/odd.json"

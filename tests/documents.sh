@@ -15,7 +15,7 @@
 . tests/shell.sh
 
 full=${DOCUMENTS:-}
-documents="README.md CONTRIBUTING.md sched/WRITING.md workloads/README.md traces/README.md sim/README.md workloads/experiments/CLASSROOM.md workloads/experiments/TRAINING.md REPRODUCING.md results/PROOF.md"
+documents="README.md CONTRIBUTING.md sched/WRITING.md workloads/README.md workloads/OWN_WORLD.md traces/README.md sim/README.md workloads/experiments/CLASSROOM.md workloads/experiments/TRAINING.md REPRODUCING.md results/README.md results/PROOF.md"
 here=$(pwd)
 build=$(cd "${BUILD:-build}" && pwd)
 tree=$folder/tree
@@ -29,7 +29,11 @@ for entry in sched sim traces tests plots Makefile README.md; do
 done
 cp -r workloads "$tree/workloads"
 mkdir "$tree/results"
-cp -r results/paper "$tree/results/paper"
+cp -r results/paper results/python "$tree/results"
+mkdir "$folder/bin"
+python=$(python_find h5py,pandas,matplotlib)
+[ -z "$python" ] || ln -s "$python" "$folder/bin/python3"
+PATH=$folder/bin:$PATH
 ln -s "$build" "$tree/build"
 if [ "$full" != full ]; then
     for sweep in "$tree"/workloads/experiments/*.json; do
@@ -95,6 +99,7 @@ elsewhere() {
     make | "make "*) echo "tests/run.sh BUILD" ;;
     "esgsim validate"* | "build/esgsim validate"*) echo "tests/release.sh validate" ;;
     "git clone"* | "cd "*) echo ".ci/run sh" ;;
+    "podman "* | "apptainer "*) echo "tests/containers.sh CONTAINERS" ;;
     esac
 }
 
@@ -127,13 +132,6 @@ perform() {
         fi
         return
     fi
-    case $1 in
-    *h5py*)
-        if ! python3 -c 'import h5py' 2>/dev/null; then
-            echo "[  SKIPPED ] $title (no h5py here)"
-            return
-        fi ;;
-    esac
     command=$1
     if [ "$full" != full ] && [ "$2" != yes ]; then command=$(shorten "$command"); fi
     printf '%s\n' "$command" | sed "s|/tmp/|$folder/tmp/|g" >"$folder/script"
@@ -147,7 +145,8 @@ perform() {
 compare() {
     tr -s ' ' <"$folder/printed" >"$folder/squeezed"
     tr -s ' ' <"$1" | sed -e 's/^ //' -e "s|/tmp/|$folder/tmp/|g" >"$folder/wanted"
-    missing=$(awk 'NR == FNR { want[n++] = $0; next }
+    missing=$(awk 'BEGIN { at = 0 } # as a subscript, what was never set is ""
+        NR == FNR { want[n++] = $0; next }
         { while (at < n && (want[at] == "…" || want[at] == "")) at++
           if (at < n && index($0, want[at])) at++ }
         END { while (at < n && (want[at] == "…" || want[at] == "")) at++

@@ -159,7 +159,7 @@ interrupt "a search of minutes within a decision" INT 1 "$esgsim" run "$light" -
 interrupt "a generator of arrivals that seldom brings one" TERM 0.5 "$esgsim" run "$light" --policy fifo $many \
     --set "arrivals=$mmpp"
 interrupt "a cluster of a million invokers being made" INT 0.3 "$esgsim" run "$light" --policy fifo $many \
-    --set cluster.invokers.0.count=1000000
+    --set cluster.invokers.0.count=1000000 --set platform.initial=80
 interrupt "a sweep that simulates" INT 0.7 "$esgsim" sweep "$folder/long.json" $many --jobs 2 \
     --out "$folder/scratch/s.h5"
 interrupt "a sweep, by SIGTERM" TERM 0.7 "$esgsim" sweep "$folder/long.json" $many --jobs 1 \

@@ -20,13 +20,30 @@ export PKG_CONFIG_PATH
 for file in bin/esgsim lib/libesgsim.a include/esgsim/sched/policy.h include/esgsim/sim/platform/simulation.h \
     share/man/man1/esgsim.1 share/doc/esgsim/README.md share/doc/esgsim/LICENSE \
     share/doc/esgsim/sched/WRITING.md share/doc/esgsim/sim/examples/compare.c \
-    share/esgsim/workloads/experiments/paper.json share/esgsim/results/slurm/sweep.sh; do
+    share/esgsim/workloads/experiments/paper.json share/esgsim/results/slurm/sweep.sh \
+    share/esgsim/results/python/esgsim.py share/esgsim/results/python/esgsim.ipynb; do
     if [ -s "$installed/$file" ]; then
         pass "$file is installed"
     else
         fail "$file is installed" "no such file, or empty"
     fi
 done
+# A sweep may run while another version is installed.
+before=$(stat -c '%i %y' build/esgsim 2>/dev/null)
+run make -n install DESTDIR="$folder/other" PREFIX=/opt/other COMMIT=0123456789ab
+if [ -n "$before" ] && grep -q 'install -m 755 build/install/esgsim' "$folder/out" &&
+    ! grep -qE -- '-o build/esgsim|[^ ]*build/esgsim\.new build/esgsim$' "$folder/out"; then
+    pass "another commit is built and installed beside build/esgsim"
+else
+    explain "another commit is built and installed beside build/esgsim" "install of build/install/esgsim alone"
+fi
+run make -s install DESTDIR="$folder/other" PREFIX=/opt/other
+if [ "$status" -eq 0 ] && [ "$(stat -c '%i %y' build/esgsim)" = "$before" ] &&
+    cmp -s build/esgsim "$folder/other/opt/other/bin/esgsim"; then
+    pass "another PREFIX installs build/esgsim and leaves it as it is"
+else
+    explain "another PREFIX installs build/esgsim and leaves it as it is" "$before"
+fi
 # Data never go without their origin, nor a file that came under a licence without that.
 missing=$(find traces/arrivals traces/profiles -type f | while read -r file; do
     [ -e "$installed/share/esgsim/$file" ] || echo "$file"

@@ -103,11 +103,57 @@ completes "--paper takes JSON files alone" "$folder/files/b.json" \
     "$esgsim" report x.h5 --paper "$folder/files/"
 completes "--out takes results files" "$folder/files/a.h5" "$esgsim" run x --out "$folder/files/"
 completes "an unknown command is left alone" "" "$esgsim" nonsense ""
+completes "it completes an entry of a kind" "esg-16-mig.json esg-16.json esg-4.json esg-8.json" \
+    "$esgsim" list clusters esg
+
+# ---- The same in zsh and fish ------------------------------------------------------------------
+
+# offers SHELL NAME WANTED WORD...: as `completes`, of what is no file.
+offers() {
+    shell=$1
+    name="$shell: $2"
+    wanted=$3
+    shift 3
+    last=$(for word; do :; done; printf '%s' "$word")
+    # shellcheck disable=SC2016
+    case $shell in
+    zsh) run zsh -f -c '. sim/cli/completion.zsh
+        compadd() { while [[ $1 == -* && $1 != -- ]]; do shift; [[ -n $1 ]] || shift; done; print -rl -- "${@:2}"; }
+        _files() { : }
+        words=("$@") CURRENT=$#
+        _esgsim' - "$@" ;;
+    fish) run fish --no-config -c '. sim/cli/completion.fish; function __fish_complete_suffix; end; __esgsim_complete $argv' -- "$@" ;;
+    esac
+    got=$(grep -F -- "$last" "$folder/out" | sort | tr '\n' ' ')
+    if [ "$got" = "$wanted " ] && [ ! -s "$folder/err" ]; then
+        pass "$name"
+    else
+        fail "$name" "words:  $*" "wanted: $wanted" "got:    $got" "$(cat "$folder/err")"
+    fi
+}
+for shell in zsh fish; do
+    if ! command -v "$shell" >/dev/null; then
+        fail "$shell is there" "make deps installs it"
+        continue
+    fi
+    offers "$shell" "it completes a command" "report" "$esgsim" repo
+    offers "$shell" "it completes an option" "--timeline" "$esgsim" run --ti
+    offers "$shell" "it completes a policy's name" "clipper clockwork" "$esgsim" run x --policy cl
+    offers "$shell" "it completes a choice" "astar exhaustive" "$esgsim" search x --method a
+    offers "$shell" "it completes a key" "slo.factor" "$esgsim" capacity x --over slo
+    offers "$shell" "it completes a kind" "profiles" "$esgsim" list prof
+    offers "$shell" "it completes an entry of a kind" "esg-16-mig.json esg-16.json esg-4.json esg-8.json" \
+        "$esgsim" list clusters esg-
+    offers "$shell" "it completes an application's name" "expanded-image-classification image-classification" \
+        "$esgsim" slo x --application image
+    offers "$shell" "it completes a part of trace" "convert stats" "$esgsim" trace t
+done
 
 # ---- Where they go ---------------------------------------------------------------------------
 
 run make -n install DESTDIR="$folder/root" PREFIX=/usr
-for place in share/man/man1/esgsim.1 share/bash-completion/completions/esgsim; do
+for place in share/man/man1/esgsim.1 share/bash-completion/completions/esgsim \
+    share/zsh/site-functions/_esgsim share/fish/vendor_completions.d/esgsim.fish; do
     if grep -q "$folder/root/usr/$place" "$folder/out"; then
         pass "make install puts $place in its place"
     else

@@ -56,7 +56,7 @@ light=$tree/workloads/experiments/strict-light.json
 
 # ---- A policy and its parameter --------------------------------------------------------------
 
-run "$esgsim" list policies
+run "$esgsim" list policies dummy-policy
 expect "a policy's line is enough for it to be listed with its parameter" 0 'dummy_parameter = 1'
 run "$esgsim" run "$light" --quiet --json --policy dummy-policy --set requests=20 --set policy.params.dummy_parameter=2
 expect "it runs" 0 '"dropped":	20'

@@ -10,7 +10,7 @@ set -eu
 cd "$(dirname "$0")/.."
 
 SUITE_SECONDS=${SUITE_SECONDS:-600}
-SCRIPTS="capture first_run slurm scale files guard commands one_place figures compare release leaks headers golden derive manual install documents"
+SCRIPTS="capture first_run short_ways schemas slurm scale files guard commands one_place figures compare release leaks headers golden derive manual containers install python documents"
 
 # One suite: its output to LOGS/NAME.log, its exit status and seconds to LOGS/NAME.status. Prints its
 # name when it has ended.

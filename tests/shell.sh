@@ -23,6 +23,17 @@ fail() {
     echo "[  FAILED  ] $name"
 }
 
+# python_find MODULES: an interpreter that has them, separated by commas. python3 may be one without
+# the system's packages. Nothing if there is none.
+python_find() {
+    for candidate in python3 /usr/bin/python3; do
+        if "$candidate" -c "import $1" 2>/dev/null; then
+            command -v "$candidate"
+            return
+        fi
+    done
+}
+
 # run COMMAND...: output to $folder/out and $folder/err, exit status to $status.
 run() {
     ran="$*"

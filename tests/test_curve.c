@@ -239,8 +239,8 @@ static void what_cannot_be_followed_is_told(void **state)
         const char *fragment;
     } faults[] = {
         {{"arrivals.laod", CURVE_METRIC, 0.9},
-         "made-up.h5: no sweep in it sets \"arrivals.laod\" to two or more numbers; keys of its "
-         "first run: setting, slo.factor, arrivals.load, policy.name"},
+         "made-up.h5: no sweep in it sets \"arrivals.laod\" to two or more numbers; keys that "
+         "it sets: setting, slo.factor, arrivals.load, policy.name"},
         {{"setting", CURVE_METRIC, 0.9}, "\"setting\""},
         {{NULL, "hits", 0.9}, "there is no metric \"hits\""}};
     struct made *made = some();

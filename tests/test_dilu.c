@@ -248,7 +248,7 @@ static void an_instance_goes_where_brute_force_puts_it(void **state)
         random_cluster(rng, &cluster);
         const double request = 1 + pick(rng, 4);
         const struct dilu_need need = {request, request * (1 + 0.5 * pick(rng, 3)),
-                                       5.0 * (1 + pick(rng, 3))};
+                                       5.0 * (1 + pick(rng, 3)), 0};
         const struct dilu_admitter admitter = {&cluster, admit};
         const size_t place = dilu_place(&rule, cluster.gpus, cluster.count, &need, &admitter);
         assert_true(place == place_by_force(&cluster, &need));
@@ -324,7 +324,7 @@ static void an_instance_goes_where_the_original_puts_it(void **state)
         const struct placed *event = &originals[n];
         const bool ends = event->request == 0;
         const struct placed *of = ends ? &originals[event->limit] : event;
-        const struct dilu_need need = {of->request, of->limit, of->memory};
+        const struct dilu_need need = {of->request, of->limit, of->memory, 0};
         places[n] =
             ends ? places[event->limit] : dilu_place(&rule, gpus, GPUS_MAX, &need, &admitter);
         assert_true(places[n] != DILU_NOWHERE);

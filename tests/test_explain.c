@@ -163,6 +163,30 @@ static void a_request_that_waited_for_room_is_told_to_the_nanosecond(void **stat
     recorded_clear(&recorded);
 }
 
+/* The same beside an invoker that is free, with a GPU of another kind. */
+static void room_on_a_gpu_of_another_kind_is_no_room(void **state)
+{
+    (void)state;
+    char trace[64], json[WORLD_BYTES];
+    struct recorded recorded;
+    struct error error = {0};
+    temporary(trace, "time_ms,application\n0,pair\n10,pair\n20,pair\n");
+    (void)snprintf(json, sizeof json, world_by_hand, trace, "all");
+    world_replace(json, "{\"f\":1,\"g\":1}", "\"warm\"");
+    world_replace(json, "\"memory_mb\":1000}]}]",
+                  "\"memory_mb\":1000}]},{\"vcpus\":2,\"memory_mb\":9000,\"gpus\":[{\"model\":"
+                  "\"test\",\"sharing\":\"mps\",\"units\":2,\"memory_mb\":1000,\"speed\":2}]}]");
+    record(json, &by_hand, &recorded);
+    unlink(trace);
+    struct explanation *told =
+        explanation_build(&recorded.results->runs[0], recorded.record, 2, &error);
+    assert_non_null(told);
+    assert_ms(told->stages[0].time.no_room, 81);
+    assert_ms(told->stages[0].time.behind + told->stages[0].time.held_back, 0);
+    explanation_free(told);
+    recorded_clear(&recorded);
+}
+
 static void a_cold_start_and_a_slowed_execution_are_told_apart(void **state)
 {
     (void)state;
@@ -347,6 +371,7 @@ int main(void)
 {
     const struct CMUnitTest explain[] = {
         cmocka_unit_test(a_request_that_waited_for_room_is_told_to_the_nanosecond),
+        cmocka_unit_test(room_on_a_gpu_of_another_kind_is_no_room),
         cmocka_unit_test(a_cold_start_and_a_slowed_execution_are_told_apart),
         cmocka_unit_test(the_words_are_those_of_the_golden_file),
         cmocka_unit_test(the_json_holds_the_same_figures),

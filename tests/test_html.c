@@ -13,6 +13,8 @@
 
 #include "results/report/assumptions.h"
 #include "results/report/html.h"
+#include "results/report/overview.h"
+#include "results/report/verdict_table.h"
 #include "results/report/report_html.h"
 #include "results/store/hdf5_utf8.h"
 #include "tests/fixture_results.h"
@@ -155,6 +157,9 @@ static const char svg[] =
     "><defs><circle id='dot' r='1'/></defs><g id=\"canvas\"><use xlink:href='#dot'/>"
     "<rect fill=\"url(#dot)\"/></g>\n</svg>\n";
 
+/* The command that the results file names; NULL: none. */
+static const char *made_by;
+
 static char *page_of(const struct fixture *runs, size_t count, bool paper, const char *command)
 {
     struct error error = {0};
@@ -162,6 +167,7 @@ static char *page_of(const struct fixture *runs, size_t count, bool paper, const
     size_t size = 0;
     struct results *results = fixture_results(runs, count);
     assert_non_null(results);
+    results->command = made_by == NULL ? NULL : strdup(made_by);
     struct report *report = report_build(results, &error);
     struct reference *reference =
         paper ? reference_load("results/paper/esg-hpdc24.json", &error) : NULL;
@@ -228,6 +234,111 @@ static void the_tables_hold_the_figures_and_the_verdict_in_words(void **state)
                  "<ul>\n<li>It meets more SLOs than <code>fifo</code>.</li>\n"
                  "<li>It costs less than <code>fifo</code>.</li>\n</ul>\n");
     a_page_holds(page, "or as cheap and better: <code>esg</code>.");
+    free(page);
+}
+
+static const struct fixture two_settings[] = {
+    FIXTURE_ESG_RUNS,
+    FIXTURE_FIFO_RUN_1,
+    FIXTURE_FIFO_RUN_2,
+    {"heavy", "esg", "policy.name=esg setting=heavy", 1, 0.7, 0.0004, RECORD_SUMMARY},
+    {"heavy", "fifo", "policy.name=fifo setting=heavy", 1, 0.8, 0.0006, RECORD_SUMMARY},
+};
+
+/* Prints what the text report has; the caller frees it. */
+static char *text_of(const struct fixture *runs, size_t count,
+                     bool print(const struct report *, const struct reference *, FILE *))
+{
+    char *text = NULL;
+    size_t size = 0;
+    struct error error = {0};
+    struct results *results = fixture_results(runs, count);
+    struct report *report = report_build(results, &error);
+    struct reference *reference = reference_load("results/paper/esg-hpdc24.json", &error);
+    FILE *out = open_memstream(&text, &size);
+    assert_true(print(report, reference, out));
+    assert_int_equal(fclose(out), 0);
+    reference_free(reference);
+    report_free(report);
+    results_free(results);
+    return text;
+}
+
+/* Each text between > and < of the page's part occurs in `text`. Returns how many hold `mark`. */
+static size_t assert_cells(const char *begin, const char *end, const char *text, const char *mark)
+{
+    size_t marked = 0;
+    for (const char *at = strchr(begin, '>'); at != NULL && at < end; at = strchr(at + 1, '>')) {
+        char cell[256];
+        const size_t length = strcspn(at + 1, "<");
+        (void)snprintf(cell, sizeof cell, "%.*s", (int)length, at + 1);
+        if (strstr(cell, mark) == NULL || at[1] == '\n')
+            continue;
+        if (strstr(text, cell) == NULL)
+            fail_msg("the text has no \"%s\"", cell);
+        marked++;
+    }
+    return marked;
+}
+
+static bool print_overview(const struct report *report, const struct reference *reference,
+                           FILE *out)
+{
+    (void)reference;
+    return overview_text(report, out);
+}
+
+static bool print_verdicts(const struct report *report, const struct reference *reference,
+                           FILE *out)
+{
+    return verdicts_tables(&report, 1, reference, out, NULL);
+}
+
+static void the_overview_is_that_of_the_text(void **state)
+{
+    (void)state;
+    char *page = page_of(two_settings, COUNT(two_settings), false, NULL);
+    char *text = text_of(two_settings, COUNT(two_settings), print_overview);
+    const char *begin = strstr(strstr(page, "<h2 id=\"overview\""), "<table");
+    assert_int_equal(assert_cells(begin, strstr(begin, "</table>"), text, " at "), 4);
+    assert_well_formed(page);
+    free(page);
+    page = page_of(light, COUNT(light), false, NULL);
+    assert_null(strstr(page, "id=\"overview\""));
+    free(page);
+    free(text);
+}
+
+/* Every verdict on a set of assumptions is one of the text's table. */
+static void the_verdicts_are_those_of_the_text(void **state)
+{
+    (void)state;
+    char *page = page_of(two_settings, COUNT(two_settings), true, NULL);
+    char *text = text_of(two_settings, COUNT(two_settings), print_verdicts);
+    size_t verdicts = 0, wanted = 0;
+    for (const char *at = strstr(page, "verdict (pairs)"); at != NULL;
+         at = strstr(at + 1, "verdict (pairs)"))
+        verdicts += assert_cells(at, strstr(at, "</table>"), text, " of ");
+    for (const char *at = strstr(text, " of "); at != NULL; at = strstr(at + 1, " of "))
+        wanted += at[-1] >= '0' && at[-1] <= '9';
+    assert_true(wanted > 0);
+    assert_int_equal(verdicts, wanted);
+    free(page);
+    free(text);
+}
+
+static void the_page_tells_which_sweep_it_is_of(void **state)
+{
+    (void)state;
+    made_by = "esgsim sweep 'my <sweep>.json' --set requests=5";
+    char *page = page_of(light, COUNT(light), false, NULL);
+    made_by = NULL;
+    a_page_holds(page,
+                 "<code>esgsim sweep &#39;my &lt;sweep&gt;.json&#39; --set requests=5 --out ");
+    assert_null(strstr(page, "does not record"));
+    free(page);
+    page = page_of(light, COUNT(light), false, NULL);
+    a_page_holds(page, "does not record");
     free(page);
 }
 
@@ -382,6 +493,9 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(the_page_is_well_formed_and_holds_its_parts),
         cmocka_unit_test(the_tables_hold_the_figures_and_the_verdict_in_words),
+        cmocka_unit_test(the_overview_is_that_of_the_text),
+        cmocka_unit_test(the_verdicts_are_those_of_the_text),
+        cmocka_unit_test(the_page_tells_which_sweep_it_is_of),
         cmocka_unit_test(one_seed_says_nothing),
         cmocka_unit_test(a_figure_that_is_not_there_is_a_dash_and_the_page_goes_on),
         cmocka_unit_test(what_is_no_text_of_a_page_is_replaced),

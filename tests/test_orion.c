@@ -134,7 +134,7 @@ static void one_stage_has_the_percentile_of_its_lognormal_rounded_up(void **stat
     for (double cv = 0.05; cv < 1.5; cv *= 1.7) {
         struct function_gpu function_gpu = {.noise_cv = cv};
         const struct function function = {.gpus = &function_gpu};
-        distribution_execution(&function, 100 * SIM_MS, 1e6, 4096, &here);
+        distribution_execution(&function, 0, 100 * SIM_MS, 1e6, 4096, &here);
         const double variance = log1p(cv * cv);
         for (double p = 0.5; p < 0.999; p += 0.05) {
             const double exact = gsl_cdf_lognormal_Pinv(p, log(100) - variance / 2, sqrt(variance));
@@ -143,9 +143,9 @@ static void one_stage_has_the_percentile_of_its_lognormal_rounded_up(void **stat
     }
     struct function_gpu constant_gpu = {.noise_cv = 0};
     const struct function constant = {.gpus = &constant_gpu};
-    distribution_execution(&constant, 100 * SIM_MS, 1e6, 4096, &here);
+    distribution_execution(&constant, 0, 100 * SIM_MS, 1e6, 4096, &here);
     assert_int_equal(distribution_percentile(&here, 0.95, 4096), 100);
-    distribution_execution(&constant, 5000 * SIM_MS, 1e6, 4096, &here);
+    distribution_execution(&constant, 0, 5000 * SIM_MS, 1e6, 4096, &here);
     assert_int_equal(distribution_percentile(&here, 0.5, 4096), 4097);
 }
 
@@ -155,12 +155,12 @@ static void laws_of_theory_have_their_percentiles_too(void **state)
     static double mass[4097];
     struct distribution here = {.mass = mass};
     const struct function exponential = {.service = SERVICE_EXPONENTIAL};
-    distribution_execution(&exponential, 100 * SIM_MS, 1e6, 4096, &here);
+    distribution_execution(&exponential, 0, 100 * SIM_MS, 1e6, 4096, &here);
     assert_int_equal(distribution_percentile(&here, 0.95, 4096), ceil(100 * log(20)));
     double samples[] = {10, 20, 30, 40};
     const struct function empirical = {
         .service = SERVICE_EMPIRICAL, .service_samples_ms = samples, .service_sample_count = 4};
-    distribution_execution(&empirical, 25 * SIM_MS, 1e6, 4096, &here);
+    distribution_execution(&empirical, 0, 25 * SIM_MS, 1e6, 4096, &here);
     assert_int_equal(distribution_percentile(&here, 0.75, 4096), 30);
     assert_int_equal(distribution_percentile(&here, 0.76, 4096), 40);
 }
@@ -203,7 +203,7 @@ static void fan_out_of_independent_workers_has_the_power_of_the_cdf(void **state
     struct distribution next = {.mass = masses[2]};
     struct function_gpu function_gpu = {.noise_cv = 0.3};
     const struct function function = {.gpus = &function_gpu};
-    distribution_execution(&function, 100 * SIM_MS, 1e6, 2048, &one);
+    distribution_execution(&function, 0, 100 * SIM_MS, 1e6, 2048, &one);
     distribution_zero(&all);
     const double variance = log1p(0.09);
     for (int n = 1; n <= 16; n++) {

@@ -355,7 +355,7 @@ static void frontier_ranks_first_configurations_by_their_completion(void **unuse
             double truth[MOST_CONFIGURATIONS];
             exhaustive_completions(&instance, truth);
             assert_true(frontier_plans_search(plans, 0, problem->budget, problem->queue_length,
-                                              problem->k, &found));
+                                              SIM_NONE, problem->k, &found));
             check_ranking(&instance, truth, &found);
             frontier_plans_destroy(plans);
         }

@@ -178,6 +178,17 @@ static void a_path_in_the_matrix_is_relative_to_the_sweep(void **state)
     assert_int_equal(e->workload.cluster.invoker_count, 99);
     experiment_free(e);
     sweep_free(sweep);
+    /* Also below "profiles", whose keys are models of GPU. */
+    sweep = must_load("\"matrix\": {\"setting\": [{\"profiles\": {\"A100\": \"big.json\"}},"
+                      " {\"profiles.A100\": \"big.json\"}]}",
+                      NULL, 0);
+    for (size_t r = 0; r < 2; r++) {
+        size_t found = 0;
+        for (size_t i = 0; i < sweep->runs[r].override_count; i++)
+            found += strstr(sweep->runs[r].overrides[i].value, cluster) != NULL;
+        assert_int_equal(found, 1);
+    }
+    sweep_free(sweep);
     assert_int_equal(unlink(cluster), 0);
 }
 

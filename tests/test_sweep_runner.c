@@ -331,10 +331,12 @@ static void a_dry_run_lists_the_runs_of_its_shard_and_writes_nothing(void **stat
     sweep_write(in_folder("sweep.json"), plain);
     struct sweep_runner_options options = options_of("a.h5", 1);
     options.dry_run = true;
+    options.details = true;
     assert_int_equal(run(&options), 0);
     assert_true(was_said("run 0: arrivals.rate_per_s=100 policy.name=fifo seed=1\n"));
     assert_true(was_said("run 17: arrivals.rate_per_s=350 policy.name=edf seed=3\n"));
-    assert_true(was_said("\n18 runs of 6 combinations\n"));
+    assert_true(was_said("\n18 runs of 6 combinations\ntime: about "));
+    assert_true(was_said(" by 6 of them that were begun here)\nmemory: about "));
     options.shard = 2;
     options.shards = 4;
     assert_int_equal(run(&options), 0);
@@ -344,7 +346,9 @@ static void a_dry_run_lists_the_runs_of_its_shard_and_writes_nothing(void **stat
     options = options_of("a.h5", 1);
     options.dry_run = true;
     assert_int_equal(run(&options), 0);
-    assert_true(was_said("\n9 runs of 3 combinations, and more until"));
+    assert_true(was_said("9 runs of 3 combinations, and more until"));
+    assert_false(was_said("run 0: "));
+    assert_true(was_said("time: at least "));
     assert_int_equal(access(in_folder("a.h5"), F_OK), -1);
     assert_int_equal(access(in_folder("a.h5.runs"), F_OK), -1);
     /* What a sweep would refuse is refused. */

@@ -305,6 +305,7 @@ struct arrival_tally arrival_stream_tally(const struct arrival_stream *stream)
     tally.drawn = stream->drawn;
     tally.drawn_labels = stream->drawn > 0 ? stream->strays.count : 0;
     tally.fixed_times = trace_has_times(stream->trace);
+    tally.first_s = trace_first_s(stream->trace);
     return tally;
 }
 

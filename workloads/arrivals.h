@@ -83,6 +83,7 @@ struct arrival_tally {
     uint64_t drawn;      /* requests whose application was drawn by weight */
     size_t drawn_labels; /* labels of the trace that match no application; 0 if it has no labels */
     bool fixed_times;    /* arrival times are the same for every seed */
+    double first_s;      /* stamp of the trace's first record or bin, which is time 0 */
 };
 
 struct arrival_tally arrival_stream_tally(const struct arrival_stream *stream);

@@ -191,6 +191,16 @@ static void put_gpu_number(struct writer *writer, cJSON *parent, const char *key
     put_number(writer, parent, key, first);
 }
 
+/* The function's cold starts are the same samples on all kinds of GPU. */
+static bool same_samples(const struct workload *workload, const struct function *function)
+{
+    const struct function_gpu *first = &function->gpus[0];
+    for (size_t k = 1; k < workload->kind_count; k++)
+        if (function->gpus[k].cold_start_samples_ms != first->cold_start_samples_ms)
+            return false;
+    return first->cold_start_sample_count > 0;
+}
+
 static void write_functions(struct writer *writer, cJSON *root, const struct experiment *experiment)
 {
     const struct workload *workload = &experiment->workload;
@@ -202,10 +212,16 @@ static void write_functions(struct writer *writer, cJSON *root, const struct exp
         put_text(writer, item, "model", function->model);
         put_number(writer, item, "input_bytes", function->input_bytes);
         cJSON *cold_start = put_object(writer, item, "cold_start_ms");
-        put_gpu_number(writer, cold_start, "mean", workload, function,
-                       offsetof(struct function_gpu, cold_start_mean_ms));
-        put_gpu_number(writer, cold_start, "cv", workload, function,
-                       offsetof(struct function_gpu, cold_start_cv));
+        if (same_samples(workload, function)) {
+            put(writer, cold_start, "samples_ms",
+                cJSON_CreateDoubleArray(function->gpus[0].cold_start_samples_ms,
+                                        (int)function->gpus[0].cold_start_sample_count));
+        } else {
+            put_gpu_number(writer, cold_start, "mean", workload, function,
+                           offsetof(struct function_gpu, cold_start_mean_ms));
+            put_gpu_number(writer, cold_start, "cv", workload, function,
+                           offsetof(struct function_gpu, cold_start_cv));
+        }
         cJSON *memory = put_object(writer, item, "gpu_memory_mb");
         put_gpu_number(writer, memory, "weights", workload, function,
                        offsetof(struct function_gpu, gpu_weights_mb));

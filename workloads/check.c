@@ -4,6 +4,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "traces/calibrate/samples.h"
 #include "traces/readers/arrival_trace.h"
 #include "traces/readers/training_trace.h"
 #include "traces/networks/graph.h"
@@ -11,12 +12,11 @@
 #include "workloads/loader_internal.h"
 #include "workloads/training_models.h"
 
-/* Reads the whole trace record by record. */
-static bool check_trace(const char *path, struct error *error)
+bool input_check_trace(const char *path, const char *format, struct error *error)
 {
     struct error fault = {0};
     struct trace_record record;
-    struct trace_reader *reader = trace_open(path, NULL, 1, error);
+    struct trace_reader *reader = trace_open(path, format, 1, error);
     if (reader == NULL)
         return false;
     uint64_t records = 0;
@@ -29,6 +29,15 @@ static bool check_trace(const char *path, struct error *error)
         return false;
     }
     return records > 0 || error_input(error, "%s: holds no arrival; give a trace with one", path);
+}
+
+/* Reads measurements as `calibrate` does. */
+static bool check_samples(const char *path, struct error *error)
+{
+    struct sample_set set = {0};
+    const bool good = sample_table_read(&set, path, error);
+    samples_clear(&set);
+    return good;
 }
 
 static bool check_experiment(const char *path, struct error *error)
@@ -182,6 +191,12 @@ static const struct input_kind *recognise(const cJSON *root)
     return NULL;
 }
 
+const char *input_kind(const cJSON *root)
+{
+    const struct input_kind *found = cJSON_IsObject(root) ? recognise(root) : NULL;
+    return found != NULL ? found->name : NULL;
+}
+
 static bool ends_with(const char *path, const char *ending)
 {
     size_t length = strlen(path);
@@ -221,6 +236,20 @@ static bool looks_like_json(const char *path)
     return first == '{' || first == '[';
 }
 
+/* Measurements have a column for the batch size, which no trace has. */
+static bool looks_like_samples(const char *path)
+{
+    static const char *const names[] = {"batch", "Batch size", "batch1"};
+    char text[4096], *rest = text;
+    read_beginning(path, text, sizeof text);
+    text[strcspn(text, "\r\n")] = '\0';
+    for (const char *cell = strsep(&rest, ","); cell != NULL; cell = strsep(&rest, ","))
+        for (size_t i = 0; i < sizeof names / sizeof names[0]; i++)
+            if (strcmp(cell, names[i]) == 0)
+                return true;
+    return false;
+}
+
 bool input_check(const char *path, const char **kind, struct error *error)
 {
     *kind = "arrival trace";
@@ -230,13 +259,18 @@ bool input_check(const char *path, const char **kind, struct error *error)
     if (ends_with(path, ".h5"))
         return error_input(error, "%s: is not an input file; read results with `esgsim report`",
                            path);
-    if (!looks_like_json(path)) {
-        const char *training = is_regular(path) ? training_trace_recognise(path) : NULL;
-        if (training == NULL)
-            return check_trace(path, error);
+    const char *training =
+        !looks_like_json(path) && is_regular(path) ? training_trace_recognise(path) : NULL;
+    if (training != NULL) {
         *kind = "training trace";
         return check_training_trace(path, training, error);
     }
+    if (!looks_like_json(path) && looks_like_samples(path)) {
+        *kind = "samples";
+        return check_samples(path, error);
+    }
+    if (!looks_like_json(path))
+        return input_check_trace(path, NULL, error);
     *kind = "JSON";
     cJSON *root = json_parse_file(path, error);
     if (root == NULL)

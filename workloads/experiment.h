@@ -163,6 +163,7 @@ struct sweep {
     struct inputs *inputs;      /* cache, so that all runs use the same input files */
     struct sweep_label *labels; /* no label occurs twice */
     size_t label_count;
+    struct sweep_keys *keys; /* what the matrix sets (workloads/sweep_keys.h) */
     struct sweep_precision precision;
 };
 
@@ -184,8 +185,17 @@ bool sweep_fault(const struct sweep *sweep, size_t run, const struct error *faul
                  struct error *error);
 
 /* Validates any input file of the product. The kind is recognised from the content: experiment,
- * sweep, cluster, functions, application, profile, network, arrival trace, reference figures or
- * claims. `kind` receives the kind. */
+ * sweep, cluster, functions, application, profile, network, arrival trace, samples for calibrate,
+ * reference figures or claims. `kind` receives the kind. */
 bool input_check(const char *path, const char **kind, struct error *error);
+
+/* Validates an arrival trace by reading all of it. `format`: a name of
+ * traces/readers/arrival_trace.h, or NULL to recognise it by the header. */
+bool input_check_trace(const char *path, const char *format, struct error *error);
+
+struct cJSON;
+
+/* Returns the kind of a JSON file's content; NULL: it has no key of any kind. */
+const char *input_kind(const struct cJSON *root);
 
 #endif

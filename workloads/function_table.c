@@ -154,6 +154,40 @@ static double or_default(double value, double fallback)
     return isnan(value) ? fallback : value;
 }
 
+/* Takes the samples of an entry, which all kinds of GPU share. */
+static bool take_samples(const struct json_samples *samples, double **copy, size_t *count,
+                         struct error *error)
+{
+    if (samples->count == 0)
+        return true;
+    *copy = load_array(samples->count, sizeof **copy, error);
+    if (*copy == NULL)
+        return false;
+    memcpy(*copy, samples->values, samples->count * sizeof **copy);
+    *count = samples->count;
+    return true;
+}
+
+/* Mean, cv and samples of the entry override the profile's. An entry with mean or cv has no use for
+ * the profile's samples. `p` is NULL if there is no profile, whose mean would be required. */
+static void merge_cold_start(const struct function_entry *e, const struct profile_function *p,
+                             const struct function *function, struct function_gpu *gpu)
+{
+    const bool sampled = function->cold_start_sample_count > 0;
+    gpu->cold_start_samples_ms = function->cold_start_samples_ms;
+    gpu->cold_start_sample_count = function->cold_start_sample_count;
+    gpu->cold_start_mean_ms = sampled ? e->cold_start_samples.mean : e->cold_start_mean_ms;
+    gpu->cold_start_cv = sampled ? e->cold_start_samples.cv : e->cold_start_cv;
+    if (p != NULL && isnan(gpu->cold_start_mean_ms) && isnan(gpu->cold_start_cv)) {
+        gpu->cold_start_samples_ms = p->cold_start_samples_ms;
+        gpu->cold_start_sample_count = p->cold_start_sample_count;
+    }
+    gpu->cold_start_mean_ms =
+        or_default(gpu->cold_start_mean_ms, p == NULL ? 0 : p->cold_start_mean_ms);
+    gpu->cold_start_cv =
+        or_default(or_default(gpu->cold_start_cv, p == NULL ? 0 : p->cold_start_cv), 0);
+}
+
 /* Takes the values of the entry, on every kind of GPU. */
 static bool service_values(const struct function_entry *entry, size_t kind_count,
                            struct function *function, struct error *error)
@@ -163,24 +197,16 @@ static bool service_values(const struct function_entry *entry, size_t kind_count
     function->service_cv = entry->service_cv;
     function->input_bytes = or_default(entry->input_bytes, 0);
     function->host_memory_mb = or_default(entry->host_memory_mb, 0);
-    for (size_t k = 0; k < kind_count; k++)
+    for (size_t k = 0; k < kind_count; k++) {
         function->gpus[k] =
-            (struct function_gpu){.cold_start_mean_ms = or_default(entry->cold_start_mean_ms, 0),
-                                  .cold_start_cv = or_default(entry->cold_start_cv, 0),
-                                  .gpu_weights_mb = or_default(entry->gpu_weights_mb, 0),
+            (struct function_gpu){.gpu_weights_mb = or_default(entry->gpu_weights_mb, 0),
                                   .gpu_per_item_mb = or_default(entry->gpu_per_item_mb, 0),
                                   .bandwidth_share = or_default(entry->bandwidth_share, 0),
                                   .interference_index = SIM_NONE};
-    if (entry->sample_count == 0)
-        return true;
-    function->service_samples_ms =
-        load_array(entry->sample_count, sizeof *entry->samples_ms, error);
-    if (function->service_samples_ms == NULL)
-        return false;
-    memcpy(function->service_samples_ms, entry->samples_ms,
-           entry->sample_count * sizeof *entry->samples_ms);
-    function->service_sample_count = entry->sample_count;
-    return true;
+        merge_cold_start(entry, NULL, function, &function->gpus[k]);
+    }
+    return take_samples(&entry->samples, &function->service_samples_ms,
+                        &function->service_sample_count, error);
 }
 
 /* One configuration for each kind of GPU that allows it. */
@@ -265,8 +291,7 @@ static bool merge_values(const struct source *source, struct function *function,
     const struct interference *interference = source->profile->interference;
     struct function_gpu *gpu = &function->gpus[source->kind];
     gpu->noise_cv = or_default(or_default(e->noise_cv, p->noise_cv), 0);
-    gpu->cold_start_mean_ms = or_default(e->cold_start_mean_ms, p->cold_start_mean_ms);
-    gpu->cold_start_cv = or_default(or_default(e->cold_start_cv, p->cold_start_cv), 0);
+    merge_cold_start(e, p, function, gpu);
     gpu->gpu_weights_mb = or_default(e->gpu_weights_mb, p->gpu_weights_mb);
     gpu->gpu_per_item_mb = or_default(e->gpu_per_item_mb, p->gpu_per_item_mb);
     gpu->bandwidth_share = or_default(e->bandwidth_share, p->bandwidth_share);
@@ -503,6 +528,10 @@ static bool resolve_function(const struct function_table *table, const struct js
     function->gpus = load_array(workload->kind_count, sizeof *function->gpus, error);
     if (function->model == NULL || function->gpus == NULL)
         return error_input(error, "out of memory");
+    if (source.entry != NULL &&
+        !take_samples(&source.entry->cold_start_samples, &function->cold_start_samples_ms,
+                      &function->cold_start_sample_count, error))
+        return false;
     if (source.entry != NULL && source.entry->has_service)
         return resolve_service(source.entry, workload, function, error);
     const struct profile *profile = workload->kinds[0].profile;

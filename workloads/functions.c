@@ -6,7 +6,7 @@
 #include "traces/profile/profile.h"
 #include "workloads/loader_internal.h"
 
-enum { FUNCTIONS_LIMIT = 4096, SAMPLES_LIMIT = 1000000 };
+enum { FUNCTIONS_LIMIT = 4096 };
 
 static const char *const file_keys[] = {"functions", "name", "note", "evidence", "source", NULL};
 static const char *const function_keys[] = {
@@ -18,7 +18,7 @@ static const char *const service_keys[] = {"distribution", "mean_ms", "cv",
 /* In the order of enum service_kind, which begins with SERVICE_PROFILE. */
 const char *const distribution_names[] = {"constant", "exponential", "lognormal", "empirical",
                                           NULL};
-static const char *const mean_keys[] = {"mean", "cv", "note", "evidence", NULL};
+static const char *const mean_keys[] = {"mean", "cv", "samples_ms", "note", "evidence", NULL};
 static const char *const memory_keys[] = {"weights", "per_item", "note", "evidence", NULL};
 static const char *const noise_keys[] = {"cv", "note", "evidence", NULL};
 static const char *const axis_keys[] = {"batch", "vcpu", "vgpu", "note", NULL};
@@ -27,23 +27,10 @@ static bool load_samples(const struct json_value *service, struct function_entry
                          struct error *error)
 {
     struct json_value array;
-    if (!json_require(service, "samples_ms", &array, error) ||
-        !json_is_array(&array, 1, SAMPLES_LIMIT, error))
+    if (!json_samples(service, LIMIT_MS, &entry->samples, error))
         return false;
-    entry->sample_count = json_size(&array);
-    entry->samples_ms = load_array(entry->sample_count, sizeof *entry->samples_ms, error);
-    if (entry->samples_ms == NULL)
-        return false;
-    double sum = 0;
-    size_t i = 0;
-    for (struct json_value sample = json_first(&array); sample.node != NULL;
-         sample = json_after(&array, &sample, i)) {
-        if (!json_as_number(&sample, 0, LIMIT_MS, &entry->samples_ms[i], error))
-            return false;
-        sum += entry->samples_ms[i++];
-    }
-    entry->service_mean_ms = sum / (double)entry->sample_count;
-    return entry->service_mean_ms >= 1e-6 ||
+    entry->service_mean_ms = entry->samples.mean;
+    return entry->service_mean_ms >= 1e-6 || !json_child(service, "samples_ms", &array) ||
            json_fault(&array, error, "mean is %g ms, must be at least 1 ns",
                       entry->service_mean_ms);
 }
@@ -60,10 +47,7 @@ static bool load_service(const struct json_value *service, struct function_entry
     entry->has_service = true;
     entry->service = (enum service_kind)(kind + SERVICE_CONSTANT);
     if (entry->service == SERVICE_EMPIRICAL)
-        return (!json_child(service, "mean_ms", &child) ||
-                json_fault(&child, error,
-                           "\"empirical\" takes its mean from the samples; remove it")) &&
-               load_samples(service, entry, error);
+        return load_samples(service, entry, error);
     if (json_child(service, "samples_ms", &child))
         return json_fault(&child, error, "belongs to \"empirical\"; remove it");
     if (!json_require(service, "mean_ms", &child, error) ||
@@ -90,6 +74,19 @@ static bool load_pair(const struct json_value *object, const char *key, const ch
     return json_is_object(&child, keys, error) &&
            json_number(&child, keys[0], 0, high, first, error) &&
            (second == NULL || json_number(&child, keys[1], 0, high_second, second, error));
+}
+
+/* Loads a mean and cv, or samples in their place. */
+static bool load_cold_start(const struct json_value *object, struct function_entry *entry,
+                            struct error *error)
+{
+    struct json_value cold, array;
+    if (!json_child(object, "cold_start_ms", &cold) || !cJSON_IsObject(cold.node) ||
+        !json_child(&cold, "samples_ms", &array))
+        return load_pair(object, "cold_start_ms", mean_keys, LIMIT_MS, 100,
+                         &entry->cold_start_mean_ms, &entry->cold_start_cv, error);
+    return json_is_object(&cold, mean_keys, error) &&
+           json_samples(&cold, LIMIT_MS, &entry->cold_start_samples, error);
 }
 
 bool axis_load(const struct json_value *value, int low, int high, int **values, size_t *count,
@@ -201,8 +198,7 @@ static bool load_entry(const struct json_value *value, struct function_entry *en
            load_name(value, "name", &entry->name, error) &&
            json_string(value, "model", &entry->model, error) &&
            json_number(value, "input_bytes", 0, 1e15, &entry->input_bytes, error) &&
-           load_pair(value, "cold_start_ms", mean_keys, LIMIT_MS, 100, &entry->cold_start_mean_ms,
-                     &entry->cold_start_cv, error) &&
+           load_cold_start(value, entry, error) &&
            load_pair(value, "gpu_memory_mb", memory_keys, LIMIT_MB, LIMIT_MB,
                      &entry->gpu_weights_mb, &entry->gpu_per_item_mb, error) &&
            load_pair(value, "noise", noise_keys, 100, 0, &entry->noise_cv, NULL, error) &&
@@ -241,7 +237,8 @@ void function_entries_clear(struct function_entries *functions)
     for (size_t i = 0; i < functions->count; i++) {
         free(functions->entries[i].name);
         free(functions->entries[i].model);
-        free(functions->entries[i].samples_ms);
+        free(functions->entries[i].samples.values);
+        free(functions->entries[i].cold_start_samples.values);
     }
     free(functions->entries);
     memset(functions, 0, sizeof *functions);

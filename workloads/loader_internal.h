@@ -63,11 +63,11 @@ struct function_entry {
     enum service_kind service;
     double service_mean_ms;
     double service_cv;
-    double *samples_ms;
-    size_t sample_count;
+    struct json_samples samples; /* of an empirical service */
     double input_bytes;
     double noise_cv;
     double cold_start_mean_ms, cold_start_cv;
+    struct json_samples cold_start_samples; /* in place of mean and cv */
     double gpu_weights_mb, gpu_per_item_mb;
     double host_memory_mb;
     double bandwidth_share;

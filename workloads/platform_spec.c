@@ -23,62 +23,73 @@ static const char *const slo_keys[] = {"factor", "ms", "note", "evidence", NULL}
 /* The limit of the event event queue, because each idle container may have one event. */
 enum { INITIAL_LIMIT = 1 << 24 };
 
+/* Loads one number, of every function in use, or an object of numbers by function. Each counts
+ * `times`. */
 static bool load_counts(const struct json_value *value, const struct workload *workload,
-                        struct platform_spec *platform, struct error *error)
+                        uint32_t times, uint32_t *counts, struct error *error)
 {
-    platform->initial = INITIAL_COUNTS;
-    platform->initial_counts =
-        load_array(workload->function_count, sizeof *platform->initial_counts, error);
+    const int64_t limit = INITIAL_LIMIT / times;
+    int64_t count = 0;
+    if (!cJSON_IsObject(value->node)) {
+        if (!json_as_integer(value, 0, limit, &count, error))
+            return false;
+        for (size_t f = 0; f < workload->function_count; f++)
+            counts[f] = (uint32_t)count * times;
+        return true;
+    }
     const char **names = load_array(workload->function_count, sizeof *names, error);
-    bool good = platform->initial_counts != NULL && names != NULL;
+    bool good = names != NULL;
     for (size_t f = 0; good && f < workload->function_count; f++)
         names[f] = workload->functions[f].name;
     for (struct json_value entry = json_first(value); good && entry.node != NULL;
          entry = json_after(value, &entry, 0)) {
         const char *name = entry.node->string;
-        int64_t count = 0;
         size_t f = 0;
         while (f < workload->function_count && strcmp(names[f], name) != 0)
             f++;
+        if (f == workload->function_count && times == 1 && strcmp(name, "per_invoker") == 0)
+            continue; /* loaded before */
         good = f < workload->function_count
-                   ? json_as_integer(&entry, 0, INITIAL_LIMIT, &count, error)
+                   ? json_as_integer(&entry, 0, limit, &count, error)
                    : load_unknown_name(&entry, "function in use", name, names, (int)f, error);
         if (good)
-            platform->initial_counts[f] = (uint32_t)count;
+            counts[f] = (uint32_t)count * times;
     }
     free(names);
     return good;
 }
 
-/* One number: of every function in use. */
-static bool load_count(const struct json_value *value, const struct workload *workload,
-                       struct platform_spec *platform, struct error *error)
+/* Whether the object gives counts per invoker. If a function has that name, the key is its count.
+ */
+static bool has_per_invoker(const struct json_value *value, const struct workload *workload,
+                            struct json_value *per_invoker)
 {
-    int64_t count = 0;
-    platform->initial = INITIAL_COUNTS;
-    platform->initial_counts =
-        load_array(workload->function_count, sizeof *platform->initial_counts, error);
-    if (platform->initial_counts == NULL ||
-        !json_as_integer(value, 0, INITIAL_LIMIT, &count, error))
-        return false;
     for (size_t f = 0; f < workload->function_count; f++)
-        platform->initial_counts[f] = (uint32_t)count;
-    return true;
+        if (strcmp(workload->functions[f].name, "per_invoker") == 0)
+            return false;
+    return cJSON_IsObject(value->node) && json_child(value, "per_invoker", per_invoker);
 }
 
 static bool load_initial(const struct json_value *platform_value, const struct workload *workload,
                          struct platform_spec *platform, struct error *error)
 {
-    struct json_value value;
+    struct json_value value, per_invoker;
     int initial = INITIAL_WARM;
-    if (json_child(platform_value, "initial", &value) && cJSON_IsObject(value.node))
-        return load_counts(&value, workload, platform, error);
-    if (json_child(platform_value, "initial", &value) && cJSON_IsNumber(value.node))
-        return load_count(&value, workload, platform, error);
-    if (!json_choice(platform_value, "initial", initial_names, &initial, error))
-        return false;
-    platform->initial = (enum initial_state)initial;
-    return true;
+    if (!json_child(platform_value, "initial", &value) ||
+        (!cJSON_IsObject(value.node) && !cJSON_IsNumber(value.node))) {
+        if (!json_choice(platform_value, "initial", initial_names, &initial, error))
+            return false;
+        platform->initial = (enum initial_state)initial;
+        return true;
+    }
+    platform->initial = INITIAL_COUNTS;
+    platform->initial_counts =
+        load_array(workload->function_count, sizeof *platform->initial_counts, error);
+    return platform->initial_counts != NULL &&
+           (!has_per_invoker(&value, workload, &per_invoker) ||
+            load_counts(&per_invoker, workload, workload->cluster.invoker_count,
+                        platform->initial_counts, error)) &&
+           load_counts(&value, workload, 1, platform->initial_counts, error);
 }
 
 static bool load_keep_alive(const struct json_value *value, struct platform_spec *platform,

@@ -134,8 +134,8 @@ static bool assign_profiles(const struct json_value *value, struct experiment *e
         kind->profile = profile_for(experiment, kind->model);
         if (kind->profile == NULL && kind->model[0] == '\0')
             return json_fault(value, error,
-                              "a GPU of the cluster has no \"model\", by which \"profiles\" go; "
-                              "name its model in the cluster");
+                              "a GPU of the cluster has no \"model\", which \"profiles\" needs; give "
+                              "each GPU its \"model\"");
         if (kind->profile == NULL)
             return json_fault(value, error,
                               "has no profile for GPU model \"%s\" of the cluster; add \"%s\": "

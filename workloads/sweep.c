@@ -7,6 +7,7 @@
 #include "sim/utf8.h"
 #include "workloads/inputs.h"
 #include "workloads/loader_internal.h"
+#include "workloads/sweep_keys.h"
 #include "workloads/sweep_matrix.h"
 
 /* With fewer seeds an interval is unreliable, and the stopping rule could end by chance. */
@@ -132,7 +133,8 @@ static void rebase_paths(cJSON *node, const char *directory, bool is_file)
         rebase_paths(child, directory,
                      cJSON_IsArray(node)
                          ? is_file
-                         : sweep_names(child->string, strlen(child->string), file_keys));
+                         : (node->string != NULL && strcmp(node->string, "profiles") == 0) ||
+                               sweep_names(child->string, strlen(child->string), file_keys));
 }
 
 static bool add_override(struct sweep_run *run, const char *key, const char *value,
@@ -153,8 +155,9 @@ static bool add_value(struct sweep_run *run, const char *directory, const struct
 {
     const char *dot = strrchr(key, '.');
     const char *last = dot == NULL ? key : dot + 1;
-    bool is_file =
-        sweep_names(last, strlen(last), file_keys) || strncmp(key, "applications.", 13) == 0;
+    bool is_file = sweep_names(last, strlen(last), file_keys) ||
+                   strncmp(key, "applications.", 13) == 0 ||
+                   (dot == key + 8 && strncmp(key, "profiles", 8) == 0);
     cJSON *copy = cJSON_Duplicate(value->node, true);
     if (copy != NULL)
         rebase_paths(copy, directory, is_file);
@@ -245,7 +248,7 @@ static bool apply_row(struct sweep_run *run, const char *directory,
     for (struct json_value value = json_first(&row); value.node != NULL;
          value = json_after(&row, &value, 0)) {
         const char *key = value.node->string;
-        if (strcmp(key, "name") != 0 && strcmp(key, "note") != 0 && strcmp(key, "evidence") != 0 &&
+        if (!sweep_names(key, strlen(key), sweep_row_texts) &&
             !add_value(run, directory, &value, key, error))
             return false;
     }
@@ -446,24 +449,16 @@ static bool is_sweep_key(const char *key)
            strncmp(key, "base.", 5) == 0;
 }
 
-/* True if a later value at `key` replaces one at `earlier`: the same key or a parent of it. */
-static bool key_replaces(const char *key, const char *earlier)
-{
-    const size_t length = strlen(key);
-    return strncmp(key, earlier, length) == 0 &&
-           (earlier[length] == '\0' || earlier[length] == '.');
-}
-
 /* If a row does not set the key, the override has an effect. */
 static bool dimension_undoes(const struct sweep_dimension *dimension, const char *key)
 {
     if (!dimension->rows)
-        return key_replaces(dimension->key, key);
+        return sweep_key_replaces(dimension->key, key);
     for (size_t v = 0; v < dimension->count; v++) {
         const cJSON *row = cJSON_GetArrayItem(dimension->values.node, (int)v);
         bool sets = false;
         for (const cJSON *entry = row->child; entry != NULL; entry = entry->next)
-            sets = sets || key_replaces(entry->string, key);
+            sets = sets || sweep_key_replaces(entry->string, key);
         if (!sets)
             return false;
     }
@@ -509,7 +504,8 @@ static bool load_sweep(struct sweep *sweep, struct json_include *document, struc
            sweep_matrix_load(&root, plan, error) && check_conflicts(plan, own, own_count, error) &&
            read_base_seed(sweep, own, own_count, &seed, error) &&
            load_precision(&root, seed, plan, &sweep->precision, error) &&
-           make_runs(sweep, &root, plan, own, own_count, error);
+           make_runs(sweep, &root, plan, own, own_count, error) &&
+           (sweep->keys = sweep_keys_find(plan, error)) != NULL;
     free(own);
     return good;
 }
@@ -549,6 +545,7 @@ void sweep_free(struct sweep *sweep)
         free(run->setting_name);
     }
     inputs_free(sweep->inputs);
+    sweep_keys_free(sweep->keys);
     for (size_t i = 0; i < sweep->label_count; i++) {
         free(sweep->labels[i].name);
         free(sweep->labels[i].label);

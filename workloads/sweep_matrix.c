@@ -5,6 +5,8 @@
 
 #include "workloads/loader_internal.h"
 
+const char *const sweep_row_texts[] = {"name", "note", "evidence", NULL};
+
 bool sweep_names(const char *name, size_t length, const char *const *names)
 {
     for (size_t i = 0; names[i] != NULL; i++)

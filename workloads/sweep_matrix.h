@@ -28,6 +28,9 @@ struct sweep_plan {
  * twice. */
 bool sweep_matrix_load(const struct json_value *root, struct sweep_plan *plan, struct error *error);
 
+/* Keys of a matrix row that describe it, NULL-terminated; the others are keys of the experiment. */
+extern const char *const sweep_row_texts[];
+
 /* The name of a matrix row: its "name", else its number counted from 1, which is written to
  * `number`. */
 const char *sweep_row_name(const cJSON *row, size_t index, char number[SWEEP_NUMBER]);

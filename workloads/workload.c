@@ -145,6 +145,7 @@ void workload_clear(struct workload *workload)
         free(function->model);
         free(function->service_samples_ms);
         free(function->gpus);
+        free(function->cold_start_samples_ms);
         free(function->configurations);
     }
     free(workload->functions);

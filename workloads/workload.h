@@ -67,7 +67,10 @@ enum service_kind {
 struct function_gpu {
     double noise_cv;
     double cold_start_mean_ms;
-    double cold_start_cv;        /* lognormal; 0: constant */
+    double cold_start_cv;          /* lognormal; 0: constant */
+    double *cold_start_samples_ms; /* each with equal probability, in place of the lognormal; mean
+                                    * and cv are theirs. NULL: none */
+    size_t cold_start_sample_count;
     double gpu_weights_mb;       /* resident while a container exists */
     double gpu_per_item_mb;      /* activations, per job of the running batch */
     double bandwidth_share;      /* demand for memory bandwidth, 0..1, for the interference model */
@@ -88,9 +91,11 @@ struct function {
     double service_cv;
     double *service_samples_ms; /* SERVICE_EMPIRICAL */
     size_t service_sample_count;
-    double input_bytes;        /* bytes that the client sends to a source stage of this function */
-    double host_memory_mb;     /* held by a container from its start to its eviction */
-    struct function_gpu *gpus; /* one per kind of GPU */
+    double input_bytes; /* bytes that the client sends to a source stage of this function */
+    double *cold_start_samples_ms; /* of the functions file; NULL: none */
+    size_t cold_start_sample_count;
+    double host_memory_mb;                /* held by a container from its start to its eviction */
+    struct function_gpu *gpus;            /* one per kind of GPU */
     struct configuration *configurations; /* sorted by (kind, batch, vcpu, vgpu); at least one */
     size_t configuration_count;
     size_t minimum_configuration; /* batch 1, lowest kind, fewest vGPUs, then fewest vCPUs */

@@ -6,6 +6,7 @@
 #include <cjson/cJSON.h>
 
 #include "traces/json/json.h"
+#include "workloads/workload.h"
 
 struct owned {
     cJSON *configuration;
@@ -17,8 +18,11 @@ struct world {
     const struct run_record *record;
     const cJSON *configuration;
     uint32_t invoker_count, gpu_count;
-    uint32_t *vcpus, *first_gpu; /* per invoker; first_gpu has one more entry */
-    uint32_t *units;             /* per GPU */
+    uint32_t *vcpus, *first_gpu;              /* per invoker; first_gpu has one more entry */
+    uint32_t *units;                          /* per GPU */
+    uint32_t *kinds;                          /* per GPU: index into `samples` */
+    const cJSON *samples[WORKLOAD_MAX_KINDS]; /* a GPU of each kind, as configured */
+    uint32_t kind_count;
 };
 
 /* ---- The cluster, from the configuration ----------------------------------------------------- */
@@ -43,6 +47,42 @@ static void world_count(struct world *world, const cJSON *groups)
     }
 }
 
+static bool same_member(const cJSON *a, const cJSON *b, const char *name)
+{
+    return cJSON_Compare(cJSON_GetObjectItemCaseSensitive(a, name),
+                         cJSON_GetObjectItemCaseSensitive(b, name), true) ||
+           (cJSON_GetObjectItemCaseSensitive(a, name) == NULL &&
+            cJSON_GetObjectItemCaseSensitive(b, name) == NULL);
+}
+
+/* The digest of the profile by the GPU's model; NULL if one profile is for all. */
+static const char *profile_of(const struct world *world, const cJSON *gpu)
+{
+    const cJSON *profiles = cJSON_GetObjectItemCaseSensitive(world->configuration, "profiles");
+    const char *model = cJSON_GetStringValue(cJSON_GetObjectItemCaseSensitive(gpu, "model"));
+    const cJSON *profile = model == NULL ? NULL : cJSON_GetObjectItemCaseSensitive(profiles, model);
+    return cJSON_GetStringValue(cJSON_GetObjectItemCaseSensitive(profile, "sha256"));
+}
+
+/* Returns whether configurations for the one GPU run on the other: see struct gpu_kind. */
+static bool same_kind(const struct world *world, const cJSON *a, const cJSON *b)
+{
+    const char *one = profile_of(world, a), *other = profile_of(world, b);
+    const bool same_profile = one == NULL || other == NULL ? one == other : strcmp(one, other) == 0;
+    return same_profile && same_member(a, b, "units") && same_member(a, b, "speed") &&
+           same_member(a, b, "vgpu_hour_usd");
+}
+
+static uint32_t kind_of(struct world *world, const cJSON *gpu)
+{
+    uint32_t kind = 0;
+    while (kind < world->kind_count && !same_kind(world, world->samples[kind], gpu))
+        kind++;
+    if (kind == world->kind_count && kind < WORKLOAD_MAX_KINDS)
+        world->samples[world->kind_count++] = gpu;
+    return kind;
+}
+
 static void world_fill(struct world *world, const cJSON *groups)
 {
     uint32_t invoker = 0, gpu = 0;
@@ -56,7 +96,8 @@ static void world_fill(struct world *world, const cJSON *groups)
             const cJSON *one;
             cJSON_ArrayForEach(one, gpus)
             {
-                world->units[gpu++] = whole(one, "units");
+                world->units[gpu] = whole(one, "units");
+                world->kinds[gpu++] = kind_of(world, one);
             }
         }
     }
@@ -68,6 +109,7 @@ static void world_clear(struct world *world)
     free(world->vcpus);
     free(world->first_gpu);
     free(world->units);
+    free(world->kinds);
 }
 
 static bool world_init(struct world *world, struct error *error)
@@ -78,7 +120,9 @@ static bool world_init(struct world *world, struct error *error)
     world->vcpus = calloc(world->invoker_count + 1, sizeof *world->vcpus);
     world->first_gpu = calloc(world->invoker_count + 1, sizeof *world->first_gpu);
     world->units = calloc(world->gpu_count + 1, sizeof *world->units);
-    if (world->vcpus == NULL || world->first_gpu == NULL || world->units == NULL)
+    world->kinds = calloc(world->gpu_count + 1, sizeof *world->kinds);
+    if (world->vcpus == NULL || world->first_gpu == NULL || world->units == NULL ||
+        world->kinds == NULL)
         return error_run(error, "out of memory for %u invokers", world->invoker_count);
     world_fill(world, groups);
     return true;
@@ -123,7 +167,8 @@ static bool load_has_room(const struct world *world, const struct load *load,
         if (wanted->vgpu == 0)
             return true;
         for (uint32_t g = world->first_gpu[i]; g < world->first_gpu[i + 1]; g++)
-            if (load->units[g] >= wanted->vgpu)
+            if (load->units[g] >= wanted->vgpu && wanted->gpu < world->gpu_count &&
+                world->kinds[g] == world->kinds[wanted->gpu])
                 return true;
     }
     return false;
@@ -298,6 +343,9 @@ static bool explain_stage(const struct world *world, struct explained_stage *sta
     stage->gpu = batch->gpu == SIM_NONE || batch->invoker >= world->invoker_count
                      ? SIM_NONE
                      : batch->gpu - world->first_gpu[batch->invoker];
+    if (stage->gpu != SIM_NONE && batch->gpu < world->gpu_count && world->kind_count > 1)
+        stage->gpu_model = cJSON_GetStringValue(
+            cJSON_GetObjectItemCaseSensitive(world->samples[world->kinds[batch->gpu]], "model"));
     stage->co_runners = count_co_runners(record, batch);
     const sim_time_t execution = batch->finished_ns - batch->started_ns;
     stage->time.transfer = batch->transfer_ns;

@@ -41,6 +41,7 @@ struct explained_stage {
     const struct decision_row *decision; /* NULL: not recorded */
     const uint64_t *mates; /* requests of the other jobs in the batch; jobs - 1 entries */
     uint32_t gpu;          /* of the invoker; SIM_NONE: none */
+    const char *gpu_model; /* NULL: none, or all GPUs of the cluster are of one kind */
     uint32_t co_runners;   /* number of batches that ran on the same GPU during its execution */
     uint32_t predecessors[RECORD_MAX_STAGES], predecessor_count; /* indices of stages */
     bool on_path;                                                /* part of the longest path */

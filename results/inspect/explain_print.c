@@ -65,6 +65,8 @@ static void print_decision(const struct explained_stage *stage, FILE *out)
     const struct decision_row *decision = stage->decision;
     fprintf(out, "  decided    at %.3f ms: batch of up to %u, %u vCPU, %u vGPU",
             sim_to_ms(batch->dispatched_ns), batch->configured_batch, batch->vcpu, batch->vgpu);
+    if (stage->gpu_model != NULL)
+        fprintf(out, " (%s)", stage->gpu_model);
     if (batch->quota != 100)
         fprintf(out, " for %u %% of the time", batch->quota);
     if (decision == NULL || decision->alternatives == 0)
@@ -255,6 +257,8 @@ static void json_decision(cJSON *item, const struct explained_stage *stage)
     cJSON_AddNumberToObject(object, "batch", batch->configured_batch);
     cJSON_AddNumberToObject(object, "vcpu", batch->vcpu);
     cJSON_AddNumberToObject(object, "vgpu", batch->vgpu);
+    if (stage->gpu_model != NULL)
+        cJSON_AddStringToObject(object, "gpu", stage->gpu_model);
     cJSON_AddNumberToObject(object, "quota", batch->quota);
     if (stage->decision == NULL)
         return;

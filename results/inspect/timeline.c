@@ -111,7 +111,19 @@ static bool invoker_name(struct timeline *timeline, uint32_t invoker, struct err
     return trace_events_name_process(&timeline->events, PID_INVOKERS + invoker, name, error);
 }
 
-/* Finds the lane of a batch. Lanes are named by the index of the GPU in its invoker. */
+/* The model of the batch's GPU; empty if it needs none, or all are of one kind. */
+static const char *model_of(const struct timeline *timeline, const struct batch_row *row)
+{
+    const struct workload *workload = timeline->workload;
+    const struct stage *stage = &workload->applications[row->application].stages[row->stage];
+    const struct configuration *spec =
+        &workload->functions[stage->function].configurations[row->configuration];
+    return workload->kind_count > 1 && row->gpu != SIM_NONE ? workload->kinds[spec->kind].model
+                                                            : "";
+}
+
+/* Finds the lane of a batch. Lanes are named by the index of the GPU in its invoker, and its model
+ * if there are several kinds. */
 static bool batch_lane(struct timeline *timeline, const struct batch_row *row, uint32_t *tid,
                        struct error *error)
 {
@@ -121,12 +133,20 @@ static bool batch_lane(struct timeline *timeline, const struct batch_row *row, u
     if (!invoker_name(timeline, row->invoker, error) ||
         !lanes_take(timeline, lanes, row->dispatched_ns, row->finished_ns, tid, &is_new, error))
         return false;
-    char name[64] = "\"vCPUs\"";
+    if (!is_new)
+        return true;
+    const char *model = model_of(timeline, row);
+    char text[96] = "vCPUs";
     if (gpu)
-        (void)snprintf(name, sizeof name, "\"GPU %" PRIu32 " lane %zu\"",
-                       row->gpu - timeline->first_gpu[row->invoker], lanes->count - 1);
-    return !is_new || trace_events_name_thread(&timeline->events, PID_INVOKERS + row->invoker, *tid,
-                                               *tid, name, error);
+        (void)snprintf(text, sizeof text, "GPU %" PRIu32 "%s%s lane %zu",
+                       row->gpu - timeline->first_gpu[row->invoker], *model != '\0' ? " " : "",
+                       model, lanes->count - 1);
+    char *name = quote(text);
+    const bool good =
+        name != NULL && trace_events_name_thread(&timeline->events, PID_INVOKERS + row->invoker,
+                                                 *tid, *tid, name, error);
+    free(name);
+    return good;
 }
 
 /* The track of container `serial`; writes its name when it is new. */

@@ -29,6 +29,15 @@ void csv_text(FILE *out, const char *text)
     (void)fputc('"', out);
 }
 
+void csv_swept(FILE *out, const struct results *results, size_t run, size_t key)
+{
+    const void *values = results_values(results, run);
+    if (results->swept->columns[key].type == COLUMN_TEXT)
+        csv_text(out, swept_text(results->swept, values, key, NULL));
+    else
+        csv_number(out, swept_number(results->swept, values, key));
+}
+
 void csv_number(FILE *out, double value)
 {
     if (!isnan(value))

@@ -5,6 +5,8 @@
 #include <stdbool.h>
 #include <stdio.h>
 
+#include "results/store/store.h"
+
 /* Returns whether a spreadsheet would interpret the text as a formula, or its leading apostrophe as
  * a text marker. That is the case if it begins with one of = + - @ ', a tab or a carriage return,
  * and is neither a number nor "-". */
@@ -14,5 +16,8 @@ bool csv_is_formula(const char *text);
 void csv_text(FILE *out, const char *text);
 /* Writes all significant digits; nothing for NAN. */
 void csv_number(FILE *out, double value);
+
+/* Writes the value of a swept key (results_key_find) in a run; nothing where it has none. */
+void csv_swept(FILE *out, const struct results *results, size_t run, size_t key);
 
 #endif

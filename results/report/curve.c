@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "results/store/run_label.h"
+#include "workloads/sweep_keys.h"
 
 static const char parameter[] = "policy.params.";
 
@@ -26,13 +27,14 @@ static void *grown(void *entries, size_t count, size_t size)
 
 /* ---- Grouping ------------------------------------------------------------------------------- */
 
-static struct curve_group *group_of(struct curves *curves, const struct report_scenario *scenario)
+static struct curve_group *group_of(struct curves *curves, const struct report_scenario *scenario,
+                                    bool named)
 {
     for (size_t g = 0; g < curves->group_count; g++) {
         const struct report_scenario *like = curves->groups[g].like;
-        if (strcmp(like->name, scenario->name) == 0 &&
-            strcmp(like->setting, scenario->setting) == 0 &&
-            strcmp(like->label, scenario->label) == 0 &&
+        if (curves->groups[g].named == named && strcmp(like->name, scenario->name) == 0 &&
+            (named || (strcmp(like->setting, scenario->setting) == 0 &&
+                       strcmp(like->label, scenario->label) == 0)) &&
             strcmp(like->evidence, scenario->evidence) == 0)
             return &curves->groups[g];
     }
@@ -41,13 +43,13 @@ static struct curve_group *group_of(struct curves *curves, const struct report_s
         return NULL;
     curves->groups = groups;
     groups[curves->group_count].like = scenario;
+    groups[curves->group_count].named = named;
     return &groups[curves->group_count++];
 }
 
-static struct curve_panel *panel_of(struct curve_group *group, const char *key,
-                                    const struct report_scenario *scenario)
+/* Takes `conditions`, which is NULL when out of memory. */
+static struct curve_panel *panel_of(struct curve_group *group, char *conditions)
 {
-    char *conditions = run_label_drop(scenario->conditions, key);
     for (size_t p = 0; conditions != NULL && p < group->panel_count; p++)
         if (strcmp(group->panels[p].conditions, conditions) == 0) {
             free(conditions);
@@ -123,19 +125,62 @@ static bool value_add(struct curve_panel *panel, double value)
     return true;
 }
 
-static bool contenders_sort(const struct report *report, struct curves *curves)
+/* The conditions without the names of settings, but with what these set except the key. The caller
+ * frees them; NULL: memory exhausted. */
+static char *named_conditions(const struct results *results, size_t run, const char *key,
+                              const char *conditions)
+{
+    char *all = strdup(conditions);
+    for (size_t k = 0; all != NULL && k < results_key_count(results); k++) {
+        char number[SWEPT_NUMBER];
+        const char *name = results->swept->columns[k].name;
+        const char *text = swept_text(results->swept, results_values(results, run), k, number);
+        char *next = NULL;
+        if (sweep_key_is_list(name))
+            next = run_label_drop(all, name);
+        else if (strcmp(name, key) == 0 || text[0] == '\0' ||
+                 run_label_has(results->runs[run].label, name))
+            continue;
+        else if (asprintf(&next, "%s%s%s=%s", all, all[0] == '\0' ? "" : " ", name, text) < 0)
+            next = NULL;
+        free(all);
+        all = next;
+    }
+    return all;
+}
+
+/* Stores the value of the key in a run. Sets `*named` if a named setting sets it. */
+static bool value_of(const struct results *results, size_t run, const char *key, double *value,
+                     bool *named)
+{
+    const size_t k = results_key_find(results, key);
+    *named = !run_label_has(results->runs[run].label, key);
+    if (!*named)
+        return run_label_number(results->runs[run].label, key, value);
+    if (k == results_key_count(results))
+        return false;
+    *value = swept_number(results->swept, results_values(results, run), k);
+    return isfinite(*value);
+}
+
+/* `named`: also follow the key where named settings set it. */
+static bool contenders_sort(const struct report *report, bool named, struct curves *curves)
 {
     for (size_t s = 0; s < report->scenario_count; s++) {
         const struct report_scenario *scenario = &report->scenarios[s];
         for (size_t c = 0; c < scenario->contender_count; c++) {
             const struct report_contender *contender = &scenario->contenders[c];
-            const char *label = report->results->runs[contender->runs[0]].label;
             double value = 0;
-            if (!run_label_number(label, curves->key, &value))
+            bool in_setting = false;
+            if (!value_of(report->results, contender->runs[0], curves->key, &value, &in_setting) ||
+                (in_setting && !named))
                 continue;
-            struct curve_group *group = group_of(curves, scenario);
+            struct curve_group *group = group_of(curves, scenario, in_setting);
             struct curve_panel *panel =
-                group == NULL ? NULL : panel_of(group, curves->key, scenario);
+                group == NULL ? NULL
+                : in_setting ? panel_of(group, named_conditions(report->results, contender->runs[0],
+                                                                curves->key, scenario->conditions))
+                             : panel_of(group, run_label_drop(scenario->conditions, curves->key));
             struct curve_line *line = panel == NULL ? NULL : line_of(panel, curves->key, contender);
             if (line == NULL || !value_add(panel, value) || !point_add(line, value, contender))
                 return false;
@@ -146,9 +191,11 @@ static bool contenders_sort(const struct report *report, struct curves *curves)
 
 /* ---- Titles --------------------------------------------------------------------------------- */
 
-static const char *group_head(const struct report_scenario *scenario)
+static const char *group_head(const struct curve_group *group)
 {
-    return scenario->label[0] != '\0'     ? scenario->label
+    const struct report_scenario *scenario = group->like;
+    return group->named                   ? scenario->name
+           : scenario->label[0] != '\0'   ? scenario->label
            : scenario->setting[0] != '\0' ? scenario->setting
                                           : scenario->name;
 }
@@ -160,10 +207,10 @@ static bool group_name(const struct curves *curves, struct curve_group *group)
     bool several = false;
     for (size_t g = 0; g < curves->group_count; g++)
         several = several || (&curves->groups[g] != group &&
-                              strcmp(group_head(curves->groups[g].like), group_head(like)) == 0);
+                              strcmp(group_head(&curves->groups[g]), group_head(group)) == 0);
     const int length = several ? asprintf(&group->title, "%s, %s, profile %s", like->name,
-                                          group_head(like), like->evidence)
-                               : asprintf(&group->title, "%s", group_head(like));
+                                          group_head(group), like->evidence)
+                               : asprintf(&group->title, "%s", group_head(group));
     if (length < 0)
         group->title = NULL;
     return group->title != NULL;
@@ -231,11 +278,22 @@ static size_t most_values(const struct curves *curves)
 static bool fault_not_swept(const struct report *report, const char *key, struct error *error)
 {
     const struct results *results = report->results;
+    const size_t swept = results_key_find(results, key);
+    if (swept < results_key_count(results) && results->swept->columns[swept].type != COLUMN_TEXT)
+        return error_input(error,
+                           "%s: runs that differ in \"%s\" differ in other keys, too, or it has "
+                           "one value; sweep it alone, or set it alone in named settings",
+                           results->path, key);
     char *keys = results->run_count == 0 ? NULL : run_label_keys(results->runs[0].label);
-    (void)error_input(error, "%s: no sweep in it sets \"%s\" to two or more numbers%s%s",
-                      results->path, key,
-                      keys == NULL || keys[0] == '\0' ? "" : "; keys of its first run: ",
-                      keys == NULL ? "" : keys);
+    if (results_key_count(results) > 0) {
+        free(keys);
+        keys = swept_keys_names(results->swept);
+        for (char *c = keys; c != NULL && *c != '\0'; c++)
+            *c = *c == '\n' ? ' ' : *c;
+    }
+    (void)error_input(
+        error, "%s: no sweep in it sets \"%s\" to two or more numbers%s%s", results->path, key,
+        keys == NULL || keys[0] == '\0' ? "" : "; keys that it sets: ", keys == NULL ? "" : keys);
     free(keys);
     return false;
 }
@@ -254,8 +312,8 @@ bool curves_find(const struct report *report, const struct curve_request *reques
         curves->metric = metric;
         curves->at_least = request->at_least;
     }
-    if (curves == NULL || curves->key == NULL || !contenders_sort(report, curves) ||
-        !finish(report, curves)) {
+    if (curves == NULL || curves->key == NULL ||
+        !contenders_sort(report, request->key != NULL, curves) || !finish(report, curves)) {
         curves_free(curves);
         return error_run(error, "out of memory for the report's curves");
     }
@@ -304,6 +362,11 @@ void curves_free(struct curves *curves)
     free(curves->groups);
     free(curves->key);
     free(curves);
+}
+
+const char *curve_group_setting(const struct curve_group *group)
+{
+    return group->named ? "" : group->like->setting;
 }
 
 const struct curve_line *curve_line_find(const struct curve_panel *panel,

@@ -2,9 +2,10 @@
  *
  * The runs of a sweep are parted by what they have in common except the key. All runs of one
  * experiment and setting form a *group*. The other conditions of the sweep (such as slo.factor)
- * form the group's *panels*. In a panel, each policy with its parameters is a *line* with one point
- * per value of the key. "How much load does a policy sustain?" asks for the end of each line's part
- * that satisfies the limit.
+ * form the group's *panels*. If named settings set the key, all settings of an experiment form one
+ * group, and the other keys that they set are conditions. In a panel, each policy with its
+ * parameters is a *line* with one point per value of the key. "How much load does a policy
+ * sustain?" asks for the end of each line's part that satisfies the limit.
  *
  * The *sustained* value of a line is the greatest value of the sweep at which the metric is at
  * least the limit, there and at every smaller value of its panel. "At least" refers to the lower
@@ -56,6 +57,7 @@ struct curve_panel {
 
 struct curve_group {
     const struct report_scenario *like; /* one of its scenarios, for name, setting and evidence */
+    bool named; /* named settings set the key: the group has several of them */
     char *title;
     struct curve_panel *panels; /* in order of appearance */
     size_t panel_count;
@@ -78,6 +80,9 @@ bool curves_find(const struct report *report, const struct curve_request *reques
 /* Finds the curves and makes them those of the report. On failure the report keeps its own. */
 bool report_follow(struct report *report, const struct curve_request *request, struct error *error);
 void curves_free(struct curves *curves); /* NULL is allowed */
+
+/* The name of the group's setting: "" if it has several. */
+const char *curve_group_setting(const struct curve_group *group);
 
 /* The line of `panel` with the policy and parameters of `line`, or NULL. */
 const struct curve_line *curve_line_find(const struct curve_panel *panel,

@@ -276,8 +276,8 @@ void curves_json(const struct report *report, cJSON *root)
             cJSON *entry = cJSON_CreateObject();
             (void)cJSON_AddItemToArray(panels, entry);
             (void)cJSON_AddStringToObject(entry, "name", group->like->name);
-            (void)cJSON_AddStringToObject(entry, "setting", group->like->setting);
-            (void)cJSON_AddStringToObject(entry, "label", group->like->label);
+            (void)cJSON_AddStringToObject(entry, "setting", curve_group_setting(group));
+            (void)cJSON_AddStringToObject(entry, "label", group->named ? "" : group->like->label);
             (void)cJSON_AddStringToObject(entry, "conditions", group->panels[p].conditions);
             (void)cJSON_AddStringToObject(entry, "profile_evidence", group->like->evidence);
             cJSON *lines = cJSON_AddArrayToObject(entry, "policies");

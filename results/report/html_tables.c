@@ -284,12 +284,12 @@ void page_words(const struct page *page, const struct report_scenario *scenario,
         return;
     (void)fputs("<p>", out);
     if (scenario->reference != REPORT_NONE) {
-        const struct report_contender *esg = &scenario->contenders[scenario->reference];
-        html_element(out, "code", esg->title);
+        const struct report_contender *led = &scenario->contenders[scenario->reference];
+        html_element(out, "code", led->title);
         (void)fputs(" meets ", out);
-        number_write(out, mean_of(page, esg, false), 1);
+        number_write(out, mean_of(page, led, false), 1);
         (void)fputs(" % of the SLOs at $", out);
-        number_write(out, mean_of(page, esg, true), 4);
+        number_write(out, mean_of(page, led, true), 4);
         (void)fputs(" for 1,000 requests.</p>\n<ul>\n", out);
         names_write(page, scenario, false, 1, "It meets more SLOs than ", out);
         names_write(page, scenario, false, -1, "It meets fewer SLOs than ", out);

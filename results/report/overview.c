@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "results/report/html.h"
 #include "results/report/report_columns.h"
 #include "results/report/reproduction_check.h"
 #include "results/report/table.h"
@@ -13,6 +14,8 @@ enum {
     CELL_WIDTH = 20, /* "12.5 ± 13 at 0.378" and two blanks */
     COLUMNS_MOST = 8,
     COST_DIGITS = 3, /* significant */
+    CELL_BYTES = 96,
+    NAME_BYTES = 2 * TEXT_LABEL
 };
 
 /* From this on an interval is told: half of it, in points of the hit rate. */
@@ -54,8 +57,9 @@ static bool row_exists(const struct block *block, size_t column,
     return false;
 }
 
-static void add_cell(const struct report *report, const struct report_contender *contender,
-                     size_t column, struct text_table *table)
+/* "12.5 ± 13 at 0.378"; "-" if one of the two is missing. Returns the hit rate in %. */
+static double cell_write(const struct report *report, const struct report_contender *contender,
+                         char text[CELL_BYTES])
 {
     const struct estimate hit =
         report_column_estimate(report, contender, NULL, metric_find("slo_hit_rate"));
@@ -65,16 +69,17 @@ static void add_cell(const struct report *report, const struct report_contender 
     if (hit.half_width >= told_points)
         (void)snprintf(interval, sizeof interval, " ± %.0f", hit.half_width);
     if (isnan(hit.mean) || isnan(cost.mean))
-        text_table_cell(table, column, "-");
+        (void)snprintf(text, CELL_BYTES, "-");
     else
-        text_table_cell(table, column, "%.1f%s at %.*f", hit.mean, interval,
-                        text_table_decimals(cost.mean, COST_DIGITS), cost.mean);
+        (void)snprintf(text, CELL_BYTES, "%.1f%s at %.*f", hit.mean, interval,
+                       text_table_decimals(cost.mean, COST_DIGITS), cost.mean);
+    return hit.mean;
 }
 
 /* A scenario leaves out the parameters of its only contender of a policy; the block may have others
  * of that policy. */
-static void add_row(const struct block *block, const struct report_contender *contender,
-                    struct text_table *table)
+static void name_write(const struct block *block, const struct report_contender *contender,
+                       char text[NAME_BYTES])
 {
     bool several = false;
     for (size_t s = 0; s < block->count; s++)
@@ -84,34 +89,85 @@ static void add_row(const struct block *block, const struct report_contender *co
                                   strcmp(other->label, contender->label) == 0 &&
                                   strcmp(other->variant, contender->variant) != 0);
         }
-    text_table_row(table);
     if (several && contender->label[0] == '\0' && contender->distinction[0] != '\0')
-        text_table_cell(table, 0, "  %s %s", contender->policy, contender->distinction);
+        (void)snprintf(text, NAME_BYTES, "%s %s", contender->policy, contender->distinction);
     else
-        text_table_cell(table, 0, "  %s", contender->title);
+        (void)snprintf(text, NAME_BYTES, "%s", contender->title);
 }
 
-static bool block_print(const struct report *report, const struct block *block, FILE *out)
+/* Prints a row of a table: the policy's name, then a cell per column from `first` on. */
+typedef void row_print(const struct report *report, const struct block *block, size_t first,
+                       const struct report_contender *contender, void *to);
+
+static void row_text(const struct report *report, const struct block *block, size_t first,
+                     const struct report_contender *contender, void *table)
+{
+    char name[NAME_BYTES], cell[CELL_BYTES];
+    name_write(block, contender, name);
+    text_table_row(table);
+    text_table_cell(table, 0, "  %s", name);
+    for (size_t s = first; s < block->count; s++) {
+        const struct report_contender *here = contender_find(block->columns[s], contender);
+        if (here == NULL)
+            continue;
+        (void)cell_write(report, here, cell);
+        text_table_cell(table, 1 + s, "%s", cell);
+    }
+}
+
+/* A column sorts by the hit rate. */
+static void row_html(const struct report *report, const struct block *block, size_t first,
+                     const struct report_contender *contender, void *out)
+{
+    char name[NAME_BYTES], cell[CELL_BYTES];
+    name_write(block, contender, name);
+    html_row_begin(out);
+    html_cell_text(out, name);
+    for (size_t s = 0; s < block->count; s++) {
+        const struct report_contender *here =
+            s < first ? NULL : contender_find(block->columns[s], contender);
+        const double hit = here == NULL ? NAN : cell_write(report, here, cell);
+        if (isnan(hit))
+            (void)fprintf(out, "<td>%s</td>", here == NULL ? "" : "-");
+        else
+            (void)fprintf(out, "<td data-v=\"%.17g\">%s</td>", hit, cell);
+    }
+    html_row_end(out);
+}
+
+static void rows_print(const struct report *report, const struct block *block, row_print *print,
+                       void *to)
+{
+    for (size_t s = 0; s < block->count; s++)
+        for (size_t c = 0; c < block->columns[s]->contender_count; c++) {
+            const struct report_contender *contender = &block->columns[s]->contenders[c];
+            if (!row_exists(block, s, contender))
+                print(report, block, s, contender, to);
+        }
+}
+
+typedef bool block_print(const struct report *report, const struct block *block, FILE *out);
+
+static bool block_text(const struct report *report, const struct block *block, FILE *out)
 {
     const char *headers[1 + COLUMNS_MOST] = {block->title};
     memcpy(headers + 1, block->headers, block->count * sizeof *headers);
     struct text_table *table = text_table_create(headers, 1 + block->count);
-    for (size_t s = 0; s < block->count; s++)
-        for (size_t c = 0; c < block->columns[s]->contender_count; c++) {
-            const struct report_contender *contender = &block->columns[s]->contenders[c];
-            if (row_exists(block, s, contender))
-                continue;
-            add_row(block, contender, table);
-            for (size_t o = s; o < block->count; o++) {
-                const struct report_contender *here = contender_find(block->columns[o], contender);
-                if (here != NULL)
-                    add_cell(report, here, 1 + o, table);
-            }
-        }
+    rows_print(report, block, row_text, table);
     (void)fputc('\n', out);
     const bool good = text_table_print(table, 0, out);
     text_table_free(table);
     return good;
+}
+
+static bool block_html(const struct report *report, const struct block *block, FILE *out)
+{
+    const char *headers[1 + COLUMNS_MOST] = {block->title};
+    memcpy(headers + 1, block->headers, block->count * sizeof *headers);
+    html_table_begin(out, headers, NULL, 1 + block->count, 1U);
+    rows_print(report, block, row_html, out);
+    html_table_end(out, false);
+    return true;
 }
 
 /* Whether a world has two settings. If not, the scenarios differ in their conditions alone. */
@@ -131,7 +187,8 @@ static const char *setting_header(const struct report_scenario *scenario)
 }
 
 /* Prints the world of scenarios[first]; without `settings`, all scenarios. */
-static bool print_world(const struct report *report, size_t first, bool settings, FILE *out)
+static bool print_world(const struct report *report, size_t first, bool settings,
+                        block_print *print, FILE *out)
 {
     char title[512] = "policy";
     struct block block = {.title = title};
@@ -146,14 +203,14 @@ static bool print_world(const struct report *report, size_t first, bool settings
         const size_t length = strlen(header) + 2;
         const size_t width = length > CELL_WIDTH ? length : CELL_WIDTH;
         if (block.count > 0 && block.width + width > CELL_WIDTH * COLUMNS_MOST) {
-            good = block_print(report, &block, out);
+            good = print(report, &block, out);
             block.count = block.width = 0;
         }
         block.headers[block.count] = header;
         block.columns[block.count++] = scenario;
         block.width += width;
     }
-    return good && block_print(report, &block, out);
+    return good && print(report, &block, out);
 }
 
 static void print_legend(const struct report *report, FILE *out)
@@ -175,13 +232,26 @@ static void print_legend(const struct report *report, FILE *out)
                     out);
 }
 
-bool overview_text(const struct report *report, FILE *out)
+static bool worlds_print(const struct report *report, block_print *print, FILE *out)
 {
     const bool settings = settings_exist(report);
-    print_legend(report, out);
     for (size_t s = 0; s < report->scenario_count; s++)
         if ((settings ? verdict_begins_world(report, s) : s == 0) &&
-            !print_world(report, s, settings, out))
+            !print_world(report, s, settings, print, out))
             return false;
     return true;
+}
+
+bool overview_text(const struct report *report, FILE *out)
+{
+    print_legend(report, out);
+    return worlds_print(report, block_text, out);
+}
+
+bool overview_html(const struct report *report, FILE *out)
+{
+    (void)fputs("<h2 id=\"overview\">Overview</h2>\n<p>", out);
+    print_legend(report, out);
+    (void)fputs("</p>\n", out);
+    return worlds_print(report, block_html, out);
 }

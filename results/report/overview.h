@@ -13,8 +13,9 @@
  */
 bool overview_exists(const struct report *report);
 
-/* Prints what the cells are, and the tables. O(scenarios² + scenarios × contenders²). False: memory
+/* Print what the cells are, and the tables. O(scenarios² + scenarios × contenders²). False: memory
  * exhausted. */
 bool overview_text(const struct report *report, FILE *out);
+bool overview_html(const struct report *report, FILE *out);
 
 #endif

@@ -18,7 +18,29 @@ struct line {
     const struct report_scenario *scenario;
     const struct report_contender *contender;
     const char *application; /* NULL: all */
+    const struct results *results;
 };
+
+/* Returns whether the key is a column behind the others: `name` and `setting` are columns before.
+ */
+static bool is_behind(const struct results *results, size_t key)
+{
+    return results->swept->columns[key].type != COLUMN_TEXT ||
+           !swept_is_shared(results->swept->columns[key].name);
+}
+
+/* Prints the values of the swept keys, which all runs of a contender have in common; empty fields
+ * for a line without runs. */
+static void print_swept(FILE *out, const struct line *line)
+{
+    for (size_t k = 0; k < results_key_count(line->results); k++) {
+        if (!is_behind(line->results, k))
+            continue;
+        (void)fputc(',', out);
+        if (line->contender->run_count > 0)
+            csv_swept(out, line->results, line->contender->runs[0], k);
+    }
+}
 
 static void print_judged(FILE *out, const struct line *line, const char *metric, const char *unit,
                          const char *against, struct estimate estimate, const char *verdict)
@@ -48,6 +70,7 @@ static void print_judged(FILE *out, const struct line *line, const char *metric,
         (void)fputc(',', out);
         csv_text(out, last[i] == NULL ? "" : last[i]);
     }
+    print_swept(out, line);
     (void)fputs("\r\n", out);
 }
 
@@ -99,8 +122,9 @@ static const struct estimate nothing = {.n = 0, .mean = NAN, .sd = NAN, .half_wi
 
 /* Prints one line per curve: where it ends. The column `against` has the limit, the verdict whether
  * the sweep ends first. */
-static void print_curves(const struct curves *curves, FILE *out)
+static void print_curves(const struct report *report, FILE *out)
 {
+    const struct curves *curves = report->curves;
     char metric[TEXT_LABEL];
     char limit[TEXT_LABEL];
     (void)snprintf(metric, sizeof metric, "%s_sustained", curves->key);
@@ -115,24 +139,28 @@ static void print_curves(const struct curves *curves, FILE *out)
                 struct estimate value = nothing;
                 char text[64];
                 scenario.conditions = panel->conditions;
+                scenario.setting = curve_group_setting(&curves->groups[g]);
+                scenario.label = curves->groups[g].named ? "" : scenario.label;
                 contender.variant = ours->variant;
+                contender.run_count = 0;
                 value.mean = ours->sustained;
                 value.n = ours->like->run_count;
                 curve_sustained_text(panel, ours, text);
-                const struct line line = {&scenario, &contender, NULL};
+                const struct line line = {&scenario, &contender, NULL, report->results};
                 print_judged(out, &line, metric, "1", limit, value, text);
             }
 }
 
 /* Prints the published figure: its bounds, then the verdict. The column for conditions has its
  * evidence grade. */
-static void print_figure(FILE *out, const struct judgement *judgement)
+static void print_figure(const struct results *results, FILE *out,
+                         const struct judgement *judgement)
 {
     const struct reference_figure *figure = judgement->figure;
     struct report_scenario scenario = {
         .name = "reference", .setting = "", .conditions = figure->evidence};
     struct report_contender contender = {.policy = figure->policy, .variant = (char[]){""}};
-    struct line line = {&scenario, &contender, figure->application};
+    struct line line = {&scenario, &contender, figure->application, results};
     struct estimate value = nothing;
     value.mean = figure->low;
     if (!isnan(figure->low))
@@ -144,7 +172,7 @@ static void print_figure(FILE *out, const struct judgement *judgement)
 }
 
 /* Prints one line per pair: our estimate and its standing. */
-static void print_pairs(FILE *out, const struct judgement *judgement)
+static void print_pairs(const struct results *results, FILE *out, const struct judgement *judgement)
 {
     const struct reference_figure *figure = judgement->figure;
     const bool comparison = reference_is_comparison(figure);
@@ -157,7 +185,7 @@ static void print_pairs(FILE *out, const struct judgement *judgement)
             .evidence = pair->scenario == NULL ? NULL : pair->scenario->evidence};
         struct report_contender contender = {.policy = comparison ? figure->policy : pair->policy,
                                              .variant = (char[]){""}};
-        struct line line = {&scenario, &contender, figure->application};
+        struct line line = {&scenario, &contender, figure->application, results};
         print_judged(out, &line, figure->metric, figure->unit, comparison ? pair->policy : "",
                      pair->ours, standing_name(pair->standing));
     }
@@ -170,8 +198,8 @@ static bool print_reference(const struct report *report, const struct reference 
         struct judgement judgement;
         if (!verdict_judge(report, &reference->figures[i], NULL, &judgement, error))
             return false;
-        print_figure(out, &judgement);
-        print_pairs(out, &judgement);
+        print_figure(report->results, out, &judgement);
+        print_pairs(report->results, out, &judgement);
         judgement_clear(&judgement);
     }
     return true;
@@ -181,8 +209,14 @@ bool report_csv(const struct report *report, const struct reference *reference, 
                 struct error *error)
 {
     (void)fputs("name,setting,conditions,policy,variant,application,metric,unit,against,seeds,mean,"
-                "sd,half_width_95,profile_evidence,verdict,setting_label,policy_label\r\n",
+                "sd,half_width_95,profile_evidence,verdict,setting_label,policy_label",
                 out);
+    for (size_t k = 0; k < results_key_count(report->results); k++)
+        if (is_behind(report->results, k)) {
+            (void)fputc(',', out);
+            csv_text(out, report->results->swept->columns[k].name);
+        }
+    (void)fputs("\r\n", out);
     for (size_t s = 0; s < report->scenario_count; s++) {
         const struct report_scenario *scenario = &report->scenarios[s];
         for (size_t c = 0; c < scenario->contender_count; c++) {
@@ -190,7 +224,8 @@ bool report_csv(const struct report *report, const struct reference *reference, 
             for (size_t a = 0; a <= scenario->application_count; a++) {
                 struct line line = {scenario, &scenario->contenders[c],
                                     a < scenario->application_count ? scenario->applications[a]
-                                                                    : NULL};
+                                                                    : NULL,
+                                    report->results};
                 print_measures(report, out, &line);
                 if (line.application == NULL)
                     print_trainings(report, out, &line);
@@ -199,7 +234,7 @@ bool report_csv(const struct report *report, const struct reference *reference, 
         }
     }
     if (report->curves != NULL)
-        print_curves(report->curves, out);
+        print_curves(report, out);
     if (reference != NULL && !print_reference(report, reference, out, error))
         return false;
     return !ferror(out) || error_run(error, "cannot write the report: %s", strerror(errno));

@@ -8,8 +8,9 @@
 
 #include "results/report/curve.h"
 #include "results/report/html.h"
+#include "results/report/overview.h"
 #include "results/report/table.h"
-#include "results/report/reproduction_check.h"
+#include "results/report/verdict_table.h"
 
 #define COUNT(array) (sizeof(array) / sizeof(array)[0])
 
@@ -121,28 +122,32 @@ static void what_was_run(const struct page *page, FILE *out)
 
 static void repeat_write(const struct page *page, FILE *out)
 {
-    const char *path = page->report->results->path;
+    const struct results *results = page->report->results;
+    const bool swept = results->sweep.shards > 0;
     (void)fputs("<h3>To repeat it</h3>\n<pre><code>", out);
     if (page->command != NULL) {
         html_text(out, page->command);
-        (void)fputs("\n", out);
     } else {
-        (void)fputs("esgsim sweep SWEEP.json --out ", out);
-        html_text(out, path);
-        (void)fputs("\n", out);
+        html_text(out, results->command != NULL ? results->command
+                       : swept                  ? "esgsim sweep SWEEP.json"
+                                                : "esgsim run EXPERIMENT.json");
+        (void)fputs(" --out ", out);
+        html_text(out, results->path);
     }
-    (void)fputs("esgsim report ", out);
-    html_text(out, path);
+    (void)fputs("\nesgsim report ", out);
+    html_text(out, results->path);
     (void)fputs(" --format html", out);
+    html_text(out, page->options == NULL ? "" : page->options);
     if (page->paper != NULL) {
         (void)fputs(" --paper ", out);
         html_text(out, page->paper);
     }
     (void)fputs(" --out report.html\n</code></pre>\n", out);
-    if (page->command == NULL)
-        (void)fputs("<p>The file does not record its sweep; each setting's resolved "
-                    "configuration is at the end.</p>\n",
-                    out);
+    if (page->command == NULL && results->command == NULL)
+        (void)fprintf(out,
+                      "<p>The file does not record its %s; each setting's resolved "
+                      "configuration is at the end.</p>\n",
+                      swept ? "sweep" : "experiment's file");
 }
 
 /* Curves summarise the scenarios, which are then shown only on demand. */
@@ -175,6 +180,8 @@ static void head_write(const struct page *page, FILE *out)
     (void)fputs("). Simulated: every figure follows from the latency profile and the assumptions "
                 "below.</p>\n<nav><ul><li><a href=\"#run\">What was run</a></li>",
                 out);
+    if (overview_exists(page->report))
+        (void)fputs("<li><a href=\"#overview\">Overview</a></li>", out);
     if (scenarios_shown(page->report) > 0)
         (void)fputs("<li><a href=\"#words\">In words</a></li>", out);
     if (page->report->curves != NULL)
@@ -213,7 +220,9 @@ static void pairs_table(const struct judgement *judgement, FILE *out)
     html_table_end(out, false);
 }
 
-static void figure_write(const struct judgement *judgement, FILE *out)
+/* Writes the verdict over all sets of assumptions, then that on each. */
+static bool figure_write(const struct report *report, const struct judgement *judgement, FILE *out,
+                         struct error *error)
 {
     const struct reference_figure *figure = judgement->figure;
     char range[96];
@@ -236,12 +245,14 @@ static void figure_write(const struct judgement *judgement, FILE *out)
     }
     if (figure->note != NULL)
         html_element(out, "p", figure->note);
+    const bool good = verdict_table_html(report, figure, out, error);
     if (judgement->pair_count > 0) {
         (void)fputs("<details><summary>Pair by pair</summary>\n", out);
         pairs_table(judgement, out);
         (void)fputs("</details>\n", out);
     }
     (void)fputs("</div>\n", out);
+    return good;
 }
 
 static bool published_write(const struct page *page, FILE *out, struct error *error)
@@ -257,14 +268,17 @@ static bool published_write(const struct page *page, FILE *out, struct error *er
         "published range. It is <em>below</em> or <em>above</em> if the whole interval is "
         "outside, and <em>undecided</em> if the interval contains an end of the range. "
         "Reproduced: every pair holds; partly: some hold; not: none holds, and at least one is "
-        "outside.</p>\n",
+        "outside. Each table judges every set of assumptions apart: the pairs that hold, of those "
+        "that ran; and the figure's formula applied to the averages over the settings.</p>\n",
         out);
     for (size_t i = 0; i < reference->figure_count; i++) {
         struct judgement judgement;
         if (!verdict_judge(page->report, &reference->figures[i], NULL, &judgement, error))
             return false;
-        figure_write(&judgement, out);
+        const bool good = figure_write(page->report, &judgement, out, error);
         judgement_clear(&judgement);
+        if (!good)
+            return false;
     }
     return true;
 }
@@ -528,11 +542,10 @@ static void words_write(const struct page *page, FILE *out)
 {
     if (scenarios_shown(page->report) == 0)
         return;
-    (void)fputs(
-        "<h2 id=\"words\">In words</h2>\n<p><code>esg</code> compared with the other "
-        "policies. <em>More</em>, <em>fewer</em> and <em>less</em> are used only if the 95 % "
-        "interval of the paired difference excludes zero.</p>\n",
-        out);
+    (void)fputs("<h2 id=\"words\">In words</h2>\n<p>One policy of each setting compared with the "
+                "others. <em>More</em>, <em>fewer</em> and <em>less</em> are used only if the 95 % "
+                "interval of the paired difference excludes zero.</p>\n",
+                out);
     for (size_t s = 0; s < page->report->scenario_count; s++) {
         html_element(out, "h3", page->report->scenarios[s].title);
         page_words(page, &page->report->scenarios[s], out);
@@ -548,6 +561,8 @@ bool report_html(const struct page *page, FILE *out, struct error *error)
     }
     what_was_run(page, out);
     repeat_write(page, out);
+    if (overview_exists(page->report) && !overview_html(page->report, out))
+        return error_run(error, "out of memory for the report");
     if (page->report->curves != NULL && !curves_html(page->report, out))
         return error_run(error, "out of memory for the report");
     words_write(page, out);

@@ -22,7 +22,8 @@ struct page {
     size_t figure_count;
     const char *without_figures; /* reason if there are no figures; may be NULL */
     const char *paper;           /* path of the reference file as given; may be NULL */
-    const char *command;         /* command that made the results; NULL: not known */
+    const char *command;         /* command that made the results; NULL: as in the file */
+    const char *options;         /* further options of the report, with a blank before each */
 };
 
 /* The page's style sheet and the script that sorts its tables, for <style> and a <script> at the

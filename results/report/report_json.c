@@ -8,7 +8,6 @@
 
 #include "results/report/training_table.h"
 #include "results/report/curve.h"
-#include "results/report/reproduction_check.h"
 #include "results/report/verdict_table.h"
 #include "results/store/hdf5_utf8.h"
 #include "traces/json/json.h"
@@ -69,6 +68,24 @@ static void add_trainings(const struct report *report, const struct report_conte
                      training_estimate(report, contender, &measures[m]));
 }
 
+/* Adds the keys that the sweep set for the runs. */
+static void add_swept(const struct results *results, size_t run, cJSON *object)
+{
+    if (results_key_count(results) == 0)
+        return;
+    cJSON *values = cJSON_AddObjectToObject(object, "swept");
+    for (size_t k = 0; k < results_key_count(results); k++) {
+        const struct column *column = &results->swept->columns[k];
+        const void *row = results_values(results, run);
+        if (column->type == COLUMN_TEXT)
+            (void)cJSON_AddStringToObject(values, column->name,
+                                          swept_text(results->swept, row, k, NULL));
+        else
+            (void)cJSON_AddNumberToObject(values, column->name,
+                                          swept_number(results->swept, row, k));
+    }
+}
+
 static void add_contender(const struct report *report, const struct report_scenario *scenario,
                           size_t index, cJSON *contenders)
 {
@@ -80,6 +97,7 @@ static void add_contender(const struct report *report, const struct report_scena
     (void)cJSON_AddStringToObject(object, "label", contender->label);
     (void)cJSON_AddStringToObject(object, "policy_sha256",
                                   report->results->runs[contender->runs[0]].policy_sha256);
+    add_swept(report->results, contender->runs[0], object);
     cJSON *seeds = cJSON_AddArrayToObject(object, "seeds");
     cJSON *hashes = cJSON_AddArrayToObject(object, "config_hashes");
     for (size_t i = 0; i < contender->run_count; i++) {
@@ -178,17 +196,17 @@ static bool add_worlds(const struct report *report, const struct reference_figur
                        cJSON *entry, struct error *error)
 {
     cJSON *worlds = cJSON_AddArrayToObject(entry, "assumptions");
-    for (size_t s = 0; s < report->scenario_count; s++) {
+    size_t next = 0;
+    for (;;) {
+        const struct report_scenario *world = NULL;
         struct judgement judgement;
-        if (!verdict_begins_world(report, s))
-            continue;
-        if (!verdict_judge(report, figure, &report->scenarios[s], &judgement, error))
+        if (!verdict_next_world(report, figure, &next, &world, &judgement, error))
             return false;
-        if (judgement.counts[STANDING_NO_RUN] < judgement.pair_count)
-            add_world(&judgement, &report->scenarios[s], worlds);
+        if (world == NULL)
+            return true;
+        add_world(&judgement, world, worlds);
         judgement_clear(&judgement);
     }
-    return true;
 }
 
 static cJSON *add_figure(const struct judgement *judgement, cJSON *figures)

@@ -5,8 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "results/report/html.h"
 #include "results/report/overview.h"
-#include "results/report/reproduction_check.h"
 #include "results/report/table.h"
 
 enum { POLICIES_MOST = 16, FIXED_COLUMNS = 3 };
@@ -63,47 +63,117 @@ static size_t policies_of(const struct reference_figure *figure, const char **na
     return count;
 }
 
-static void add_row(const struct judgement *judgement, const struct report_scenario *world,
-                    const char *const *policies, size_t count, struct text_table *table)
+bool verdict_next_world(const struct report *report, const struct reference_figure *figure,
+                        size_t *next, const struct report_scenario **world,
+                        struct judgement *judgement, struct error *error)
 {
+    *world = NULL;
+    for (; *next < report->scenario_count; (*next)++) {
+        if (!verdict_begins_world(report, *next))
+            continue;
+        if (!verdict_judge(report, figure, &report->scenarios[*next], judgement, error))
+            return false;
+        if (judgement->counts[STANDING_NO_RUN] < judgement->pair_count) {
+            *world = &report->scenarios[(*next)++];
+            return true;
+        }
+        judgement_clear(judgement);
+    }
+    return true;
+}
+
+/* A row of a figure's table. */
+struct row {
     char title[512];
+    char verdict[64];
+    char averages[48];
+    struct estimate ours[POLICIES_MOST]; /* per column; n = 0: empty */
+    int decimals[POLICIES_MOST];
+};
+
+static void row_fill(const struct judgement *judgement, const struct report_scenario *world,
+                     const char *const *policies, size_t count, struct row *row)
+{
     size_t hold = 0;
     const bool comparison = reference_is_comparison(judgement->figure);
-    verdict_world_title(world, title, sizeof title);
-    text_table_row(table);
-    text_table_cell(table, 0, "%s", title);
-    text_table_cell(table, 1, "%s (%zu of %zu)", verdict_name(judgement->verdict),
-                    judgement->counts[STANDING_HOLDS],
-                    judgement->pair_count - judgement->counts[STANDING_NO_RUN]);
+    memset(row, 0, sizeof *row);
+    verdict_world_title(world, row->title, sizeof row->title);
+    (void)snprintf(row->verdict, sizeof row->verdict, "%s (%zu of %zu)",
+                   verdict_name(judgement->verdict), judgement->counts[STANDING_HOLDS],
+                   judgement->pair_count - judgement->counts[STANDING_NO_RUN]);
     for (size_t i = 0; i < judgement->average_count; i++) {
         const struct verdict_average *average = &judgement->averages[i];
         hold += average->standing == STANDING_HOLDS;
         for (size_t p = 0; p < count; p++)
-            if (strcmp(average->policy, policies[p]) == 0)
-                text_table_estimate(table, FIXED_COLUMNS + p, average->ours,
-                                    comparison ? 1 : text_table_decimals(average->ours.mean, 4));
+            if (strcmp(average->policy, policies[p]) == 0) {
+                row->ours[p] = average->ours;
+                row->decimals[p] = comparison ? 1 : text_table_decimals(average->ours.mean, 4);
+            }
     }
-    text_table_cell(table, 2, "%zu of %zu", hold, judgement->average_count);
+    (void)snprintf(row->averages, sizeof row->averages, "%zu of %zu", hold,
+                   judgement->average_count);
 }
 
-/* Adds the worlds of one report in which a pair has run, and counts them. */
+static void row_text(const struct row *row, size_t count, void *table)
+{
+    text_table_row(table);
+    text_table_cell(table, 0, "%s", row->title);
+    text_table_cell(table, 1, "%s", row->verdict);
+    text_table_cell(table, 2, "%s", row->averages);
+    for (size_t p = 0; p < count; p++)
+        if (row->ours[p].n > 0)
+            text_table_estimate(table, FIXED_COLUMNS + p, row->ours[p], row->decimals[p]);
+}
+
+static void row_html(const struct row *row, size_t count, void *out)
+{
+    html_row_begin(out);
+    html_cell_text(out, row->title);
+    html_cell_text(out, row->verdict);
+    html_cell_text(out, row->averages);
+    for (size_t p = 0; p < count; p++)
+        if (row->ours[p].n > 0)
+            html_cell_estimate(out, row->ours[p], row->decimals[p]);
+        else
+            (void)fputs("<td></td>", out);
+    html_row_end(out);
+}
+
+typedef void row_write(const struct row *row, size_t count, void *to);
+
+/* Writes the worlds of one report in which a pair has run, and counts them. */
 static bool add_rows(const struct report *report, const struct reference_figure *figure,
-                     const char *const *policies, size_t count, struct text_table *table,
+                     const char *const *policies, size_t count, row_write *write, void *to,
                      size_t *rows, struct error *error)
 {
-    for (size_t s = 0; s < report->scenario_count; s++) {
+    size_t next = 0;
+    for (;;) {
+        const struct report_scenario *world = NULL;
         struct judgement judgement;
-        if (!verdict_begins_world(report, s))
-            continue;
-        if (!verdict_judge(report, figure, &report->scenarios[s], &judgement, error))
+        struct row row;
+        if (!verdict_next_world(report, figure, &next, &world, &judgement, error))
             return false;
-        if (judgement.counts[STANDING_NO_RUN] < judgement.pair_count) {
-            add_row(&judgement, &report->scenarios[s], policies, count, table);
-            (*rows)++;
-        }
+        if (world == NULL)
+            return true;
+        row_fill(&judgement, world, policies, count, &row);
+        write(&row, count, to);
+        (*rows)++;
         judgement_clear(&judgement);
     }
-    return true;
+}
+
+bool verdict_table_html(const struct report *report, const struct reference_figure *figure,
+                        FILE *out, struct error *error)
+{
+    const char *headers[FIXED_COLUMNS + POLICIES_MOST] = {"assumptions", "verdict (pairs)",
+                                                          "averages"};
+    const char **policies = headers + FIXED_COLUMNS;
+    const size_t count = policies_of(figure, policies);
+    size_t rows = 0;
+    html_table_begin(out, headers, NULL, FIXED_COLUMNS + count, 7U);
+    const bool good = add_rows(report, figure, policies, count, row_html, out, &rows, error);
+    html_table_end(out, false);
+    return good;
 }
 
 static bool figure_table(const struct report *const *reports, size_t count,
@@ -117,7 +187,7 @@ static bool figure_table(const struct report *const *reports, size_t count,
     size_t rows = 0;
     bool good = true;
     for (size_t r = 0; good && r < count; r++)
-        good = add_rows(reports[r], figure, policies, policy_count, table, &rows, error);
+        good = add_rows(reports[r], figure, policies, policy_count, row_text, table, &rows, error);
     if (good && rows > 0) {
         char range[96];
         verdict_range(figure->low, figure->high, figure->unit, range, sizeof range);

@@ -198,8 +198,8 @@ static void column_take_cset(hid_t type, hid_t stored, const char *name)
 static hid_t row_type(const struct layout *layout, size_t array_length, bool in_file, hid_t stored)
 {
     size_t size = 0;
-    hid_t fields[256];
-    if (layout->count > sizeof fields / sizeof fields[0])
+    hid_t *fields = malloc(layout->count * sizeof *fields);
+    if (fields == NULL)
         return -1;
     for (size_t i = 0; i < layout->count; i++) {
         fields[i] = column_type(&layout->columns[i], array_length, in_file);
@@ -215,6 +215,7 @@ static hid_t row_type(const struct layout *layout, size_t array_length, bool in_
         offset += H5Tget_size(fields[i]);
         (void)H5Tclose(fields[i]);
     }
+    free(fields);
     return row;
 }
 
@@ -343,6 +344,15 @@ bool table_append(struct table_writer *table, const void *row)
     return table->filled < table->capacity || table_flush(table);
 }
 
+void table_discard(struct table_writer *table)
+{
+    if (table->block == NULL)
+        return;
+    (void)H5Tclose(table->memory_type);
+    free(table->block);
+    *table = (struct table_writer){0};
+}
+
 bool table_close(struct table_writer *table)
 {
     if (table->block == NULL)
@@ -350,9 +360,7 @@ bool table_close(struct table_writer *table)
     bool good = table_flush(table);
     if (table->dataset >= 0)
         good = H5Dclose(table->dataset) >= 0 && good;
-    (void)H5Tclose(table->memory_type);
-    free(table->block);
-    *table = (struct table_writer){0};
+    table_discard(table);
     return good;
 }
 
@@ -453,6 +461,44 @@ static bool rows_read(hid_t dataset, hid_t stored, const char *path, const char 
     hdf5_reason(reason, sizeof reason);
     return error_input(error, "%s: /%s cannot be read, the file is damaged (%s); run it again",
                        path, name, reason);
+}
+
+static bool swept_add_stored(struct swept_keys *keys, hid_t stored, const char *name)
+{
+    const int member = H5Tget_member_index(stored, name);
+    const hid_t type = member < 0 ? -1 : H5Tget_member_type(stored, (unsigned)member);
+    const H5T_class_t class = type < 0 ? H5T_NO_CLASS : H5Tget_class(type);
+    const bool good = utf8_is_name(name) &&
+                      (class == H5T_FLOAT || class == H5T_STRING || swept_is_shared(name)) &&
+                      swept_keys_add(keys, name, class == H5T_FLOAT, H5Tget_size(type));
+    if (type >= 0)
+        (void)H5Tclose(type);
+    return good;
+}
+
+struct swept_keys *table_find_swept(hid_t file, const char *path, const char *name,
+                                    const char *names, struct error *error)
+{
+    struct swept_keys *keys = swept_keys_create();
+    char *lines = strdup(names), *rest = NULL;
+    const hid_t dataset =
+        H5Lexists(file, name, H5P_DEFAULT) > 0 ? H5Dopen2(file, name, H5P_DEFAULT) : -1;
+    const hid_t stored = dataset < 0 ? -1 : H5Dget_type(dataset);
+    bool good = keys != NULL && lines != NULL && stored >= 0;
+    for (char *line = good ? strtok_r(lines, "\n", &rest) : NULL; good && line != NULL;
+         line = strtok_r(NULL, "\n", &rest))
+        good = swept_add_stored(keys, stored, line);
+    if (stored >= 0)
+        (void)H5Tclose(stored);
+    if (dataset >= 0)
+        (void)H5Dclose(dataset);
+    free(lines);
+    if (good)
+        return keys;
+    swept_keys_free(keys);
+    (void)error_input(
+        error, "%s: attribute 'swept_keys' does not list columns of /%s; run it again", path, name);
+    return NULL;
 }
 
 bool table_read(hid_t file, const char *path, const char *name, const struct layout *layout,

@@ -8,6 +8,7 @@
 #include <hdf5.h>
 
 #include "results/store/columns.h"
+#include "results/store/swept.h"
 #include "sim/error.h"
 
 /* Disables HDF5's error output and its exit handler. Errors are reported through struct error. Must
@@ -54,9 +55,15 @@ bool table_begin(struct table_writer *table, hid_t group, const char *name,
                  hsize_t chunk_rows, size_t block_rows);
 /* Appends a row to the block; writes the block when it is full. False: HDF5 failed. */
 bool table_append(struct table_writer *table, const void *row);
+/* Closes a table to which no row was appended, and creates no dataset. */
+void table_discard(struct table_writer *table);
 /* Writes the buffered rows and closes the table. Does nothing if the writer is zeroed or closed. */
 bool table_close(struct table_writer *table);
 
+/* Finds in table `name` the keys that `names` lists, one per line. NULL: ERROR_INPUT names `path`.
+ */
+struct swept_keys *table_find_swept(hid_t file, const char *path, const char *name,
+                                    const char *names, struct error *error);
 /* Reads the whole table `name` into an array that the caller frees. ERROR_INPUT names `path`. */
 bool table_read(hid_t file, const char *path, const char *name, const struct layout *layout,
                 void **rows, size_t *count, struct error *error);

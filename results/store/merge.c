@@ -127,9 +127,11 @@ static bool pieces_read(struct joining *joining, struct error *error)
 
 static bool joined_write(const struct joining *joining, struct store *store, struct error *error)
 {
-    struct sweep_facts facts = run_source_results(joining->shards[0])->sweep;
+    const struct results *first = run_source_results(joining->shards[0]);
+    struct sweep_facts facts = first->sweep;
     facts.shard = facts.shards = 1;
-    bool good = true;
+    bool good = store_set_swept(store, first->swept, error) &&
+                (first->command == NULL || store_set_command(store, first->command, error));
     for (size_t i = 0; good && i < joining->count; i++)
         good = store_reserve(store, joining->paths[i], error);
     for (size_t i = 0; good && i < joining->piece_count; i++) {

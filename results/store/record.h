@@ -37,6 +37,8 @@ struct run_facts {
     char *models;              /* of trainings: names, one per line; NULL: no trainings */
     double arrival_rate_per_s; /* mean of the process; NAN: known only from a run */
     double offered_load;       /* that rate / the capacity (workloads/capacity.h) */
+    /* Per key of store_set_swept: the value's text, or NULL. Borrowed until the run ends. */
+    const char *const *swept;
 };
 
 enum { NOTICE_LENGTH = 1024 };

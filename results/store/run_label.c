@@ -126,6 +126,14 @@ bool run_label_number(const char *label, const char *key, double *value)
     return false;
 }
 
+bool run_label_has(const char *label, const char *key)
+{
+    const char *pair = label;
+    while (*pair != '\0' && !pair_is_of(pair, key))
+        pair = pair_after(pair, pair_length(pair));
+    return *pair != '\0';
+}
+
 char *run_label_drop(const char *pairs, const char *key)
 {
     char *rest = calloc(1, strlen(pairs) + 1);

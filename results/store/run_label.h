@@ -24,6 +24,9 @@ char *run_label_without(const char *pairs, const char *other);
 /* Returns whether the label sets `key` to a number, and if so stores it. */
 bool run_label_number(const char *label, const char *key, double *value);
 
+/* Returns whether the label sets `key`. */
+bool run_label_has(const char *label, const char *key);
+
 /* Returns the pairs without that of `key`. The caller frees the result; NULL: memory exhausted. */
 char *run_label_drop(const char *pairs, const char *key);
 

@@ -90,7 +90,7 @@ static bool rows_copy(struct store *store, struct run_source *source, size_t run
     const char *hash = results->runs[run].hash;
     const size_t count = results->application_count;
     size_t passed = 0;
-    if (!table_append(&store->summary, &results->runs[run]))
+    if (!store_append_summary(store, &results->runs[run], results_values(results, run)))
         return false;
     while (passed < count &&
            strcmp(results->applications[(source->next_row + passed) % count].hash, hash) != 0)
@@ -113,6 +113,9 @@ bool store_copy_run(struct store *store, struct run_source *source, size_t run, 
     char name[sizeof "runs/" + TEXT_HASH];
     const char *hash = source->results->runs[run].hash;
     (void)snprintf(name, sizeof name, "runs/%s", hash);
+    if (!swept_keys_equal(store->swept, source->results->swept))
+        return error_run(error, "%s: its columns are not those of %s; run it again",
+                         source->results->path, store->out.path);
     if (H5Ocopy(source->file, name, store->runs, hash, H5P_DEFAULT, H5P_DEFAULT) < 0)
         return store_fault(store, error, name);
     if (!rows_copy(store, source, run))

@@ -27,6 +27,7 @@
 
 #include "results/store/columns.h"
 #include "results/store/record.h"
+#include "results/store/swept.h"
 #include "sim/error.h"
 #include "sim/platform/simulation.h"
 
@@ -41,6 +42,11 @@ struct store *store_create(const char *path, struct error *error);
  * (results/store/seal.h). Its tables have no descriptive attributes, because writing those takes
  * longer than several short runs. */
 struct store *store_create_part(const char *path, struct error *error);
+
+/* Gives /summary one column per key of a sweep. Must be called before the first run. `keys` must
+ * outlive the store. Runs then take their values from run_facts.swept. Does nothing if there are no
+ * keys. False: ERROR_RUN. */
+bool store_set_swept(struct store *store, const struct swept_keys *keys, struct error *error);
 
 /* Begins a run. The caller then records rows through store_recorder and calls store_end_run. The
  * facts are copied. ERROR_RUN if the file already contains a run with that hash. */
@@ -86,6 +92,9 @@ struct sweep_facts {
     uint64_t missing;       /* runs of the shard that are not in the file */
 };
 
+/* Writes the command that made a sweep's file to its attribute `sweep_command`. */
+bool store_set_command(struct store *store, const char *command, struct error *error);
+
 /* Writes it to the file. */
 bool store_set_sweep(struct store *store, const struct sweep_facts *facts, struct error *error);
 
@@ -130,6 +139,9 @@ struct results {
     struct training_summary_row *training; /* runs with trainings, in the order of `runs` */
     size_t training_count;
     char **notices;           /* per run: lines for notices_next (record.h); NULL: none */
+    struct swept_keys *swept; /* keys that the sweep sets; NULL: none */
+    unsigned char *values;    /* per run: its row of their values, swept->row_bytes each */
+    char *command;            /* that made the sweep; NULL: not known */
     struct sweep_facts sweep; /* .shards = 0: not written by a sweep */
 };
 
@@ -137,6 +149,12 @@ struct results {
  * ERROR_INPUT that names the file, the fault and the remedy. */
 struct results *results_load(const char *path, struct error *error);
 void results_free(struct results *results);
+
+/* The number of swept keys, and the index of one; the number if there is none of that name. */
+size_t results_key_count(const struct results *results);
+size_t results_key_find(const struct results *results, const char *name);
+/* The row of values of the swept keys in a run (swept_number, swept_text). */
+const void *results_values(const struct results *results, size_t run);
 
 /* The detailed rows of one run, in the order in which the simulator recorded them. The noise column
  * of requests is not read. */

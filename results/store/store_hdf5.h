@@ -24,7 +24,10 @@ struct store {
     hid_t run;  /* group of the begun run, -1 between runs */
     struct run_facts *facts;
     struct table_writer summary, applications;
-    struct table_writer details[DETAILS];  /* of the begun run, as its record level asks */
+    const struct swept_keys *swept; /* borrowed; NULL: none */
+    struct layout *layout;          /* of the summary, with the swept keys; NULL: layout_summary */
+    unsigned char *row;             /* of that layout */
+    struct table_writer details[DETAILS]; /* of the begun run, as its record level asks */
     struct table_writer training;          /* begun with the first run with trainings */
     struct table_writer trainings, leases; /* of the begun run, if it has trainings */
     size_t run_count;
@@ -37,6 +40,8 @@ struct store {
  * one. Returns false. */
 bool store_fault(struct store *store, struct error *error, const char *what);
 
+/* Appends a row to /summary. `values`: its row of the swept keys; NULL if there are none. */
+bool store_append_summary(struct store *store, const struct summary_row *row, const void *values);
 /* Appends a row to /training. The table is in the file only if a run has trainings. */
 bool store_append_training(struct store *store, const struct training_summary_row *row);
 

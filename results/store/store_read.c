@@ -92,6 +92,44 @@ static bool tables_read(hid_t file, struct results *results, struct error *error
     return good && results_check(results, error);
 }
 
+/* Reads the columns of the swept keys. Earlier versions wrote none. */
+static bool swept_read(hid_t file, struct results *results, struct error *error)
+{
+    char *names = hdf5_get_text(file, "swept_keys");
+    results->swept =
+        table_find_swept(file, results->path, "summary", names == NULL ? "" : names, error);
+    free(names);
+    if (results->swept == NULL || results->swept->count == 0)
+        return results->swept != NULL;
+    const struct layout layout = {.columns = results->swept->columns,
+                                  .count = results->swept->count,
+                                  .row_bytes = results->swept->row_bytes,
+                                  .writer = layout_summary.writer};
+    void *values = NULL;
+    size_t count = 0;
+    const bool good = table_read(file, results->path, "summary", &layout, &values, &count, error);
+    results->values = values;
+    return good;
+}
+
+size_t results_key_count(const struct results *results)
+{
+    return results->swept == NULL ? 0 : results->swept->count;
+}
+
+size_t results_key_find(const struct results *results, const char *name)
+{
+    size_t k = 0;
+    while (k < results_key_count(results) && strcmp(results->swept->columns[k].name, name) != 0)
+        k++;
+    return k;
+}
+
+const void *results_values(const struct results *results, size_t run)
+{
+    return results->values == NULL ? NULL : results->values + run * results->swept->row_bytes;
+}
+
 static void sweep_read(hid_t file, struct sweep_facts *facts)
 {
     struct sweep_facts read = {.shards = 0};
@@ -141,10 +179,11 @@ static bool notices_read(hid_t file, struct results *results, struct error *erro
 static bool origin_check(const struct results *results, struct error *error)
 {
     return ((results->version == NULL || utf8_is_name(results->version)) &&
-            (results->commit == NULL || utf8_is_name(results->commit))) ||
+            (results->commit == NULL || utf8_is_name(results->commit)) &&
+            (results->command == NULL || utf8_is_name(results->command))) ||
            error_input(error,
-                       "%s: attribute 'version' or 'commit' holds control characters; the file is "
-                       "damaged or was not written by esgsim",
+                       "%s: attribute 'version', 'commit' or 'sweep_command' holds control "
+                       "characters; the file is damaged or was not written by esgsim",
                        results->path);
 }
 
@@ -159,9 +198,10 @@ struct results *results_load(const char *path, struct error *error)
     if (results != NULL && (results->path = strdup(path)) != NULL) {
         results->version = hdf5_get_text(file, "version");
         results->commit = hdf5_get_text(file, "commit");
+        results->command = hdf5_get_text(file, "sweep_command");
         sweep_read(file, &results->sweep);
         good = origin_check(results, error) && tables_read(file, results, error) &&
-               notices_read(file, results, error);
+               swept_read(file, results, error) && notices_read(file, results, error);
     } else {
         error_run(error, "%s: out of memory", path);
     }
@@ -326,7 +366,10 @@ void results_free(struct results *results)
     for (size_t run = 0; results->notices != NULL && run < results->run_count; run++)
         free(results->notices[run]);
     free(results->notices);
+    swept_keys_free(results->swept);
+    free(results->values);
     free(results->version);
+    free(results->command);
     free(results->commit);
     free(results->runs);
     free(results->applications);

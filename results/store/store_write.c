@@ -38,6 +38,8 @@ bool store_fault(struct store *store, struct error *error, const char *what)
 
 static void store_free(struct store *store)
 {
+    free(store->layout);
+    free(store->row);
     run_facts_free(store->facts);
     free(store);
 }
@@ -91,19 +93,25 @@ static bool provenance_write(hid_t object)
            hdf5_set_text(object, "host", host) && hdf5_set_text(object, "date", date);
 }
 
+static bool tables_begin(struct store *store, const struct layout *summary)
+{
+    const bool good =
+        table_begin(&store->summary, store->file, "summary", NULL, summary, 1, SUMMARY_CHUNK,
+                    SUMMARY_BLOCK) &&
+        table_begin(&store->applications, store->file, "applications", &store->summary,
+                    &layout_applications, 1, SUMMARY_CHUNK, SUMMARY_BLOCK);
+    store->summary.bare = store->applications.bare = store->is_part;
+    return good;
+}
+
 static bool store_open(struct store *store, struct error *error)
 {
     store->file = file_create(store->out.beside);
     if (store->file < 0)
         return store_fault(store, error, "the file");
     store->runs = group_create(store->file, "runs");
-    const bool good =
-        store->runs >= 0 && (store->is_part || provenance_write(store->file)) &&
-        table_begin(&store->summary, store->file, "summary", NULL, &layout_summary, 1,
-                    SUMMARY_CHUNK, SUMMARY_BLOCK) &&
-        table_begin(&store->applications, store->file, "applications", &store->summary,
-                    &layout_applications, 1, SUMMARY_CHUNK, SUMMARY_BLOCK);
-    store->summary.bare = store->applications.bare = store->is_part;
+    const bool good = store->runs >= 0 && (store->is_part || provenance_write(store->file)) &&
+                      tables_begin(store, &layout_summary);
     return good || store_fault(store, error, "the tables");
 }
 
@@ -140,6 +148,38 @@ struct store *store_create(const char *path, struct error *error)
 struct store *store_create_part(const char *path, struct error *error)
 {
     return create(path, true, error);
+}
+
+bool store_set_swept(struct store *store, const struct swept_keys *keys, struct error *error)
+{
+    if (keys == NULL || keys->count == 0)
+        return true;
+    char *names = swept_keys_names(keys);
+    store->layout = swept_layout(keys);
+    store->row = calloc(1, sizeof(struct summary_row) + keys->row_bytes);
+    store->swept = keys;
+    table_discard(&store->summary);
+    table_discard(&store->applications);
+    const bool good = names != NULL && store->layout != NULL && store->row != NULL &&
+                      hdf5_set_text(store->file, "swept_keys", names) &&
+                      tables_begin(store, store->layout);
+    free(names);
+    return good || store_fault(store, error, "the keys of the sweep");
+}
+
+bool store_set_command(struct store *store, const char *command, struct error *error)
+{
+    return hdf5_set_text(store->file, "sweep_command", command) ||
+           store_fault(store, error, "the sweep's command");
+}
+
+bool store_append_summary(struct store *store, const struct summary_row *row, const void *values)
+{
+    if (store->swept == NULL)
+        return table_append(&store->summary, row);
+    memcpy(store->row, row, sizeof *row);
+    memcpy(store->row + sizeof *row, values, store->swept->row_bytes);
+    return table_append(&store->summary, store->row);
 }
 
 static bool facts_write(hid_t run, const struct run_facts *facts)
@@ -333,7 +373,11 @@ static bool summary_append(struct store *store, const struct simulation_result *
     row.exact_quantiles = result->exact_quantiles ? 1 : 0;
     row.measures = result->overall;
     row.run = result->run;
-    return table_append(&store->summary, &row);
+    if (store->swept == NULL)
+        return table_append(&store->summary, &row);
+    memcpy(store->row, &row, sizeof row);
+    swept_row_fill(store->swept, facts->swept, store->row + sizeof row);
+    return table_append(&store->summary, store->row);
 }
 
 /* Copies line `index` of the applications' names to `to`. */

@@ -46,6 +46,7 @@
 #include <string.h>
 
 #include "sched/aquatope/tune.h"
+#include "sched/common/kinds.h"
 #include "sched/common/static_plan.h"
 
 /* IDLE_INTERVALS: after this many idle intervals the prediction is practically zero. */
@@ -157,8 +158,9 @@ static uint32_t shrunk(const struct function *function, uint32_t planned, uint32
     const struct configuration *all = function->configurations;
     uint32_t best = planned;
     for (uint32_t i = 0; i < function->configuration_count; i++)
-        if (all[i].vcpu == all[planned].vcpu && all[i].vgpu == all[planned].vgpu &&
-            all[i].batch >= jobs && all[i].batch < all[best].batch)
+        if (all[i].kind == all[planned].kind && all[i].vcpu == all[planned].vcpu &&
+            all[i].vgpu == all[planned].vgpu && all[i].batch >= jobs &&
+            all[i].batch < all[best].batch)
             best = i;
     return best;
 }
@@ -176,13 +178,21 @@ static bool plan_fill(struct plan *plan, const struct function *function, uint32
     return true;
 }
 
+/* The plan, or where its kind of GPU has no room, what takes no longer on another kind. */
 static uint32_t aquatope_configure(const void *state, const struct platform *platform,
                                    uint32_t queue, uint32_t jobs)
 {
     const struct aquatope *aquatope = state;
     const struct plan *plan = &aquatope->plans[queue];
-    (void)platform;
-    return plan->configuration_for[jobs < plan->batch ? jobs : plan->batch];
+    const uint32_t function = platform_queue_function(platform, queue);
+    const uint32_t most = jobs < plan->batch ? jobs : plan->batch;
+    const uint32_t planned = plan->configuration_for[most];
+    const uint32_t kind =
+        platform_workload(platform)->functions[function].configurations[planned].kind;
+    if (kinds_contain(aquatope->dispatcher.kinds, kind))
+        return planned;
+    return planner_substitute(platform_workload(platform), aquatope->dispatcher.kinds, function,
+                              planned, most);
 }
 
 static uint32_t aquatope_planned(const void *state, uint32_t queue)

@@ -40,7 +40,7 @@ enum { BO_MAX_STAGES = 16 };
 /* The options of one stage; features[option × feature_count + i] is within [0, 1]. */
 struct bo_stage {
     size_t option_count;  /* >= 1 */
-    size_t feature_count; /* 0..3; Σ over stages <= GP_MAX_DIMENSIONS */
+    size_t feature_count; /* 0..4; Σ over stages <= GP_MAX_DIMENSIONS */
     const double *features;
 };
 

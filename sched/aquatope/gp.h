@@ -14,7 +14,7 @@
 
 #include "sim/engine/random.h"
 
-enum { GP_MAX_DIMENSIONS = 48 };
+enum { GP_MAX_DIMENSIONS = 64 };
 
 struct gp_hyper {
     double length[GP_MAX_DIMENSIONS]; /* length scale per dimension, in units of the inputs */

@@ -10,7 +10,7 @@
 #include "traces/profile/interference.h"
 #include "workloads/gpu_sharing.h"
 
-enum { FEATURES = 3, CO_RUNNERS = 16 };
+enum { FEATURES = 4, CO_RUNNERS = 16 };
 
 struct tune {
     const struct workload *workload;
@@ -24,23 +24,28 @@ struct tune {
     sim_time_t finish[WORKLOAD_MAX_STAGES]; /* finish times of the stages of one execution */
 };
 
-static uint16_t configuration_feature(const struct configuration *configuration, size_t feature)
+/* The share counts as a part of its GPU, so that shares of unlike GPUs compare. */
+static double configuration_feature(const struct tune *tune,
+                                    const struct configuration *configuration, size_t feature)
 {
-    const uint16_t values[FEATURES] = {configuration->batch, configuration->vcpu,
-                                       configuration->vgpu};
+    const double units = tune->workload->kinds[configuration->kind].units;
+    const double values[FEATURES] = {configuration->batch, configuration->vcpu,
+                                     configuration->vgpu / units, configuration->kind};
     return values[feature];
 }
 
 /* Number of distinct values of the feature among the options, below `bound` only. */
-static size_t feature_rank(const struct configuration *all, const uint32_t *options, size_t count,
-                           size_t feature, uint32_t bound)
+static size_t feature_rank(const struct tune *tune, const struct configuration *all,
+                           const uint32_t *options, size_t count, size_t feature, double bound)
 {
     size_t rank = 0;
     for (size_t i = 0; i < count; i++) {
-        const uint16_t value = configuration_feature(&all[options[i]], feature);
+        const double value = configuration_feature(tune, &all[options[i]], feature);
         bool first = value < bound;
-        for (size_t j = 0; first && j < i; j++)
-            first = configuration_feature(&all[options[j]], feature) != value;
+        for (size_t j = 0; first && j < i; j++) {
+            const double other = configuration_feature(tune, &all[options[j]], feature);
+            first = other < value || other > value;
+        }
         rank += first;
     }
     return rank;
@@ -60,15 +65,15 @@ static bool stage_features(struct tune *tune, size_t s)
         return false;
     size_t distinct[FEATURES];
     for (size_t f = 0; f < FEATURES; f++) {
-        distinct[f] = feature_rank(all, options, stage->option_count, f, UINT32_MAX);
+        distinct[f] = feature_rank(tune, all, options, stage->option_count, f, INFINITY);
         stage->feature_count += distinct[f] > 1;
     }
     double *out = features;
     for (size_t i = 0; i < stage->option_count; i++)
         for (size_t f = 0; f < FEATURES; f++)
             if (distinct[f] > 1)
-                *out++ = (double)feature_rank(all, options, stage->option_count, f,
-                                              configuration_feature(&all[options[i]], f)) /
+                *out++ = (double)feature_rank(tune, all, options, stage->option_count, f,
+                                              configuration_feature(tune, &all[options[i]], f)) /
                          (double)(distinct[f] - 1);
     stage->features = features;
     tune->features[s] = features;
@@ -98,13 +103,16 @@ static bool stage_options(struct tune *tune, size_t s, struct error *error)
 
 /* ---- Sampled executions ---------------------------------------------------------------------- */
 
-/* The first kind of GPU that allows the share; NULL if none is needed. */
-static const struct gpu_spec *gpu_for(const struct cluster_spec *cluster, uint16_t vgpu)
+/* The first GPU of the configuration's kind that allows its share; NULL if none is needed. */
+static const struct gpu_spec *gpu_for(const struct cluster_spec *cluster,
+                                      const struct configuration *configuration)
 {
-    for (size_t g = 0; vgpu > 0 && g < cluster->group_count; g++)
-        for (size_t i = 0; i < cluster->groups[g].gpu_count; i++)
-            if (gpu_allows(&cluster->groups[g].gpus[i], vgpu))
-                return &cluster->groups[g].gpus[i];
+    for (size_t g = 0; configuration->vgpu > 0 && g < cluster->group_count; g++)
+        for (size_t i = 0; i < cluster->groups[g].gpu_count; i++) {
+            const struct gpu_spec *gpu = &cluster->groups[g].gpus[i];
+            if (gpu->kind == configuration->kind && gpu_allows(gpu, configuration->vgpu))
+                return gpu;
+        }
     return NULL;
 }
 
@@ -128,11 +136,11 @@ static const struct function *draw_co_runner(const struct workload *workload,
 static double draw_slowdown(const struct tune *tune, const struct function *function, uint16_t vgpu,
                             const struct gpu_spec *gpu, struct random_stream *stream)
 {
-    const struct interference *model = tune->workload->kinds[0].interference;
+    const struct interference *model = tune->workload->kinds[gpu->kind].interference;
     if (model == NULL || !gpu_sharing_of(gpu)->interferes || !(tune->settings->occupancy > 0))
         return 1;
-    struct co_runner runners[CO_RUNNERS] = {{.index = function->gpus[0].interference_index,
-                                             .demand = function->gpus[0].bandwidth_share,
+    struct co_runner runners[CO_RUNNERS] = {{.index = function->gpus[gpu->kind].interference_index,
+                                             .demand = function->gpus[gpu->kind].bandwidth_share,
                                              .share = (double)vgpu / gpu->units}};
     size_t count = 1;
     unsigned left = gpu->units - vgpu;
@@ -141,19 +149,20 @@ static double draw_slowdown(const struct tune *tune, const struct function *func
         const bool taken = random_uniform(stream) < tune->settings->occupancy;
         const struct function *other = draw_co_runner(tune->workload, stream);
         if (taken)
-            runners[count++] = (struct co_runner){.index = other->gpus[0].interference_index,
-                                                  .demand = other->gpus[0].bandwidth_share,
-                                                  .share = (double)part / gpu->units};
+            runners[count++] =
+                (struct co_runner){.index = other->gpus[gpu->kind].interference_index,
+                                   .demand = other->gpus[gpu->kind].bandwidth_share,
+                                   .share = (double)part / gpu->units};
         left -= part;
     }
     return interference_slowdown(model, runners, count, 0);
 }
 
-static double noise_cv(const struct function *function)
+static double noise_cv(const struct function *function, uint32_t kind)
 {
     switch (function->service) {
     case SERVICE_PROFILE:
-        return function->gpus[0].noise_cv;
+        return function->gpus[kind].noise_cv;
     case SERVICE_EXPONENTIAL:
         return 1;
     case SERVICE_LOGNORMAL:
@@ -174,8 +183,8 @@ static void execute_stage(struct tune *tune, size_t s, uint32_t option,
     const struct stage *stage = &tune->application->stages[s];
     const struct function *function = &tune->workload->functions[stage->function];
     const struct configuration *here = &function->configurations[tune->options[s][option]];
-    const struct gpu_spec *gpu = gpu_for(&tune->workload->cluster, here->vgpu);
-    double factor = random_noise(stream, noise_cv(function));
+    const struct gpu_spec *gpu = gpu_for(&tune->workload->cluster, here);
+    double factor = random_noise(stream, noise_cv(function, here->kind));
     if (gpu != NULL)
         factor *= draw_slowdown(tune, function, here->vgpu, gpu, stream);
     sim_time_t start = 0;

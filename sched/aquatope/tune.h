@@ -13,7 +13,8 @@
 #include "workloads/workload.h"
 
 /* ALONE: every request runs by itself, with two dimensions per stage (vCPU, vGPU), as in the paper.
- * PLANNED: three dimensions; the cost of a job is its share of a batch that is assumed to be full.
+ * PLANNED: three dimensions; one more, the kind of GPU, if there are several. The cost of a job is
+ * its share of a batch that is assumed to be full.
  */
 enum tune_batching { TUNE_ALONE, TUNE_PLANNED };
 

@@ -24,17 +24,23 @@ static void add_numbers(struct sha256_ctx *context, const double *numbers, size_
         sha256_update(context, count * sizeof *numbers, (const uint8_t *)numbers);
 }
 
-static void add_function(struct sha256_ctx *context, const struct function *function)
+static void add_function_gpu(struct sha256_ctx *context, const struct function_gpu *gpu)
+{
+    ADD(context, gpu->noise_cv);
+    ADD(context, gpu->gpu_weights_mb);
+    ADD(context, gpu->gpu_per_item_mb);
+    ADD(context, gpu->bandwidth_share);
+    ADD(context, gpu->interference_index);
+}
+
+static void add_function(struct sha256_ctx *context, const struct function *function, size_t kinds)
 {
     ADD(context, function->service);
     ADD(context, function->service_cv);
     add_numbers(context, function->service_samples_ms, function->service_sample_count);
-    ADD(context, function->gpus[0].noise_cv);
-    ADD(context, function->gpus[0].gpu_weights_mb);
-    ADD(context, function->gpus[0].gpu_per_item_mb);
     ADD(context, function->host_memory_mb);
-    ADD(context, function->gpus[0].bandwidth_share);
-    ADD(context, function->gpus[0].interference_index);
+    for (size_t k = 0; k < kinds; k++)
+        add_function_gpu(context, &function->gpus[k]);
     ADD(context, function->configuration_count);
     for (size_t k = 0; k < function->configuration_count; k++) {
         const struct configuration *configuration = &function->configurations[k];
@@ -120,12 +126,16 @@ static void key_make(const struct workload *workload, uint32_t application,
     ADD(&context, application);
     ADD(&context, workload->function_count);
     for (size_t f = 0; f < workload->function_count; f++)
-        add_function(&context, &workload->functions[f]);
+        add_function(&context, &workload->functions[f], workload->kind_count);
     ADD(&context, workload->application_count);
     for (size_t a = 0; a < workload->application_count; a++)
         add_application(&context, &workload->applications[a]);
     add_cluster(&context, &workload->cluster);
-    add_interference(&context, workload->kinds[0].interference);
+    ADD(&context, workload->kind_count);
+    for (size_t k = 0; k < workload->kind_count; k++) {
+        ADD(&context, workload->kinds[k].units);
+        add_interference(&context, workload->kinds[k].interference);
+    }
     add_settings(&context, settings);
     sha256_digest(&context, SHA256_DIGEST_SIZE, key);
 }

@@ -21,8 +21,8 @@ static void undercut(struct batch_latency *ladder)
 }
 
 bool batch_latency_fill(struct batch_latency *ladder, const struct workload *workload,
-                        const struct planner *planner, uint32_t function, uint16_t vgpu,
-                        uint16_t vcpus, uint32_t max_batch, struct error *error)
+                        const struct planner *planner, uint32_t function, uint32_t kind,
+                        uint16_t vgpu, uint16_t vcpus, uint32_t max_batch, struct error *error)
 {
     const struct function *spec = &workload->functions[function];
     const size_t most = spec->configuration_count;
@@ -33,7 +33,8 @@ bool batch_latency_fill(struct batch_latency *ladder, const struct workload *wor
         return error_run(error, "out of memory for the batches of function \"%s\"", spec->name);
     for (uint32_t i = 0; i < most; i++) {
         const struct configuration *here = &spec->configurations[i];
-        if (here->vgpu != vgpu || here->batch > max_batch || !planner_runs(planner, function, i))
+        if (here->kind != kind || here->vgpu != vgpu || here->batch > max_batch ||
+            !planner_runs(planner, function, i))
             continue;
         size_t step = ladder->count;
         if (step > 0 && ladder->batch[step - 1] == here->batch) {

@@ -1,4 +1,4 @@
-/* Execution time by batch size on one fixed share of a GPU.
+/* Execution time by batch size on one fixed share of a GPU of one kind.
  *
  * For planners that first reserve shares and then choose batches (Nexus, gpulet). A step is a batch
  * size of the profile with its fastest configuration. If a larger batch is faster, the step uses
@@ -16,13 +16,13 @@ struct batch_latency {
     sim_time_t *time; /* ascending */
 };
 
-/* Fills the steps up to `max_batch` for `function` with `vgpu` units. Each batch size gets the
- * fastest configuration that the planner's cluster can run with at most `vcpus` vCPUs; if none has
- * so few, the limit is ignored. Sets count to 0 if the function has no configuration of batch 1
- * with that share. False with ERROR_RUN when out of memory. */
+/* Fills the steps up to `max_batch` for `function` with `vgpu` units of a GPU of `kind`. Each batch
+ * size gets the fastest configuration that the planner's cluster can run with at most `vcpus`
+ * vCPUs; if none has so few, the limit is ignored. Sets count to 0 if the function has no
+ * configuration of batch 1 with that share. False with ERROR_RUN when out of memory. */
 bool batch_latency_fill(struct batch_latency *ladder, const struct workload *workload,
-                        const struct planner *planner, uint32_t function, uint16_t vgpu,
-                        uint16_t vcpus, uint32_t max_batch, struct error *error);
+                        const struct planner *planner, uint32_t function, uint32_t kind,
+                        uint16_t vgpu, uint16_t vcpus, uint32_t max_batch, struct error *error);
 void batch_latency_clear(struct batch_latency *ladder);
 
 /* The first step whose batch is >= `jobs` (>= 1); `count` if there is none. O(steps). */

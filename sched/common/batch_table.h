@@ -1,4 +1,5 @@
-/* A function's configurations grouped by batch size, for policies that choose the batch first.
+/* A function's configurations on one kind of GPU grouped by batch size, for policies that choose
+ * the batch first.
  *
  * The planner answers "cheapest configuration of batch at most b". This table keeps each batch size
  * separate, so that a policy can take the largest batch that meets a deadline. Configurations that
@@ -23,17 +24,25 @@ struct batch_level {
 
 struct batches_of_function {
     struct batch_level *levels; /* ascending batch; the first has batch 1 */
-    size_t level_count;
+    size_t level_count;         /* 0: the function does not run on the kind, or no stage uses it */
 };
 
 struct batch_table {
-    struct batches_of_function *functions; /* by function; empty if no stage uses the function */
+    struct batches_of_function *rows; /* by function and kind; see batch_table_row */
     size_t function_count;
+    uint32_t kinds;
 };
 
+static inline const struct batches_of_function *batch_table_row(const struct batch_table *table,
+                                                                uint32_t function, uint32_t kind)
+{
+    return &table->rows[(size_t)function * table->kinds + kind];
+}
+
 /* Fills the table with batches up to `max_batch`. If `units` >= 0, each function keeps one share
- * only: the most vGPUs <= `units` that it supports at batch 1, or its fewest if it needs more.
- * BATCH_TABLE_ANY_UNITS keeps all shares. `planner` is used during this call only. False with
+ * per kind only: the most vGPUs <= `units` that it supports at batch 1, or its fewest if it needs
+ * more. BATCH_TABLE_ANY_UNITS keeps all shares. A kind without a configuration of batch 1 has no
+ * level. `planner` is used during this call only. False with
  * ERROR_RUN when out of memory; batch_table_clear must still be called. */
 bool batch_table_fill(struct batch_table *table, const struct workload *workload,
                       const struct planner *planner, uint32_t max_batch, int units,

@@ -8,11 +8,12 @@
 #include <gsl/gsl_sort.h>
 
 #include "sched/common/fluid.h"
+#include "sched/common/kinds.h"
 
 /* Times are rounded to nanoseconds, and sums of doubles have errors. */
 static const double rounding = 1e-6;
 
-/* Mixture i counts i / (MIXTURES − 1) of the cluster's GPU units and the rest of its vCPUs. */
+/* Mixture i counts i / (MIXTURES − 1) of the cluster's GPUs and the rest of its vCPUs. */
 enum { MIXTURES = 5, MATES_MAX = 32, MULTIPLIER_STEPS = 40, OPTIONS_MAX = 128 };
 
 struct entry {
@@ -37,8 +38,9 @@ struct class
 
 struct capacity_bound {
     const struct workload *workload;
-    double speed;        /* of the fastest GPU, at least that of vCPUs, 1 */
-    double units, vcpus; /* of the cluster; units × speed of their GPU */
+    double *units;   /* by kind of GPU: of the cluster */
+    double *weights; /* by kind: of its units in a mixture; the sum is 1 */
+    double vcpus;    /* of the cluster */
     struct class *classes;
     size_t **by_time;      /* by function: its configurations in ascending nominal time */
     struct entry *entries; /* measured requests */
@@ -46,30 +48,19 @@ struct capacity_bound {
     bool too_many;
 };
 
-static void cluster_sum(struct capacity_bound *bound)
-{
-    const struct cluster_spec *cluster = &bound->workload->cluster;
-    bound->speed = 1;
-    for (size_t i = 0; i < cluster->group_count; i++) {
-        const struct invoker_group *group = &cluster->groups[i];
-        bound->vcpus += (double)group->vcpus * group->count;
-        for (size_t g = 0; g < group->gpu_count; g++) {
-            const struct gpu_spec *gpu = &group->gpus[g];
-            bound->units += (double)gpu->units * group->count;
-        }
-    }
-}
-
 static const struct function *stage_function(const struct capacity_bound *bound,
                                              const struct application *application, size_t stage)
 {
     return &bound->workload->functions[application->stages[stage].function];
 }
 
-/* Configurations are sorted by batch. */
 static uint32_t batch_largest(const struct function *function)
 {
-    return function->configurations[function->configuration_count - 1].batch;
+    uint32_t largest = 0;
+    for (size_t k = 0; k < function->configuration_count; k++)
+        if (function->configurations[k].batch > largest)
+            largest = function->configurations[k].batch;
+    return largest;
 }
 
 static int compare_times(const void *a, const void *b)
@@ -101,14 +92,20 @@ struct capacity_bound *capacity_bound_create(const struct workload *workload, st
     if (bound != NULL) {
         bound->workload = workload;
         bound->classes = calloc(workload->application_count, sizeof *bound->classes);
+        bound->units = calloc(workload->kind_count, sizeof *bound->units);
+        bound->weights = calloc(workload->kind_count, sizeof *bound->weights);
     }
-    if (bound == NULL || bound->classes == NULL || !by_time_sort(bound)) {
+    if (bound == NULL || bound->classes == NULL || bound->units == NULL || bound->weights == NULL ||
+        !by_time_sort(bound)) {
         capacity_bound_destroy(bound);
         (void)error_run(error, "out of memory for the bound of %zu applications",
                         workload->application_count);
         return NULL;
     }
-    cluster_sum(bound);
+    for (size_t i = 0; i < workload->cluster.group_count; i++)
+        bound->vcpus +=
+            (double)workload->cluster.groups[i].vcpus * workload->cluster.groups[i].count;
+    kinds_weights(workload, bound->units, bound->weights);
     for (size_t a = 0; a < workload->application_count; a++) {
         struct class *class = &bound->classes[a];
         for (size_t s = 0; s < workload->applications[a].stage_count; s++) {
@@ -129,6 +126,8 @@ void capacity_bound_destroy(struct capacity_bound *bound)
     for (size_t f = 0; bound->by_time != NULL && f < bound->workload->function_count; f++)
         free(bound->by_time[f]);
     free((void *)bound->by_time);
+    free(bound->units);
+    free(bound->weights);
     free(bound->classes);
     free(bound->entries);
     free(bound);
@@ -136,23 +135,19 @@ void capacity_bound_destroy(struct capacity_bound *bound)
 
 /* ---- Work of one stage ----------------------------------------------------------------------- */
 
-/* Nominal time per unit of noise, ns. */
-static double nominal_time(const struct function *function, const struct configuration *c)
-{
-    return function->service == SERVICE_PROFILE ? (double)c->time : 1e6;
-}
-
 /* Share of the cluster that the configuration holds. Work is this share × time, per unit of noise
- * and hit. GPU units count by their time at speed 1. vCPUs may be held on the fastest GPU. */
+ * and hit. */
 static double configuration_work(const struct capacity_bound *bound,
                                  const struct function *function, const struct configuration *c,
                                  uint32_t most, int mixture)
 {
     const double part = (double)mixture / (MIXTURES - 1);
     const uint32_t hits = most < MATES_MAX && most < c->batch ? most : c->batch;
-    const double units = bound->units > 0 ? part * c->vgpu / bound->units : 0;
-    const double vcpus = (1 - part) * c->vcpu / (bound->vcpus * bound->speed);
-    return (units + vcpus) * nominal_time(function, c) / hits;
+    const double units = bound->units[c->kind] > 0
+                             ? part * bound->weights[c->kind] * c->vgpu / bound->units[c->kind]
+                             : 0;
+    const double vcpus = (1 - part) * c->vcpu / bound->vcpus;
+    return (units + vcpus) * kinds_time(bound->workload, function, c) / hits;
 }
 
 static double least_work(const struct capacity_bound *bound, const struct function *function,
@@ -165,15 +160,17 @@ static double least_work(const struct capacity_bound *bound, const struct functi
     return least;
 }
 
-/* The shortest time on the fastest GPU of a batch of at least `jobs`; INFINITY if there is none. */
+/* The shortest time, on any kind of GPU, of a batch of at least `jobs`; INFINITY if there is none.
+ */
 static double fastest_time(const struct capacity_bound *bound, const struct function *function,
                            uint32_t jobs)
 {
     double fastest = INFINITY;
     for (size_t k = 0; k < function->configuration_count; k++)
         if (function->configurations[k].batch >= jobs)
-            fastest = fmin(fastest, nominal_time(function, &function->configurations[k]));
-    return fastest / bound->speed;
+            fastest =
+                fmin(fastest, kinds_time(bound->workload, function, &function->configurations[k]));
+    return fastest;
 }
 
 /* ---- Requests -------------------------------------------------------------------------------- */
@@ -366,7 +363,7 @@ static void path_choose(const struct capacity_bound *bound, const struct applica
                 ends[s] = ends[stage->after[i]];
                 before[s] = stage->after[i];
             }
-        ends[s] += nominal_time(function, minimum) * class->least_noise[s];
+        ends[s] += kinds_time(bound->workload, function, minimum) * class->least_noise[s];
         last = ends[s] > ends[last] ? s : last;
         on_path[s] = false;
     }
@@ -413,7 +410,7 @@ static void options_find(const struct capacity_bound *bound, const struct applic
             options->count--;
         else
             options->of[options->count].time =
-                on_path ? nominal_time(function, c) * noise / bound->speed : 0;
+                on_path ? kinds_time(bound->workload, function, c) * noise : 0;
         options->of[options->count++].work = work;
     }
 }

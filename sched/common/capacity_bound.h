@@ -2,11 +2,11 @@
  * arrivals of that run.
  *
  * Let request r arrive at a(r) with deadline d(r), and let w(r) be a lower bound on the work that a
- * hit of r takes: GPU-unit time, or vCPU time. All batches that serve a hit run within [a(r),
- * d(r)]. Share the units that such a batch holds equally among its jobs that become hits. Then
- * every hit takes at least w(r) within its window, and at any instant the hits together take at
- * most what the cluster has. A set of hits is therefore a feasible schedule of a fluid that flows
- * at most at the rate C of the capacity, and
+ * hit of r takes: time of GPU units, of vCPUs, or of a mixture of both. All batches that serve a
+ * hit run within [a(r), d(r)]. Share the units that such a batch holds equally among its jobs that
+ * become hits. Then every hit takes at least w(r) within its window, and at any instant the hits
+ * together take at most what the cluster has. A set of hits is therefore a feasible schedule of a
+ * fluid that flows at most at the rate C of the capacity, and
  *
  *   hits <= max Σ f(r) / w(r)  over all flows with f(r) <= w(r), within the windows, at rate C.
  *
@@ -30,19 +30,28 @@
  *   configurations of batch 1 has the request's own draw.
  * - The hits of a batch are requests of one application whose windows have a common instant. So h
  * is at most m(r), the largest number of the application's windows that contain an instant of r's.
- * - The stages on a path must end within the SLO, at speeds of at most the fastest GPU's. For any
- *   λ >= 0 and one path p from a source to a sink, a hit takes at least
+ * - The stages on a path must end within the SLO. For any λ >= 0 and one path p from a source to a
+ *   sink, a hit takes at least
  *
- *     Σ over s of min over k of (units(k) T n / min(batch(k), m) + λ [s in p] T n / speed) − λ SLO.
+ *     Σ over s of min over k of (units(k) T n / min(batch(k), m) + λ [s in p] T n) − λ SLO.
  *
  *   This Lagrangian bound also covers a batch whose share is changed while it runs, because it
  * mixes configurations. The path is the longest at configurations of least work, and λ the best
  * one.
  *
+ * Several kinds of GPU. Of each resource i (the units of one kind, the vCPUs) the batches that run
+ * hold at most C(i) at any time, so that for weights a(i) >= 0 with the sum 1
+ *
+ *   Σ over batches of Σ over i of a(i) × held(i) / C(i)  <=  1.
+ *
+ * The argument above therefore holds with units(k) = Σ a(i) held(i) / C(i) and C = 1, whatever the
+ * weights. A configuration holds units of one kind. The weights of the kinds are such that a mean
+ * request takes the same work on each, which is the tightest choice if all requests are alike.
+ *
  * Co-runners, transfers, cold starts and decision times only add time, so leaving them out keeps
  * the bound valid (the models of interference have slowdowns of at least 1). Not used: that batches
  * are not preempted, that a batch fits on one GPU and its slices, memory, and that one batch needs
- * units and vCPUs together. The smaller of the bounds by units and by vCPUs counts.
+ * units and vCPUs together. The smallest of the bounds by five mixtures of units and vCPUs counts.
  */
 #ifndef ESGSIM_SCHED_COMMON_CAPACITY_BOUND_H
 #define ESGSIM_SCHED_COMMON_CAPACITY_BOUND_H

@@ -4,6 +4,8 @@
 #include <math.h>
 #include <stdlib.h>
 
+#include "sched/common/kinds.h"
+
 static bool dispatcher_allocate(struct dispatcher *dispatcher, const struct workload *workload,
                                 enum planner_split split, struct error *error)
 {
@@ -25,6 +27,7 @@ bool dispatcher_init(struct dispatcher *dispatcher, struct platform *platform,
     if (values[0] != floor(values[0]))
         return error_input(error, "policy.params.max_batch is %g; give a whole number", values[0]);
     dispatcher->rule = rule;
+    dispatcher->kinds = KINDS_ALL;
     dispatcher->max_batch = (uint32_t)values[0];
     dispatcher->placement = (enum placement_rule)values[1];
     dispatcher->reuse_only = values[2] > 0;
@@ -51,8 +54,9 @@ uint32_t dispatcher_configure_slack(const void *state, const struct platform *pl
 {
     const struct dispatcher *dispatcher = state;
     const sim_time_t slack = platform_job(platform, queue, 0).deadline - platform_now(platform);
-    return planner_cheapest(dispatcher->planner, platform_queue_function(platform, queue), jobs,
-                            planner_budget_left(dispatcher->planner, queue, slack));
+    return planner_cheapest_among(dispatcher->planner, dispatcher->kinds,
+                                  platform_queue_function(platform, queue), jobs,
+                                  planner_budget_left(dispatcher->planner, queue, slack));
 }
 
 /* Updates the queue's rank, or removes the queue if it is empty. */
@@ -103,21 +107,47 @@ uint32_t dispatcher_first(struct dispatcher *dispatcher, const struct platform *
     return first_by_now(dispatcher, platform);
 }
 
+static uint32_t invoker_for(struct dispatcher *dispatcher, struct platform *platform,
+                            uint32_t queue, uint32_t configuration)
+{
+    const uint32_t function = platform_queue_function(platform, queue);
+    const bool warm_only = dispatcher->reuse_only && (dispatcher->running[function] > 0 ||
+                                                      platform_warm_total(platform, function) > 0);
+    return dispatcher->place != NULL
+               ? dispatcher->place(dispatcher, platform, queue, configuration, warm_only)
+               : placement_choose(platform, queue, configuration, dispatcher->placement, warm_only);
+}
+
+/* Configures and places a batch of the queue on the best kind of GPU that has room. SIM_NONE if
+ * none has; else `configuration` receives its configuration. */
+static uint32_t place_best(struct dispatcher *dispatcher, struct platform *platform, uint32_t queue,
+                           uint32_t jobs, uint32_t *configuration)
+{
+    const struct workload *workload = platform_workload(platform);
+    const struct configuration *all =
+        workload->functions[platform_queue_function(platform, queue)].configurations;
+    uint32_t invoker = SIM_NONE;
+    for (uint32_t tried = 0; tried < workload->kind_count && invoker == SIM_NONE; tried++) {
+        *configuration = dispatcher->rule.configure(dispatcher, platform, queue, jobs);
+        if (*configuration == SIM_NONE)
+            break;
+        invoker = invoker_for(dispatcher, platform, queue, *configuration);
+        dispatcher->kinds = kinds_without(dispatcher->kinds, all[*configuration].kind);
+    }
+    dispatcher->kinds = KINDS_ALL;
+    return invoker;
+}
+
 /* Dispatches one batch of `queue` if it fits. */
 static bool dispatch_head(struct dispatcher *dispatcher, struct platform *platform, uint32_t queue)
 {
     const struct workload *workload = platform_workload(platform);
     const uint32_t function = platform_queue_function(platform, queue);
+    uint32_t configuration = SIM_NONE;
     uint32_t jobs = platform_queue_length(platform, queue);
     if (jobs > dispatcher->max_batch)
         jobs = dispatcher->max_batch;
-    const uint32_t configuration = dispatcher->rule.configure(dispatcher, platform, queue, jobs);
-    const bool warm_only = dispatcher->reuse_only && (dispatcher->running[function] > 0 ||
-                                                      platform_warm_total(platform, function) > 0);
-    const uint32_t invoker =
-        dispatcher->place != NULL
-            ? dispatcher->place(dispatcher, platform, queue, configuration, warm_only)
-            : placement_choose(platform, queue, configuration, dispatcher->placement, warm_only);
+    const uint32_t invoker = place_best(dispatcher, platform, queue, jobs, &configuration);
     if (invoker == SIM_NONE)
         return false;
     const uint32_t batch = workload->functions[function].configurations[configuration].batch;

@@ -1,5 +1,6 @@
 /* A dispatcher: rank the queues by their oldest job, configure a batch of the first queue, place
- * it, repeat.
+ * it, repeat. If the batch fits on no invoker, it is configured again for the other kinds of GPU,
+ * the best first.
  *
  * FIFO, EDF, SJF and the static policies share this code. A policy supplies two functions: one
  * ranks a queue, the other configures its next batch. Its state must begin with a `struct
@@ -40,7 +41,9 @@ enum { DISPATCHER_PARAMETER_COUNT = 4 };
 /* A policy's two functions. `state` is the policy's own state, which begins with the dispatcher. */
 struct dispatch_rule {
     struct queue_rank (*rank)(const void *state, const struct platform *platform, uint32_t queue);
-    /* Index of the configuration for a batch of at most `jobs` (>= 1) jobs of `queue`. */
+    /* Index of the configuration for a batch of at most `jobs` (>= 1) jobs of `queue`, on the best
+     * of the GPU kinds `kinds` of the dispatcher. SIM_NONE if none of them is worth using: the
+     * queue then waits for another. With one kind the set always contains it. */
     uint32_t (*configure)(const void *state, const struct platform *platform, uint32_t queue,
                           uint32_t jobs);
 };
@@ -48,6 +51,8 @@ struct dispatch_rule {
 struct dispatcher {
     struct dispatch_rule rule;
     struct planner *planner;
+    uint64_t kinds; /* GPU kinds that `configure` may choose (kinds.h): all, less those on which
+                     * the batch being placed does not fit */
     struct queue_order *order;
     uint32_t *running; /* unfinished batches of each function */
     uint32_t *skipped; /* scratch: queues skipped in one step */

@@ -1,6 +1,7 @@
 #include "sched/common/placement.h"
 
 #include "sched/common/load_index.h"
+#include "sched/policy_instances.h"
 
 /* Limits the work per decision, which would otherwise grow with the fan-in of a join. */
 enum { PREDECESSORS_ASKED = 4, HOME_PROBES = 4 };
@@ -10,6 +11,25 @@ bool placement_fits(const struct platform *platform, uint32_t function, uint32_t
 {
     return warm ? platform_fits_warm(platform, function, configuration, invoker)
                 : platform_fits(platform, function, configuration, invoker);
+}
+
+double placement_free_units(const struct platform *platform, uint32_t invoker, uint32_t kind)
+{
+    const struct workload *workload = platform_workload(platform);
+    const struct invoker_group *group = workload->cluster.groups;
+    double most = 0;
+    bool alike = true;
+    if (workload->kind_count == 1)
+        return platform_free_vgpus(platform, invoker);
+    for (uint32_t first = 0; invoker - first >= group->count; group++)
+        first += group->count;
+    for (uint32_t g = 0; g < group->gpu_count; g++) {
+        const double here = platform_gpu_free(platform, invoker, g) / 100.0;
+        alike = alike && group->gpus[g].kind == kind;
+        if (group->gpus[g].kind == kind && here > most)
+            most = here;
+    }
+    return alike ? platform_free_vgpus(platform, invoker) : most;
 }
 
 static uint32_t choose(struct platform *platform, uint32_t queue, uint32_t configuration,

@@ -21,6 +21,9 @@ enum placement_preference { PLACEMENT_ANY, PLACEMENT_WARM, PLACEMENT_NEAR };
 bool placement_fits(const struct platform *platform, uint32_t function, uint32_t configuration,
                     uint32_t invoker, bool warm);
 
+/* The most free units on one GPU of the kind on the invoker. O(groups + GPUs of the invoker). */
+double placement_free_units(const struct platform *platform, uint32_t invoker, uint32_t kind);
+
 /* The invoker for a batch of the head of `queue`; SIM_NONE if none fits now. With `warm_only`, only
  * invokers with an idle container of the function. */
 uint32_t placement_choose(struct platform *platform, uint32_t queue, uint32_t configuration,

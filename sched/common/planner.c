@@ -1,7 +1,10 @@
 #include "sched/common/planner.h"
 #include "workloads/gpu_sharing.h"
 
+#include <math.h>
 #include <stdlib.h>
+
+#include "sched/common/kinds.h"
 
 /* The non-dominated configurations of batch <= `batch`: ascending time, strictly descending cost
  * per job. */
@@ -13,10 +16,10 @@ struct level {
     uint32_t largest;
 };
 
+/* What a function can do on the GPUs of one kind. */
 struct surface {
     size_t level_count; /* ascending batch */
     struct level *levels;
-    double mean_time; /* over the usable configurations that the split considers */
 };
 
 struct share {
@@ -26,7 +29,10 @@ struct share {
 
 struct planner {
     const struct workload *workload;
-    struct surface *surfaces; /* per function; empty if no stage uses it */
+    uint32_t kinds;
+    struct surface *surfaces; /* per function and kind; empty if no stage uses the function */
+    double *mean_time;        /* per function: over the usable configurations that the split
+                               * considers, of all kinds; NAN if no stage uses it */
     struct share *shares;     /* per queue */
 };
 
@@ -41,23 +47,15 @@ bool planner_group_runs(const struct invoker_group *group, const struct function
     for (size_t g = 0; g < group->gpu_count; g++)
         if (configuration->vgpu == 0
                 ? memory_mb <= group->gpus[g].memory_mb
-                : gpu_allows(&group->gpus[g], configuration->vgpu) &&
+                : group->gpus[g].kind == configuration->kind &&
+                      gpu_allows(&group->gpus[g], configuration->vgpu) &&
                       gpu_holds(&group->gpus[g], configuration->vgpu, memory_mb))
             return true;
     return false;
 }
 
-bool planner_all_mps(const struct cluster_spec *cluster)
-{
-    for (size_t g = 0; g < cluster->group_count; g++)
-        for (size_t i = 0; i < cluster->groups[g].gpu_count; i++)
-            if (!gpu_sharing_of(&cluster->groups[g].gpus[i])->divisible)
-                return false;
-    return true;
-}
-
-static bool runs_somewhere(const struct cluster_spec *cluster, const struct function *function,
-                           const struct configuration *configuration)
+bool planner_cluster_runs(const struct cluster_spec *cluster, const struct function *function,
+                          const struct configuration *configuration)
 {
     for (size_t g = 0; g < cluster->group_count; g++)
         if (cluster->groups[g].count > 0 &&
@@ -149,49 +147,65 @@ static bool surface_fill(struct surface *surface, const struct candidate *candid
     }
 }
 
-/* Over the configurations of batches up to `max_batch`. */
-static double mean_time(const struct candidate *candidates, size_t count, uint32_t max_batch)
+/* Sum and number of times, over the configurations of batches up to `max_batch`. */
+static void add_times(const struct candidate *candidates, size_t count, uint32_t max_batch,
+                      double *sum, size_t *used)
 {
-    double sum = 0;
-    size_t used = 0;
     for (size_t i = 0; i < count; i++) {
         if (candidates[i].configuration->batch > max_batch)
             continue;
-        sum += (double)candidates[i].configuration->time;
-        used++;
+        *sum += (double)candidates[i].configuration->time;
+        ++*used;
     }
-    return used > 0 ? sum / (double)used : 0;
 }
 
-static bool surface_build(struct planner *planner, uint32_t index, uint32_t max_batch,
-                          enum planner_split split, struct error *error)
+static struct surface *surface_of(const struct planner *planner, uint32_t function, uint32_t kind)
 {
-    const struct workload *workload = planner->workload;
-    const struct function *function = &workload->functions[index];
-    struct surface *surface = &planner->surfaces[index];
-    struct candidate *candidates = calloc(function->configuration_count + 1, sizeof *candidates);
-    if (candidates == NULL)
-        return error_run(error, "out of memory for the configurations of function \"%s\"",
-                         function->name);
+    return &planner->surfaces[(size_t)function * planner->kinds + kind];
+}
+
+/* The usable configurations of one kind. */
+static size_t candidates_find(const struct planner *planner, uint32_t index, uint32_t kind,
+                              uint32_t max_batch, struct candidate *candidates)
+{
+    const struct function *function = &planner->workload->functions[index];
     size_t count = 0;
     for (uint32_t i = 0; i < function->configuration_count; i++) {
         const struct configuration *here = &function->configurations[i];
-        if (here->batch > max_batch || !runs_somewhere(&workload->cluster, function, here))
-            continue;
-        candidates[count++] = (struct candidate){here, i};
+        if (here->kind == kind && here->batch <= max_batch &&
+            planner_cluster_runs(&planner->workload->cluster, function, here))
+            candidates[count++] = (struct candidate){here, i};
     }
-    surface->mean_time = mean_time(candidates, count, split == PLANNER_DOMINATOR ? max_batch : 1);
-    qsort(candidates, count, sizeof *candidates, compare_time_cost);
-    bool done = count == 0 || surface_fill(surface, candidates, count);
-    if (!done)
-        error_run(error, "out of memory for the configurations of function \"%s\"", function->name);
-    if (done && (count == 0 || surface->levels[0].batch != 1))
-        done = error_run(error,
-                         "function \"%s\" has no configuration of batch 1 that any invoker of the "
-                         "cluster could run; give it one, or the cluster larger invokers",
-                         function->name);
+    return count;
+}
+
+static bool surfaces_build(struct planner *planner, uint32_t index, uint32_t max_batch,
+                           enum planner_split split, struct error *error)
+{
+    const struct function *function = &planner->workload->functions[index];
+    struct candidate *candidates = calloc(function->configuration_count + 1, sizeof *candidates);
+    bool done = candidates != NULL;
+    bool single = false;
+    double sum = 0;
+    size_t used = 0;
+    for (uint32_t k = 0; done && k < planner->kinds; k++) {
+        struct surface *surface = surface_of(planner, index, k);
+        const size_t count = candidates_find(planner, index, k, max_batch, candidates);
+        add_times(candidates, count, split == PLANNER_DOMINATOR ? max_batch : 1, &sum, &used);
+        qsort(candidates, count, sizeof *candidates, compare_time_cost);
+        done = count == 0 || surface_fill(surface, candidates, count);
+        single = single || (surface->level_count > 0 && surface->levels[0].batch == 1);
+    }
     free(candidates);
-    return done;
+    planner->mean_time[index] = used > 0 ? sum / (double)used : 0;
+    if (!done)
+        return error_run(error, "out of memory for the configurations of function \"%s\"",
+                         function->name);
+    return single ||
+           error_run(error,
+                     "function \"%s\" has no configuration of batch 1 that any invoker of the "
+                     "cluster could run; give it one, or the cluster larger invokers",
+                     function->name);
 }
 
 static bool shares_fill(struct planner *planner, const struct application *application,
@@ -202,7 +216,7 @@ static bool shares_fill(struct planner *planner, const struct application *appli
     if (mean_time == NULL)
         return false;
     for (size_t s = 0; s < count; s++) {
-        const double mean = planner->surfaces[application->stages[s].function].mean_time;
+        const double mean = planner->mean_time[application->stages[s].function];
         mean_time[s] = mean > 0 ? mean : 1;
     }
     struct slo_plan *plan = slo_plan_create(application, mean_time, 1, (enum slo_split)split);
@@ -222,8 +236,8 @@ static bool planner_fill(struct planner *planner, uint32_t max_batch, enum plann
         const struct application *application = &workload->applications[a];
         for (size_t s = 0; s < application->stage_count; s++) {
             const uint32_t function = application->stages[s].function;
-            if (planner->surfaces[function].level_count == 0 &&
-                !surface_build(planner, function, max_batch, split, error))
+            if (isnan(planner->mean_time[function]) &&
+                !surfaces_build(planner, function, max_batch, split, error))
                 return false;
         }
         if (!shares_fill(planner, application, split))
@@ -238,11 +252,17 @@ struct planner *planner_create(const struct workload *workload, uint32_t max_bat
 {
     struct planner *planner = calloc(1, sizeof *planner);
     if (planner != NULL) {
+        const size_t functions = workload->function_count;
         planner->workload = workload;
-        planner->surfaces = calloc(workload->function_count + 1, sizeof *planner->surfaces);
+        planner->kinds = (uint32_t)workload->kind_count;
+        planner->surfaces = calloc(functions * planner->kinds + 1, sizeof *planner->surfaces);
+        planner->mean_time = calloc(functions + 1, sizeof *planner->mean_time);
+        for (size_t f = 0; planner->mean_time != NULL && f < functions; f++)
+            planner->mean_time[f] = NAN;
         planner->shares = calloc((size_t)workload->queue_count + 1, sizeof *planner->shares);
     }
-    if (planner == NULL || planner->surfaces == NULL || planner->shares == NULL)
+    if (planner == NULL || planner->surfaces == NULL || planner->mean_time == NULL ||
+        planner->shares == NULL)
         error_run(error, "out of memory for a plan of %zu functions", workload->function_count);
     else if (planner_fill(planner, max_batch, split, error))
         return planner;
@@ -254,13 +274,15 @@ void planner_destroy(struct planner *planner)
 {
     if (planner == NULL)
         return;
-    for (size_t f = 0; planner->surfaces != NULL && f < planner->workload->function_count; f++) {
-        struct surface *surface = &planner->surfaces[f];
-        for (size_t i = 0; i < surface->level_count; i++)
-            free(surface->levels[i].steps);
+    const size_t surfaces = planner->workload->function_count * planner->kinds;
+    for (size_t i = 0; planner->surfaces != NULL && i < surfaces; i++) {
+        struct surface *surface = &planner->surfaces[i];
+        for (size_t l = 0; l < surface->level_count; l++)
+            free(surface->levels[l].steps);
         free(surface->levels);
     }
     free(planner->surfaces);
+    free(planner->mean_time);
     free(planner->shares);
     free(planner);
 }
@@ -268,7 +290,8 @@ void planner_destroy(struct planner *planner)
 bool planner_runs(const struct planner *planner, uint32_t function, uint32_t configuration)
 {
     const struct function *spec = &planner->workload->functions[function];
-    return runs_somewhere(&planner->workload->cluster, spec, &spec->configurations[configuration]);
+    return planner_cluster_runs(&planner->workload->cluster, spec,
+                                &spec->configurations[configuration]);
 }
 
 sim_time_t planner_budget(const struct planner *planner, uint32_t queue, sim_time_t slo)
@@ -281,22 +304,21 @@ sim_time_t planner_budget_left(const struct planner *planner, uint32_t queue, si
     return (sim_time_t)((double)slack * planner->shares[queue].of_slack);
 }
 
-/* The level of the largest batch <= jobs; the first level has batch 1. */
+/* The level of the largest batch <= jobs (>= 1); NULL if the function has none on the kind. */
 static const struct level *level_for(const struct planner *planner, uint32_t function,
-                                     uint32_t jobs)
+                                     uint32_t kind, uint32_t jobs)
 {
-    const struct surface *surface = &planner->surfaces[function];
-    size_t i = surface->level_count - 1;
-    while (i > 0 && surface->levels[i].batch > jobs)
+    const struct surface *surface = surface_of(planner, function, kind);
+    size_t i = surface->level_count;
+    while (i > 0 && surface->levels[i - 1].batch > jobs)
         i--;
-    return &surface->levels[i];
+    return i > 0 ? &surface->levels[i - 1] : NULL;
 }
 
-uint32_t planner_cheapest(const struct planner *planner, uint32_t function, uint32_t jobs,
-                          sim_time_t budget)
+/* The last step within the budget; the first, which is the fastest, if none is. */
+static uint32_t level_cheapest(const struct level *level, const struct configuration *all,
+                               sim_time_t budget)
 {
-    const struct configuration *all = planner->workload->functions[function].configurations;
-    const struct level *level = level_for(planner, function, jobs);
     size_t low = 0;
     size_t high = level->step_count;
     while (low < high) {
@@ -309,12 +331,83 @@ uint32_t planner_cheapest(const struct planner *planner, uint32_t function, uint
     return level->steps[low > 0 ? low - 1 : 0];
 }
 
+uint32_t planner_cheapest_among(const struct planner *planner, uint64_t kinds, uint32_t function,
+                                uint32_t jobs, sim_time_t budget)
+{
+    const struct configuration *all = planner->workload->functions[function].configurations;
+    uint32_t best = SIM_NONE;
+    bool within = false; /* the best of all kinds so far is within the budget */
+    for (uint32_t k = 0; k < planner->kinds; k++) {
+        const struct level *level = level_for(planner, function, k, jobs);
+        if (level == NULL)
+            continue;
+        const uint32_t here = level_cheapest(level, all, budget);
+        const bool meets = all[here].time <= budget;
+        if (within && !meets)
+            continue;
+        if (meets && !within)
+            best = SIM_NONE;
+        within = meets;
+        if (kinds_contain(kinds, k) &&
+            (best == SIM_NONE || (meets ? all[here].cost_per_job_usd < all[best].cost_per_job_usd
+                                        : all[here].time < all[best].time)))
+            best = here;
+    }
+    return best;
+}
+
+uint32_t planner_cheapest(const struct planner *planner, uint32_t function, uint32_t jobs,
+                          sim_time_t budget)
+{
+    return planner_cheapest_among(planner, KINDS_ALL, function, jobs, budget);
+}
+
+uint32_t planner_smallest_among(const struct planner *planner, uint64_t kinds, uint32_t function,
+                                uint32_t jobs)
+{
+    for (uint32_t k = 0; k < planner->kinds; k++) {
+        const struct level *level = level_for(planner, function, k, jobs);
+        if (level != NULL && kinds_contain(kinds, k))
+            return level->smallest;
+    }
+    return SIM_NONE;
+}
+
 uint32_t planner_smallest(const struct planner *planner, uint32_t function, uint32_t jobs)
 {
-    return level_for(planner, function, jobs)->smallest;
+    return planner_smallest_among(planner, KINDS_ALL, function, jobs);
+}
+
+uint32_t planner_largest_among(const struct planner *planner, uint64_t kinds, uint32_t function,
+                               uint32_t jobs)
+{
+    const struct configuration *all = planner->workload->functions[function].configurations;
+    uint32_t best = SIM_NONE;
+    for (uint32_t k = 0; k < planner->kinds; k++) {
+        const struct level *level = level_for(planner, function, k, jobs);
+        if (level != NULL && kinds_contain(kinds, k) &&
+            (best == SIM_NONE || all[level->largest].time < all[best].time))
+            best = level->largest;
+    }
+    return best;
 }
 
 uint32_t planner_largest(const struct planner *planner, uint32_t function, uint32_t jobs)
 {
-    return level_for(planner, function, jobs)->largest;
+    return planner_largest_among(planner, KINDS_ALL, function, jobs);
+}
+
+uint32_t planner_substitute(const struct workload *workload, uint64_t kinds, uint32_t function,
+                            uint32_t configuration, uint32_t jobs)
+{
+    const struct function *spec = &workload->functions[function];
+    const struct configuration *all = spec->configurations;
+    uint32_t best = SIM_NONE;
+    for (uint32_t i = 0; i < spec->configuration_count; i++)
+        if (kinds_contain(kinds, all[i].kind) && all[i].batch >= jobs &&
+            all[i].time <= all[configuration].time &&
+            planner_cluster_runs(&workload->cluster, spec, &all[i]) &&
+            (best == SIM_NONE || all[i].cost_usd < all[best].cost_usd))
+            best = i;
+    return best;
 }

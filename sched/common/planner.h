@@ -36,9 +36,9 @@ void planner_destroy(struct planner *planner);
 bool planner_group_runs(const struct invoker_group *group, const struct function *function,
                         const struct configuration *configuration);
 
-/* True if all GPUs of the cluster are shared by MPS. Only MPS lets a share change while a batch
- * runs, or be held for a part of the time. */
-bool planner_all_mps(const struct cluster_spec *cluster);
+/* True if an invoker of some group, when empty, can run it. O(groups × GPUs). */
+bool planner_cluster_runs(const struct cluster_spec *cluster, const struct function *function,
+                          const struct configuration *configuration);
 
 /* True if some invoker of the cluster, when empty, can run this configuration of `function`. */
 bool planner_runs(const struct planner *planner, uint32_t function, uint32_t configuration);
@@ -51,15 +51,33 @@ sim_time_t planner_budget(const struct planner *planner, uint32_t queue, sim_tim
 sim_time_t planner_budget_left(const struct planner *planner, uint32_t queue, sim_time_t slack);
 
 /* Index of the configuration of `function` that costs least per job, among those with batch <=
- * `jobs` (>= 1) and time <= `budget`. The fastest if no configuration qualifies. O(log
- * configurations). */
+ * `jobs` (>= 1) and time <= `budget`, on GPUs of any kind. The fastest if no configuration
+ * qualifies. O(kinds × log configurations). */
 uint32_t planner_cheapest(const struct planner *planner, uint32_t function, uint32_t jobs,
                           sim_time_t budget);
 
-/* Fewest vGPUs, then fewest vCPUs, then the largest batch <= `jobs`. */
+/* Fewest vGPUs, then fewest vCPUs, then the largest batch <= `jobs`, on the first kind of GPU on
+ * which the function runs. */
 uint32_t planner_smallest(const struct planner *planner, uint32_t function, uint32_t jobs);
 
-/* Most vGPUs, then most vCPUs, then the largest batch <= `jobs`. */
+/* Most vGPUs, then most vCPUs, then the largest batch <= `jobs`, on the kind of GPU on which this
+ * is fastest. */
 uint32_t planner_largest(const struct planner *planner, uint32_t function, uint32_t jobs);
+
+/* The same for the GPU kinds of the set `kinds` (kinds.h): where the best kind has no room, the
+ * next best is asked for. SIM_NONE if there is none. planner_cheapest_among leaves out kinds that
+ * miss the budget while another, in the set or not, meets it: to wait for that one is better. */
+uint32_t planner_cheapest_among(const struct planner *planner, uint64_t kinds, uint32_t function,
+                                uint32_t jobs, sim_time_t budget);
+uint32_t planner_smallest_among(const struct planner *planner, uint64_t kinds, uint32_t function,
+                                uint32_t jobs);
+uint32_t planner_largest_among(const struct planner *planner, uint64_t kinds, uint32_t function,
+                               uint32_t jobs);
+
+/* What may run in place of a planned configuration, on kinds of the set: of those that hold `jobs`
+ * and take no longer, the one whose batch costs least. SIM_NONE if there is none.
+ * O(configurations). */
+uint32_t planner_substitute(const struct workload *workload, uint64_t kinds, uint32_t function,
+                            uint32_t configuration, uint32_t jobs);
 
 #endif

@@ -14,6 +14,7 @@ uint32_t static_plan_configure(const void *state, const struct platform *platfor
     const struct dispatcher *dispatcher = state;
     const uint32_t application = platform_queue_application(platform, queue);
     const sim_time_t slo = platform_workload(platform)->applications[application].slo;
-    return planner_cheapest(dispatcher->planner, platform_queue_function(platform, queue), jobs,
-                            planner_budget(dispatcher->planner, queue, slo));
+    return planner_cheapest_among(dispatcher->planner, dispatcher->kinds,
+                                  platform_queue_function(platform, queue), jobs,
+                                  planner_budget(dispatcher->planner, queue, slo));
 }

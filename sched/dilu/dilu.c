@@ -139,15 +139,18 @@ static bool instance_list_grow(struct dilu_deployment *deployment)
     return true;
 }
 
-/* Makes one more instance by the profile, or with `makeshift` the smallest that fits. */
+/* Makes one more instance by the profile, or with `makeshift` the smallest that fits; on the best
+ * kind of GPU that has room. */
 static bool make(struct dilu *self, struct platform *platform, uint32_t index, bool makeshift)
 {
     struct dilu_deployment *deployment = &self->deployments[index];
-    const struct dilu_profile *profile = makeshift ? &deployment->smallest : &deployment->profile;
+    const struct dilu_profile *profiles = makeshift ? deployment->smallest : deployment->profiles;
+    uint32_t id = SIM_NONE;
     if (!instance_list_grow(deployment))
         return false;
-    const uint32_t id =
-        dilu_hosts_create(&self->hosts, platform, deployment->function, index, profile, makeshift);
+    for (uint32_t p = 0; p < deployment->profile_count && id == SIM_NONE; p++)
+        id = dilu_hosts_create(&self->hosts, platform, deployment->function, index, &profiles[p],
+                               makeshift);
     if (id == SIM_NONE)
         return false;
     deployment->instances[deployment->instance_count++] = id;
@@ -209,7 +212,7 @@ static uint32_t next_to_go(const struct dilu *self, const struct dilu_deployment
         const struct dilu_instance *instance = &self->hosts.instances[id];
         if (instance->draining)
             continue;
-        if (instance->profile == &deployment->smallest)
+        if (instance->profile->makeshift)
             return id;
         found = found == SIM_NONE ? id : found;
     }
@@ -496,7 +499,7 @@ size_t dilu_deployment_count(const void *state)
 struct dilu_deployment_view dilu_deployment(const void *state, size_t index)
 {
     const struct dilu_deployment *deployment = &((const struct dilu *)state)->deployments[index];
-    return (struct dilu_deployment_view){&deployment->profile, deployment->instances,
+    return (struct dilu_deployment_view){deployment->profiles, deployment->instances,
                                          deployment->instance_count};
 }
 

@@ -14,8 +14,8 @@ struct dilu_counters {
 };
 
 struct dilu_deployment_view {
-    const struct dilu_profile *profile;
-    const uint32_t *instances; /* oldest first */
+    const struct dilu_profile *profile; /* on the best kind of GPU */
+    const uint32_t *instances;          /* oldest first */
     uint32_t instance_count;
 };
 

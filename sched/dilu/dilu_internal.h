@@ -41,7 +41,10 @@ struct dilu_deployment {
     uint32_t function;
     struct backlog backlog;
     sim_time_t budget; /* the smallest budget of its stages */
-    struct dilu_profile profile, smallest;
+    /* One for each kind of GPU on which the function runs, the best first, and as many of the
+     * smallest size; owned. */
+    struct dilu_profile *profiles, *smallest;
+    uint32_t profile_count;
     uint32_t *instances; /* oldest first; owned */
     uint32_t instance_count, instance_room;
     uint32_t turn; /* index of the next instance to get work */

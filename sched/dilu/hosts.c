@@ -19,8 +19,8 @@ static void hosts_fill(struct dilu_hosts *hosts, const struct cluster_spec *clus
                 const struct gpu_spec *spec = &cluster->groups[g].gpus[which];
                 hosts->hosts[host] =
                     (struct dilu_host){.invoker = invoker, .which = which, .units = spec->units};
-                hosts->gpus[host] =
-                    (struct dilu_gpu){.units = spec->units, .memory_mb = spec->memory_mb};
+                hosts->gpus[host] = (struct dilu_gpu){
+                    .kind = spec->kind, .units = spec->units, .memory_mb = spec->memory_mb};
             }
 }
 
@@ -225,7 +225,8 @@ static struct dilu_need need_of(const struct dilu_hosts *hosts, const struct dil
     const double covered = profile->levels[profile->level_count - 1].share;
     return (struct dilu_need){.request = profile->levels[0].share,
                               .limit = hosts->nominal ? profile->limit : covered,
-                              .memory_mb = profile->memory_mb};
+                              .memory_mb = profile->memory_mb,
+                              .kind = profile->kind};
 }
 
 static uint32_t create_without_gpu(struct platform *platform, uint32_t function,

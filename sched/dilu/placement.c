@@ -9,7 +9,8 @@ static const double EPSILON = 1e-9;
 static bool dilu_feasible(const struct dilu_rule *rule, const struct dilu_gpu *gpu,
                           const struct dilu_need *need)
 {
-    return gpu->request + need->request <= rule->omega * gpu->units + EPSILON &&
+    return gpu->kind == need->kind &&
+           gpu->request + need->request <= rule->omega * gpu->units + EPSILON &&
            gpu->limit + need->limit <= rule->gamma * gpu->units + EPSILON &&
            gpu->used_mb + need->memory_mb <= gpu->memory_mb + EPSILON;
 }

@@ -26,6 +26,7 @@
 
 /* A GPU: its capacity, and the requests and limits of its instances. */
 struct dilu_gpu {
+    uint32_t kind;
     double units, memory_mb;
     double request, limit; /* units */
     double used_mb;
@@ -35,6 +36,7 @@ struct dilu_gpu {
 struct dilu_need {
     double request, limit; /* units */
     double memory_mb;
+    uint32_t kind; /* of the GPU */
 };
 
 struct dilu_rule {

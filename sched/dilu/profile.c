@@ -3,6 +3,8 @@
 #include <math.h>
 #include <stdlib.h>
 
+#include "sched/common/kinds.h"
+
 /* ---- The search ------------------------------------------------------------------------------ */
 
 static const struct dilu_point *point_at(const struct dilu_grid *grid, size_t batch, size_t size)
@@ -83,8 +85,19 @@ struct surface {
     double *per_cent;
     struct dilu_point *points;
     uint32_t *configurations; /* SIM_NONE if there is none */
+    const struct function *functions;
+    uint32_t kind; /* of the GPU */
     bool gpu;
 };
+
+/* True if configuration k of the function is one of the surface's. */
+static bool surface_uses(const struct surface *surface, const struct planner *planner,
+                         uint32_t function, uint32_t k)
+{
+    const struct configuration *one = &surface->functions[function].configurations[k];
+    return one->kind == surface->kind && (one->vgpu > 0) == surface->gpu &&
+           planner_runs(planner, function, k);
+}
 
 static void surface_clear(struct surface *surface)
 {
@@ -95,11 +108,12 @@ static void surface_clear(struct surface *surface)
     free(surface->configurations);
 }
 
-/* The first group of invokers with a GPU; the first group if none has one. */
-static const struct invoker_group *group_of(const struct cluster_spec *cluster)
+/* The first group of invokers with a GPU of the kind; the first group if none has one. */
+static const struct invoker_group *group_of(const struct workload *workload, uint32_t kind)
 {
+    const struct cluster_spec *cluster = &workload->cluster;
     for (size_t g = 0; g < cluster->group_count; g++)
-        if (cluster->groups[g].count > 0 && cluster->groups[g].gpu_count > 0)
+        if (cluster->groups[g].count > 0 && kinds_units_on(workload, &cluster->groups[g], kind) > 0)
             return &cluster->groups[g];
     return &cluster->groups[0];
 }
@@ -123,14 +137,6 @@ static size_t insert(uint32_t *list, size_t count, uint32_t value)
     return count + 1;
 }
 
-static double units_of(const struct invoker_group *group)
-{
-    double units = 0;
-    for (size_t g = 0; g < group->gpu_count; g++)
-        units += group->gpus[g].units;
-    return units;
-}
-
 /* True if configuration `index` is nearer than `other` to the number of vCPUs for its share. */
 static bool nearer(const struct configuration *all, uint32_t index, uint32_t other, double wanted)
 {
@@ -143,17 +149,18 @@ static void surface_fill(struct surface *surface, const struct workload *workloa
 {
     const struct function *spec = &workload->functions[function];
     const struct configuration *all = spec->configurations;
-    const struct invoker_group *group = group_of(&workload->cluster);
+    const struct invoker_group *group = group_of(workload, rule->kind);
+    const double units = kinds_units_on(workload, group, rule->kind);
     struct dilu_grid *grid = &surface->grid;
     for (size_t i = 0; i < grid->batch_count * grid->size_count; i++) {
         surface->points[i].latency = INFINITY;
         surface->configurations[i] = SIM_NONE;
     }
     for (size_t s = 0; s < grid->size_count; s++)
-        surface->per_cent[s] =
-            100.0 * surface->sizes[s] / (surface->gpu ? group->gpus[0].units : group->vcpus);
+        surface->per_cent[s] = 100.0 * surface->sizes[s] /
+                               (surface->gpu ? workload->kinds[rule->kind].units : group->vcpus);
     for (uint32_t k = 0; k < spec->configuration_count; k++) {
-        if ((all[k].vgpu > 0) != surface->gpu || !planner_runs(planner, function, k))
+        if (!surface_uses(surface, planner, function, k))
             continue;
         size_t batch = 0;
         size_t size = 0;
@@ -163,7 +170,7 @@ static void surface_fill(struct surface *surface, const struct workload *workloa
             size++;
         const size_t at = batch * grid->size_count + size;
         const double wanted = rule->vcpus > 0 ? rule->vcpus
-                              : surface->gpu  ? all[k].vgpu * group->vcpus / units_of(group)
+                              : surface->gpu  ? all[k].vgpu * group->vcpus / units
                                               : all[k].vcpu;
         if (!nearer(all, k, surface->configurations[at], wanted))
             continue;
@@ -182,17 +189,18 @@ static bool surface_init(struct surface *surface, const struct workload *workloa
     const struct function *spec = &workload->functions[function];
     const size_t count = spec->configuration_count;
     struct dilu_grid *grid = &surface->grid;
-    *surface = (struct surface){0};
+    *surface = (struct surface){.kind = rule->kind, .functions = workload->functions};
     for (uint32_t k = 0; k < count; k++)
         surface->gpu = surface->gpu ||
-                       (spec->configurations[k].vgpu > 0 && planner_runs(planner, function, k));
+                       (spec->configurations[k].kind == rule->kind &&
+                        spec->configurations[k].vgpu > 0 && planner_runs(planner, function, k));
     surface->batches = calloc(count + 1, sizeof *surface->batches);
     surface->sizes = calloc(count + 1, sizeof *surface->sizes);
     if (surface->batches == NULL || surface->sizes == NULL)
         return false;
     for (uint32_t k = 0; k < count; k++) {
         const struct configuration *one = &spec->configurations[k];
-        if ((one->vgpu > 0) != surface->gpu || !planner_runs(planner, function, k))
+        if (!surface_uses(surface, planner, function, k))
             continue;
         grid->batch_count = insert(surface->batches, grid->batch_count, one->batch);
         grid->size_count = insert(surface->sizes, grid->size_count, size_of(one, surface->gpu));
@@ -231,6 +239,7 @@ static bool profile_start(struct dilu_profile *profile, const struct function *s
     profile->levels[profile->level_count++] =
         (struct dilu_level){.configuration = configuration, .share = one->vgpu, .time = time};
     profile->batch = one->batch;
+    profile->kind = one->kind;
     profile->limit = one->vgpu;
     profile->memory_mb = one->gpu_memory_mb;
     profile->throughput = one->batch / sim_to_s(time);
@@ -245,10 +254,10 @@ static void profile_levels(struct dilu_profile *profile, const struct function *
     const struct configuration *all = spec->configurations;
     const struct configuration *request = &all[profile->levels[0].configuration];
     const double limit = request->vgpu * factor;
-    /* Configurations are sorted by (batch, vCPU, vGPU). */
+    /* Configurations are sorted by (kind, batch, vCPU, vGPU). */
     for (uint32_t k = profile->levels[0].configuration + 1;
-         k < spec->configuration_count && all[k].batch == request->batch &&
-         all[k].vcpu == request->vcpu &&
+         k < spec->configuration_count && all[k].kind == request->kind &&
+         all[k].batch == request->batch && all[k].vcpu == request->vcpu &&
          profile->levels[profile->level_count - 1].share < limit - 1e-9;
          k++)
         if (planner_runs(planner, function, k))

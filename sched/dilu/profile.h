@@ -73,11 +73,13 @@ struct dilu_profile {
     struct dilu_level *levels; /* owned; ascending share, the request first, the limit last */
     size_t level_count;        /* >= 1 */
     uint32_t batch;
+    uint32_t kind;     /* of the GPU */
     double limit;      /* in units: factor × request, at most the grid's largest share */
     double memory_mb;  /* of the GPU */
     double throughput; /* jobs/s at the request, with full batches */
     uint32_t trials;
-    bool feasible; /* true if the request meets the bound */
+    bool feasible;  /* true if the request meets the bound */
+    bool makeshift; /* not by the search, for lack of room */
 };
 
 struct dilu_profile_rule {
@@ -85,10 +87,11 @@ struct dilu_profile_rule {
     double drop;
     double factor;  /* limit / request, >= 1; 1: no vertical scaling */
     uint32_t vcpus; /* 0: in proportion to the share; else this number */
+    uint32_t kind;  /* of the GPU; the function must have a configuration of batch 1 on it */
 };
 
-/* Searches the configurations of `function` that some invoker could run. False with ERROR_RUN when
- * out of memory. */
+/* Searches the configurations of `function` on the kind that some invoker could run. False with
+ * ERROR_RUN when out of memory. */
 bool dilu_profile_fill(struct dilu_profile *profile, const struct workload *workload,
                        const struct planner *planner, uint32_t function,
                        const struct dilu_profile_rule *rule, struct error *error);

@@ -5,6 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "sched/common/kinds.h"
+
 enum { COUNTED_NOMINAL, COUNTED_GRID };
 
 const struct parameter dilu_parameters[DILU_PARAMETER_COUNT] = {
@@ -47,8 +49,12 @@ void dilu_finish(void *state)
     struct dilu *self = state;
     for (size_t d = 0; self->deployments != NULL && d < self->deployment_count; d++) {
         struct dilu_deployment *deployment = &self->deployments[d];
-        dilu_profile_clear(&deployment->profile);
-        dilu_profile_clear(&deployment->smallest);
+        for (uint32_t p = 0; p < deployment->profile_count; p++) {
+            dilu_profile_clear(&deployment->profiles[p]);
+            dilu_profile_clear(&deployment->smallest[p]);
+        }
+        free(deployment->profiles);
+        free(deployment->smallest);
         dilu_window_clear(&deployment->window);
         backlog_clear(&deployment->backlog);
         free(deployment->instances);
@@ -61,24 +67,87 @@ void dilu_finish(void *state)
     *self = (struct dilu){0};
 }
 
-static bool deployment_init(struct dilu *self, struct dilu_deployment *deployment,
-                            struct error *error)
+/* Throughput per price of the share that the request holds. */
+static double worth_of(const struct workload *workload, const struct dilu_profile *profile)
+{
+    const uint32_t share = profile->levels[0].share;
+    return share > 0 ? profile->throughput / (share * kinds_worth(workload, profile->kind)) : 0;
+}
+
+/* Feasible profiles first, by throughput per price; the others by time [derived]. */
+static bool profile_better(const struct workload *workload, const struct dilu_profile *a,
+                           const struct dilu_profile *b)
+{
+    if (a->feasible != b->feasible)
+        return a->feasible;
+    return a->feasible ? worth_of(workload, a) > worth_of(workload, b)
+                       : a->levels[0].time < b->levels[0].time;
+}
+
+/* Adds the profiles for one kind of GPU, in order. */
+static bool profiles_add(struct dilu *self, struct dilu_deployment *deployment, uint32_t kind,
+                         uint32_t smallest, struct error *error)
 {
     const bool vertical =
-        self->values[DILU_VERTICAL] == DILU_ON && planner_all_mps(&self->workload->cluster);
+        self->values[DILU_VERTICAL] == DILU_ON && kinds_divisible(self->workload, kind);
     const struct dilu_profile_rule rule = {
         .bound = (sim_time_t)(self->values[DILU_BOUND] * (double)deployment->budget),
         .drop = self->values[DILU_DROP],
         .factor = vertical ? self->values[DILU_LIMIT] : 1,
-        .vcpus = (uint32_t)self->values[DILU_VCPUS]};
-    const uint32_t smallest = planner_smallest(self->planner, deployment->function, 1);
-    if (!backlog_start(&deployment->backlog) ||
+        .vcpus = (uint32_t)self->values[DILU_VCPUS],
+        .kind = kind};
+    uint32_t place = deployment->profile_count++;
+    if (!dilu_profile_fill(&deployment->profiles[place], self->workload, self->planner,
+                           deployment->function, &rule, error) ||
+        !dilu_profile_single(&deployment->smallest[place], self->workload, self->planner,
+                             deployment->function, smallest, rule.factor, error))
+        return false;
+    deployment->smallest[place].makeshift = true;
+    const struct dilu_profile own = deployment->profiles[place];
+    const struct dilu_profile least = deployment->smallest[place];
+    for (; place > 0 && profile_better(self->workload, &own, &deployment->profiles[place - 1]);
+         place--) {
+        deployment->profiles[place] = deployment->profiles[place - 1];
+        deployment->smallest[place] = deployment->smallest[place - 1];
+    }
+    deployment->profiles[place] = own;
+    deployment->smallest[place] = least;
+    return true;
+}
+
+/* True if the function can run on GPUs of the kind, or of any (SIM_NONE). */
+static bool uses_gpu(const struct dilu *self, uint32_t function, uint32_t kind)
+{
+    const struct function *spec = &self->workload->functions[function];
+    bool uses = false;
+    for (uint32_t i = 0; i < spec->configuration_count && !uses; i++)
+        uses = spec->configurations[i].vgpu > 0 &&
+               (kind == SIM_NONE || spec->configurations[i].kind == kind) &&
+               planner_runs(self->planner, function, i);
+    return uses;
+}
+
+static bool deployment_init(struct dilu *self, struct dilu_deployment *deployment,
+                            struct error *error)
+{
+    const size_t kinds = self->workload->kind_count;
+    const bool gpu = uses_gpu(self, deployment->function, SIM_NONE);
+    deployment->profiles = calloc(kinds, sizeof *deployment->profiles);
+    deployment->smallest = calloc(kinds, sizeof *deployment->smallest);
+    if (deployment->profiles == NULL || deployment->smallest == NULL ||
+        !backlog_start(&deployment->backlog) ||
         !dilu_window_init(&deployment->window, self->lazy.window))
         return error_run(error, "policy dilu: out of memory");
-    return dilu_profile_fill(&deployment->profile, self->workload, self->planner,
-                             deployment->function, &rule, error) &&
-           dilu_profile_single(&deployment->smallest, self->workload, self->planner,
-                               deployment->function, smallest, rule.factor, error);
+    for (uint32_t k = 0; k < kinds; k++) {
+        const uint32_t smallest =
+            planner_smallest_among(self->planner, UINT64_C(1) << k, deployment->function, 1);
+        /* Configurations without a GPU are excluded if there are others. */
+        if (gpu && !uses_gpu(self, deployment->function, k))
+            continue;
+        if (smallest != SIM_NONE && !profiles_add(self, deployment, k, smallest, error))
+            return false;
+    }
+    return true;
 }
 
 /* The deployment of a function, created if missing. */

@@ -29,316 +29,84 @@
  * - `split`: other rules for the division of the SLO.
  * - `placement` "spread" (ours): the least loaded invoker of a rank, not the best fit.
  */
-#include "sched/policy.h"
-#include "sched/policy_bookkeeping.h"
+#include "sched/esg/esg_internal.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-#include "sched/common/load_index.h"
-#include "sched/common/placement.h"
-#include "sched/common/slo.h"
-#include "sched/esg/frontier_plans.h"
-#include "sched/esg/search.h"
-
-_Static_assert((int)SLO_MAX_GROUP == (int)SEARCH_MAX_STAGES, "one search plans a group");
-
-enum { FRONTIER_POINTS = 1 << 21 };
-
-enum parameter_index {
-    PARAMETER_K,
-    PARAMETER_GROUP_SIZE,
-    PARAMETER_METHOD,
-    PARAMETER_RECHECK_LIMIT,
-    PARAMETER_INFEASIBLE,
-    PARAMETER_SPLIT,
-    PARAMETER_HEADROOM,
-    PARAMETER_SHARING,
-    PARAMETER_BATCHING,
-    PARAMETER_REDISTRIBUTION,
-    PARAMETER_LOCALITY,
-    PARAMETER_PLACEMENT,
-    PARAMETER_LATER_BATCHES,
-    PARAMETER_RECHECK,
-    PARAMETER_COUNT
-};
-
-enum { METHOD_ASTAR, METHOD_FRONTIER };
-enum { INFEASIBLE_FASTEST, INFEASIBLE_CHEAPEST, INFEASIBLE_MINIMUM };
-enum { RECHECK_CHANGED, RECHECK_EACH_STEP };
-
-static const struct parameter esg_parameters[PARAMETER_COUNT] = {
-    [PARAMETER_K] = {"k", 5, 1, SEARCH_MAX_K, NULL, "paths kept by a search (assumed)"},
-    [PARAMETER_GROUP_SIZE] = {"group_size", 3, 1, SEARCH_MAX_STAGES, NULL,
-                              "most stages planned together by A* (recalled)"},
-    [PARAMETER_METHOD] = {"method", METHOD_ASTAR, 0, 1, "astar|frontier",
-                          "ESG_1Q in groups, or the exact frontier of all later stages"},
-    [PARAMETER_RECHECK_LIMIT] = {"recheck_limit", 3, 0, 1000, NULL,
-                                 "rechecks before the minimum configuration (assumed)"},
-    [PARAMETER_INFEASIBLE] = {"infeasible", INFEASIBLE_FASTEST, 0, 2, "fastest|cheapest|minimum",
-                              "configuration if no path meets the deadline (fastest: recalled)"},
-    [PARAMETER_SPLIT] = {"split", SLO_DOMINATOR, 0, 2, "proportional|equal|dominator",
-                         "a stage's share of the SLO; dominator: the paper's (published)"},
-    [PARAMETER_HEADROOM] = {"headroom", 0, 0, 0.9, NULL,
-                            "fraction of the SLO that plans reserve (assumed)"},
-    [PARAMETER_SHARING] = {"sharing", 1, 0, 1, "off|on", "off: whole GPUs only (on: published)"},
-    [PARAMETER_BATCHING] = {"batching", 1, 0, 1, "off|on", "off: batches of 1 (on: secondary)"},
-    [PARAMETER_REDISTRIBUTION] = {"redistribution", 1, 0, 1, "off|on",
-                                  "off: stages keep their initial quotas (on: secondary)"},
-    [PARAMETER_LOCALITY] =
-        {"locality", PLACEMENT_NEAR, 0, 2, "off|warm|on",
-         "rank invokers by data and idle containers, by containers, or not (on: secondary)"},
-    [PARAMETER_PLACEMENT] = {"placement", 0, 0, 1, "best-fit|spread",
-                             "within a rank: best fit (secondary), or least loaded"},
-    [PARAMETER_LATER_BATCHES] = {"later_batches", 0, 0, 1, "any|bounded",
-                                 "batches of later stages: any (recalled), or at most the first"},
-    [PARAMETER_RECHECK] = {"recheck", RECHECK_CHANGED, 0, 1, "changed|each-step",
-                           "rechecks after capacity was freed, or at each step (recalled)"},
-};
-
-/* The candidates of one queue, and its number of failed attempts. */
-struct esg_queue {
-    bool listed; /* is on the recheck list */
-    uint32_t rechecks;
-    uint64_t tried; /* `changes` at the last attempt */
-    uint32_t seen;  /* length of the queue then */
-    size_t candidate_count;
-    uint16_t candidates[SEARCH_MAX_K]; /* configurations, in ascending order of their plans' cost */
-    double cost[SEARCH_MAX_K];         /* cost of these plans */
-    sim_time_t time[SEARCH_MAX_K];
-    /* The key of the last search, and the units it was charged. */
-    sim_time_t budget;
-    uint32_t length;
-    uint64_t units; /* 0: no search yet */
-};
-
-struct esg_application {
-    struct slo_plan *plan;              /* for A* */
-    struct frontier_plans *frontiers;   /* for the frontier method */
-    const struct search_table **tables; /* by stage */
-};
-
-struct esg_function {
-    struct search_table *table;
-    uint16_t *by_cost; /* indices into the table, cheapest first */
-    uint16_t minimum; /* configuration of batch 1 with the fewest vGPUs, then the fewest vCPUs, that
-                       * fits the cluster */
-};
-
-struct esg {
-    size_t k;
-    size_t group_size;
-    int method, infeasible;
-    bool bounded;   /* later batches */
-    bool each_step; /* rechecks */
-    enum slo_split split;
-    uint32_t recheck_limit;
-    double headroom;
-    struct search_limits limits;
-    bool redistribution;
-    enum placement_preference locality;
-    struct load_index *loads; /* NULL: best fit */
-    size_t function_count, application_count;
-    uint32_t queue_count;
-    struct esg_function *functions;
-    struct esg_application *applications;
-    struct esg_queue *queues;
-    uint32_t *list; /* recheck list, oldest first */
-    size_t list_count;
-    uint64_t changes; /* number of reasons for a recheck so far */
-    uint64_t running; /* batches */
-    bool in_round;    /* the previous step asked to be called again */
-    bool joined;      /* a job has entered a queue since the previous step */
-    uint32_t cursor;  /* next queue of the round robin */
-    struct search_workspace *workspace;
-    struct search_result result;
-};
-
-/* ---- Set-up -------------------------------------------------------------------------------------
- */
-
-static void esg_finish(void *state)
-{
-    struct esg *esg = state;
-    for (size_t a = 0; esg->applications != NULL && a < esg->application_count; a++) {
-        slo_plan_destroy(esg->applications[a].plan);
-        frontier_plans_destroy(esg->applications[a].frontiers);
-        free(esg->applications[a].tables);
-    }
-    for (size_t f = 0; esg->functions != NULL && f < esg->function_count; f++) {
-        search_table_destroy(esg->functions[f].table);
-        free(esg->functions[f].by_cost);
-    }
-    free(esg->applications);
-    free(esg->functions);
-    free(esg->queues);
-    free(esg->list);
-    load_index_destroy(esg->loads);
-    search_workspace_destroy(esg->workspace);
-    memset(esg, 0, sizeof *esg);
-}
-
-static bool configuration_smaller(const struct configuration *a, const struct configuration *b)
-{
-    if (a->batch != b->batch)
-        return a->batch < b->batch;
-    return a->vgpu != b->vgpu ? a->vgpu < b->vgpu : a->vcpu < b->vcpu;
-}
-
-static bool esg_init_function(struct esg_function *function, const struct workload *workload,
-                              size_t index, const struct esg *esg, struct error *error)
-{
-    const struct configuration *configurations = workload->functions[index].configurations;
-    struct search_table *table = search_table_create_within(workload, index, &esg->limits, error);
-    function->table = table;
-    if (table == NULL)
-        return false;
-    function->by_cost = malloc(table->count * sizeof *function->by_cost);
-    if (function->by_cost == NULL || (esg->bounded && !search_table_bound(table)))
-        return error_run(error, "policy esg: out of memory");
-    function->minimum = table->index[0];
-    for (size_t i = 0; i < table->count; i++) {
-        if (configuration_smaller(&configurations[table->index[i]],
-                                  &configurations[function->minimum]))
-            function->minimum = table->index[i];
-        size_t place = i;
-        while (place > 0 && table->cost[i] < table->cost[function->by_cost[place - 1]]) {
-            function->by_cost[place] = function->by_cost[place - 1];
-            place--;
-        }
-        function->by_cost[place] = (uint16_t)i;
-    }
-    return true;
-}
-
-static double esg_mean_time(const struct search_table *table)
-{
-    double sum = 0;
-    for (size_t i = 0; i < table->count; i++)
-        sum += (double)table->time[i];
-    return sum / (double)table->count;
-}
-
-static bool esg_init_application(struct esg *esg, struct esg_application *planned,
-                                 const struct application *application, struct error *error)
-{
-    size_t count = application->stage_count;
-    planned->tables = malloc(count * sizeof *planned->tables);
-    double *mean_time = malloc(count * sizeof *mean_time);
-    bool done = planned->tables != NULL && mean_time != NULL;
-    for (size_t s = 0; done && s < count; s++) {
-        planned->tables[s] = esg->functions[application->stages[s].function].table;
-        done = planned->tables[s] != NULL;
-        mean_time[s] = done ? esg_mean_time(planned->tables[s]) : 0;
-    }
-    if (done && esg->method == METHOD_FRONTIER && esg->redistribution) {
-        planned->frontiers = frontier_plans_build(application, planned->tables, esg->bounded,
-                                                  FRONTIER_POINTS, error);
-        free(mean_time);
-        return planned->frontiers != NULL;
-    }
-    if (done)
-        planned->plan = slo_plan_create(application, mean_time,
-                                        esg->redistribution ? esg->group_size : 1, esg->split);
-    free(mean_time);
-    return planned->plan != NULL || error_run(error, "policy esg: out of memory");
-}
-
-static bool esg_allocate(struct esg *esg, const struct workload *workload)
-{
-    esg->function_count = workload->function_count;
-    esg->application_count = workload->application_count;
-    esg->queue_count = workload->queue_count;
-    esg->functions = calloc(esg->function_count, sizeof *esg->functions);
-    esg->applications = calloc(esg->application_count, sizeof *esg->applications);
-    esg->queues = calloc(esg->queue_count, sizeof *esg->queues);
-    esg->list = calloc(esg->queue_count, sizeof *esg->list);
-    esg->workspace = search_workspace_create();
-    return esg->functions != NULL && esg->applications != NULL && esg->queues != NULL &&
-           esg->list != NULL && esg->workspace != NULL;
-}
-
-static bool esg_init(void *state, struct platform *platform, const double *values,
-                     struct error *error)
-{
-    struct esg *esg = state;
-    const struct workload *workload = platform_workload(platform);
-    esg->k = (size_t)values[PARAMETER_K];
-    esg->group_size = (size_t)values[PARAMETER_GROUP_SIZE];
-    esg->method = (int)values[PARAMETER_METHOD];
-    esg->recheck_limit = (uint32_t)values[PARAMETER_RECHECK_LIMIT];
-    esg->infeasible = (int)values[PARAMETER_INFEASIBLE];
-    esg->bounded = values[PARAMETER_LATER_BATCHES] > 0;
-    esg->each_step = (int)values[PARAMETER_RECHECK] == RECHECK_EACH_STEP;
-    esg->split = (enum slo_split)values[PARAMETER_SPLIT];
-    esg->headroom = values[PARAMETER_HEADROOM];
-    esg->limits =
-        (struct search_limits){.max_batch = values[PARAMETER_BATCHING] > 0 ? UINT32_MAX : 1,
-                               .whole_gpu = !(values[PARAMETER_SHARING] > 0)};
-    esg->redistribution = values[PARAMETER_REDISTRIBUTION] > 0;
-    esg->locality = (enum placement_preference)values[PARAMETER_LOCALITY];
-    bool done = esg_allocate(esg, workload);
-    if (done && values[PARAMETER_PLACEMENT] > 0) {
-        esg->loads = load_index_create(platform);
-        done = esg->loads != NULL;
-    }
-    if (!done)
-        error_run(error, "policy esg: out of memory");
-    for (size_t f = 0; done && f < esg->function_count; f++)
-        done = esg_init_function(&esg->functions[f], workload, f, esg, error);
-    for (size_t a = 0; done && a < esg->application_count; a++)
-        done = esg_init_application(esg, &esg->applications[a], &workload->applications[a], error);
-    if (!done)
-        esg_finish(esg);
-    return done;
-}
+#include "sched/common/kinds.h"
+#include "sched/policy_bookkeeping.h"
 
 /* ---- ESG_1Q -------------------------------------------------------------------------------------
  */
 
-static void esg_candidate(struct esg_queue *queue, uint16_t configuration, double cost,
-                          sim_time_t time)
+/* Inserts a candidate at `place`; there must be room. */
+static void esg_insert(struct esg_queue *queue, size_t place, uint16_t configuration, double cost,
+                       sim_time_t time)
 {
+    for (size_t i = queue->candidate_count++; i > place; i--) {
+        queue->candidates[i] = queue->candidates[i - 1];
+        queue->cost[i] = queue->cost[i - 1];
+        queue->time[i] = queue->time[i - 1];
+    }
+    queue->candidates[place] = configuration;
+    queue->cost[place] = cost;
+    queue->time[place] = time;
+}
+
+/* Inserts the first configuration of a plan by the plan's cost, if no cheaper plan has it. */
+static void esg_candidate(struct esg_queue *queue, const struct search_path *path)
+{
+    size_t place = queue->candidate_count;
     for (size_t i = 0; i < queue->candidate_count; i++)
-        if (queue->candidates[i] == configuration)
+        if (queue->candidates[i] == path->configuration[0])
             return;
-    queue->candidates[queue->candidate_count] = configuration;
-    queue->cost[queue->candidate_count] = cost;
-    queue->time[queue->candidate_count] = time;
-    queue->candidate_count++;
+    while (place > 0 && path->cost_usd < queue->cost[place - 1])
+        place--;
+    if (queue->candidate_count == SEARCH_MAX_K && place < SEARCH_MAX_K)
+        queue->candidate_count--;
+    if (place < SEARCH_MAX_K)
+        esg_insert(queue, place, path->configuration[0], path->cost_usd, path->time);
 }
 
 /* No plan meets the deadline: choose by `infeasible` among the configurations that the queue can
- * fill. */
+ * fill, one per kind of GPU. */
 static void esg_choose_late(const struct esg *esg, const struct esg_function *function,
                             struct esg_queue *queue, uint32_t length)
 {
     const struct search_table *table = function->table;
+    uint64_t kinds = KINDS_ALL;
     for (size_t i = 0; i < table->count && esg->infeasible != INFEASIBLE_MINIMUM; i++) {
         size_t entry = esg->infeasible == INFEASIBLE_CHEAPEST ? function->by_cost[i] : i;
-        if (table->batch[entry] <= length) {
-            esg_candidate(queue, table->index[entry], table->cost[entry], table->time[entry]);
+        if (table->batch[entry] > length || !kinds_contain(kinds, table->kind[entry]))
+            continue;
+        kinds = kinds_without(kinds, table->kind[entry]);
+        esg_insert(queue, queue->candidate_count, table->index[entry], table->cost[entry],
+                   table->time[entry]);
+        if (esg->kind_count == 1)
             return;
-        }
     }
     /* Also if no batch is small enough: then it is partly empty. */
-    esg_candidate(queue, function->minimum, 0.0, 0);
+    for (uint32_t k = 0; k < esg->kind_count; k++)
+        if (function->kinds[k].table != NULL && kinds_contain(kinds, k))
+            esg_insert(queue, queue->candidate_count, function->kinds[k].minimum, 0.0, 0);
 }
 
-/* Finds the K best plans within queue->budget and stores them in esg->result. Returns the number of
- * units to charge. */
-static uint64_t esg_search(struct esg *esg, const struct esg_application *planned, uint32_t stage,
+/* Finds the K best plans within queue->budget that begin on GPUs of `kind`, and stores them in
+ * esg->result. Returns the number of units to charge. */
+static uint64_t esg_search(struct esg *esg, const struct esg_application *planned,
+                           const struct esg_function *function, uint32_t stage, uint32_t kind,
                            const struct esg_queue *queue)
 {
     bool found;
     if (planned->frontiers != NULL) {
-        found = frontier_plans_search(planned->frontiers, stage, queue->budget, queue->length,
+        found = frontier_plans_search(planned->frontiers, stage, queue->budget, queue->length, kind,
                                       esg->k, &esg->result);
     } else {
         const struct slo_stage *part = &planned->plan->stages[stage];
         const struct search_table *tables[SEARCH_MAX_STAGES];
         for (size_t i = 0; i < part->chain_length; i++)
-            tables[i] = planned->tables[part->chain[i]];
+            tables[i] = i == 0 ? function->kinds[kind].table : planned->tables[part->chain[i]];
         const struct search_problem problem = {
             .stages = tables,
             .stage_count = part->chain_length,
@@ -369,7 +137,9 @@ static sim_time_t esg_budget(const struct esg *esg, const struct esg_application
     return job->arrival + (sim_time_t)slo - now;
 }
 
-/* Makes the first configurations of the K best plans of the queue's oldest job its candidates.
+/* Makes the first configurations of the K best plans of the queue's oldest job its candidates. With
+ * several kinds of GPU these are the K best plans for each kind of the first stage, so that a full
+ * kind does not hide the others.
  *
  * A search depends only on the queue's stage, its length and the budget. If all three equal those
  * of the last search, its result is reused, and the same number of units is charged. This is the
@@ -381,20 +151,24 @@ static void esg_plan(struct esg *esg, struct platform *platform, uint32_t index)
     uint32_t stage = platform_queue_stage(platform, index);
     const struct esg_application *planned =
         &esg->applications[platform_queue_application(platform, index)];
+    const struct esg_function *function = &esg->functions[platform_queue_function(platform, index)];
     const struct job_view job = platform_job(platform, index, 0);
     uint32_t length = platform_queue_length(platform, index);
     sim_time_t budget = esg_budget(esg, planned, stage, &job, platform_now(platform));
     if (queue->units == 0 || queue->budget != budget || queue->length != length) {
         queue->budget = budget;
         queue->length = length;
-        queue->units = esg_search(esg, planned, stage, queue);
+        queue->units = 0;
         queue->candidate_count = 0;
-        for (size_t i = 0; i < esg->result.path_count; i++)
-            esg_candidate(queue, esg->result.paths[i].configuration[0],
-                          esg->result.paths[i].cost_usd, esg->result.paths[i].time);
+        for (uint32_t k = 0; k < esg->kind_count; k++) {
+            if (function->kinds[k].table == NULL)
+                continue;
+            queue->units += esg_search(esg, planned, function, stage, k, queue);
+            for (size_t i = 0; i < esg->result.path_count; i++)
+                esg_candidate(queue, &esg->result.paths[i]);
+        }
         if (queue->candidate_count == 0)
-            esg_choose_late(esg, &esg->functions[platform_queue_function(platform, index)], queue,
-                            length);
+            esg_choose_late(esg, function, queue, length);
     }
     platform_charge(platform, queue->units);
 }
@@ -447,6 +221,25 @@ static void esg_attempted(const struct esg *esg, const struct platform *platform
     esg->queues[queue].seen = platform_queue_length(platform, queue);
 }
 
+/* The minimum configuration, on the first kind of GPU that has room. */
+static bool esg_try_minimum(struct esg *esg, struct platform *platform, uint32_t queue)
+{
+    const uint32_t function = platform_queue_function(platform, queue);
+    const struct esg_kind *kinds = esg->functions[function].kinds;
+    const struct configuration *all =
+        platform_workload(platform)->functions[function].configurations;
+    for (uint32_t k = 0; k < esg->kind_count; k++) {
+        const struct configuration *minimum = &all[kinds[k].minimum];
+        if (kinds[k].table == NULL)
+            continue;
+        platform_charge(platform, 1);
+        if (esg_try(esg, platform, queue, kinds[k].minimum, minimum->cost_per_job_usd,
+                    minimum->time))
+            return true;
+    }
+    return false;
+}
+
 /* After too many rechecks the minimum configuration is tried instead of the candidates. */
 static bool esg_try_again(struct esg *esg, struct platform *platform, uint32_t queue)
 {
@@ -462,13 +255,7 @@ static bool esg_try_again(struct esg *esg, struct platform *platform, uint32_t q
         q->rechecks += changed;
         return esg_try_candidates(esg, platform, queue);
     }
-    uint32_t function = platform_queue_function(platform, queue);
-    uint16_t minimum = esg->functions[function].minimum;
-    const struct configuration *configuration =
-        &platform_workload(platform)->functions[function].configurations[minimum];
-    platform_charge(platform, 1);
-    return esg_try(esg, platform, queue, minimum, configuration->cost_per_job_usd,
-                   configuration->time);
+    return esg_try_minimum(esg, platform, queue);
 }
 
 /* Retries the entries of the list that are due, up to the first success. */

@@ -381,7 +381,7 @@ void frontier_completions(const struct frontier_set *set, size_t stage, sim_time
 }
 
 void frontier_offer(const struct frontier_set *set, size_t stage, sim_time_t budget, uint32_t least,
-                    uint32_t most, size_t k, struct search_result *result)
+                    uint32_t most, uint32_t kind, size_t k, struct search_result *result)
 {
     const struct search_table *table = set->tables[stage];
     const struct frontier *after = set->after[stage];
@@ -389,7 +389,8 @@ void frontier_offer(const struct frontier_set *set, size_t stage, sim_time_t bud
     /* The K-th lowest cost so far. */
     double limit = result->path_count == k ? result->paths[k - 1].cost_usd : INFINITY;
     for (size_t i = 0; i < table->count; i++) {
-        if (table->batch[i] < least || table->batch[i] > most)
+        if (table->batch[i] < least || table->batch[i] > most ||
+            (kind != SIM_NONE && table->kind[i] != kind))
             continue;
         result->expansions++;
         reach = frontier_reach(after, budget - table->time[i], reach);
@@ -413,7 +414,7 @@ bool frontier_search(const struct frontier_set *set, size_t stage, sim_time_t bu
     search_result_clear(result);
     if (k == 0 || k > SEARCH_MAX_K)
         return false;
-    frontier_offer(set, stage, budget, 0, queue_length, k, result);
+    frontier_offer(set, stage, budget, 0, queue_length, SIM_NONE, k, result);
     return true;
 }
 

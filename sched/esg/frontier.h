@@ -66,11 +66,11 @@ void frontier_completions(const struct frontier_set *set, size_t stage, sim_time
 bool frontier_search(const struct frontier_set *set, size_t stage, sim_time_t budget,
                      uint32_t queue_length, size_t k, struct search_result *result);
 
-/* The same for the first-stage configurations with a batch of least..most alone. Adds them to
- * `result`, which may contain those of other batches, and their number to its expansions. `k` is
- * 1..SEARCH_MAX_K. */
+/* The same for the first-stage configurations with a batch of least..most alone, on GPUs of one
+ * kind or of any (SIM_NONE). Adds them to `result`, which may contain those of other batches, and
+ * their number to its expansions. `k` is 1..SEARCH_MAX_K. */
 void frontier_offer(const struct frontier_set *set, size_t stage, sim_time_t budget, uint32_t least,
-                    uint32_t most, size_t k, struct search_result *result);
+                    uint32_t most, uint32_t kind, size_t k, struct search_result *result);
 
 /* Finds the whole cheapest feasible path along the chain from `stage`, for `esgsim search`. Every
  * stage on it must have at most one successor, and there may be at most SEARCH_MAX_STAGES of them.

@@ -92,7 +92,8 @@ struct frontier_plans *frontier_plans_build(const struct application *applicatio
 }
 
 bool frontier_plans_search(const struct frontier_plans *plans, size_t stage, sim_time_t budget,
-                           uint32_t queue_length, size_t k, struct search_result *result)
+                           uint32_t queue_length, uint32_t kind, size_t k,
+                           struct search_result *result)
 {
     search_result_clear(result);
     if (k == 0 || k > SEARCH_MAX_K)
@@ -100,7 +101,7 @@ bool frontier_plans_search(const struct frontier_plans *plans, size_t stage, sim
     for (size_t i = 0; i < plans->count && plans->sets[i].least <= queue_length; i++) {
         const struct plan_set *set = &plans->sets[i];
         const uint32_t most = set->most < queue_length ? set->most : queue_length;
-        frontier_offer(set->set, stage, budget, set->least, most, k, result);
+        frontier_offer(set->set, stage, budget, set->least, most, kind, k, result);
     }
     return true;
 }

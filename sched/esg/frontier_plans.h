@@ -17,8 +17,10 @@ struct frontier_plans *frontier_plans_build(const struct application *applicatio
                                             size_t max_points, struct error *error);
 void frontier_plans_destroy(struct frontier_plans *plans);
 
-/* As frontier_search. O(batch sizes × configurations of the stage × log points). */
+/* As frontier_search, for first configurations on GPUs of one kind or of any (SIM_NONE). O(batch
+ * sizes × configurations of the stage × log points). */
 bool frontier_plans_search(const struct frontier_plans *plans, size_t stage, sim_time_t budget,
-                           uint32_t queue_length, size_t k, struct search_result *result);
+                           uint32_t queue_length, uint32_t kind, size_t k,
+                           struct search_result *result);
 
 #endif

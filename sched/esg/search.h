@@ -31,6 +31,7 @@ struct search_table {
     double *cost;  /* per job */
     double *least; /* lowest cost among entries 0..i */
     uint16_t *batch;
+    uint16_t *kind;  /* of GPU */
     uint16_t *index; /* into function.configurations */
     sim_time_t fastest;
     double cheapest;
@@ -69,6 +70,12 @@ bool search_table_bound(struct search_table *table);
 /* The entries with a batch of at most `batch`, owned by `table`; NULL if there is none.
  * O(batch sizes). */
 const struct search_table *search_table_up_to(const struct search_table *table, uint32_t batch);
+
+/* The entries of one kind of GPU as a table of its own; `table` must have one. NULL when out of
+ * memory. O(entries × log entries). */
+struct search_table *search_table_of_kind(const struct search_table *table, uint32_t kind);
+/* True if the table has an entry of the kind. O(entries). */
+bool search_table_has_kind(const struct search_table *table, uint32_t kind);
 
 struct search_problem {
     const struct search_table *const *stages; /* stage_count tables; the first stage is decided

@@ -8,6 +8,7 @@ struct sort_key {
     sim_time_t time;
     double cost;
     uint16_t batch;
+    uint16_t kind;
     uint16_t index;
 };
 
@@ -32,9 +33,10 @@ static struct search_table *table_from_keys(struct sort_key *keys, size_t count)
     table->cost = malloc(count * sizeof *table->cost);
     table->least = malloc(count * sizeof *table->least);
     table->batch = malloc(count * sizeof *table->batch);
+    table->kind = malloc(count * sizeof *table->kind);
     table->index = malloc(count * sizeof *table->index);
     if (table->time == NULL || table->cost == NULL || table->least == NULL ||
-        table->batch == NULL || table->index == NULL) {
+        table->batch == NULL || table->kind == NULL || table->index == NULL) {
         search_table_destroy(table);
         return NULL;
     }
@@ -46,6 +48,7 @@ static struct search_table *table_from_keys(struct sort_key *keys, size_t count)
         table->time[i] = keys[i].time;
         table->cost[i] = keys[i].cost;
         table->batch[i] = keys[i].batch;
+        table->kind[i] = keys[i].kind;
         table->index[i] = keys[i].index;
         if (keys[i].cost < table->cheapest)
             table->cheapest = keys[i].cost;
@@ -61,6 +64,7 @@ static struct sort_key sort_key_of(const struct configuration *configuration, si
     return (struct sort_key){.time = configuration->time,
                              .cost = configuration->cost_per_job_usd,
                              .batch = configuration->batch,
+                             .kind = configuration->kind,
                              .index = (uint16_t)index};
 }
 
@@ -76,12 +80,14 @@ struct search_table *search_table_create(const struct configuration *configurati
     return table;
 }
 
-/* True if the share is all units of one of the group's GPUs, or 0. */
-static bool takes_whole_gpu(const struct invoker_group *group, uint16_t vgpu)
+/* True if the share is all units of one of the group's GPUs of its kind, or 0. */
+static bool takes_whole_gpu(const struct invoker_group *group,
+                            const struct configuration *configuration)
 {
-    bool whole = vgpu == 0;
+    bool whole = configuration->vgpu == 0;
     for (size_t g = 0; g < group->gpu_count && !whole; g++)
-        whole = vgpu == group->gpus[g].units;
+        whole = group->gpus[g].kind == configuration->kind &&
+                configuration->vgpu == group->gpus[g].units;
     return whole;
 }
 
@@ -95,7 +101,7 @@ static bool configuration_placeable(const struct workload *workload,
     for (size_t i = 0; i < cluster->group_count && !placeable; i++) {
         const struct invoker_group *group = &cluster->groups[i];
         placeable = group->count > 0 && planner_group_runs(group, function, configuration) &&
-                    (!limits->whole_gpu || takes_whole_gpu(group, configuration->vgpu));
+                    (!limits->whole_gpu || takes_whole_gpu(group, configuration));
     }
     return placeable && configuration->batch <= limits->max_batch;
 }
@@ -149,6 +155,7 @@ void search_table_destroy(struct search_table *table)
     free(table->cost);
     free(table->least);
     free(table->batch);
+    free(table->kind);
     free(table->index);
     free(table);
 }
@@ -163,21 +170,37 @@ static uint16_t next_batch(const struct search_table *table, uint16_t batch)
     return next;
 }
 
-static struct search_table *table_up_to(const struct search_table *table, uint16_t batch)
+/* The entries with a batch of at most `batch`, of one kind or of any (SIM_NONE). */
+static struct search_table *table_part(const struct search_table *table, uint16_t batch,
+                                       uint32_t kind)
 {
     struct sort_key *keys = malloc(table->count * sizeof *keys);
     if (keys == NULL)
         return NULL;
     size_t count = 0;
     for (size_t i = 0; i < table->count; i++)
-        if (table->batch[i] <= batch)
+        if (table->batch[i] <= batch && (kind == SIM_NONE || table->kind[i] == kind))
             keys[count++] = (struct sort_key){.time = table->time[i],
                                               .cost = table->cost[i],
                                               .batch = table->batch[i],
+                                              .kind = table->kind[i],
                                               .index = table->index[i]};
     struct search_table *part = table_from_keys(keys, count);
     free(keys);
     return part;
+}
+
+struct search_table *search_table_of_kind(const struct search_table *table, uint32_t kind)
+{
+    return table_part(table, UINT16_MAX, kind);
+}
+
+bool search_table_has_kind(const struct search_table *table, uint32_t kind)
+{
+    for (size_t i = 0; i < table->count; i++)
+        if (table->kind[i] == kind)
+            return true;
+    return false;
 }
 
 bool search_table_bound(struct search_table *table)
@@ -191,7 +214,7 @@ bool search_table_bound(struct search_table *table)
     if (table->parts == NULL)
         return false;
     for (uint16_t b = next_batch(table, 0); b != 0; b = next_batch(table, b)) {
-        struct search_table *part = table_up_to(table, b);
+        struct search_table *part = table_part(table, b, SIM_NONE);
         if (part == NULL)
             return false;
         table->parts[table->part_count++] = part;

@@ -49,6 +49,8 @@
 
 #include <stdlib.h>
 
+#include "sched/common/kinds.h"
+
 #define TICK SIM_NONE
 
 /* ---- Set-up ---------------------------------------------------------------------------------- */
@@ -224,19 +226,22 @@ static double create_others(struct fast_gshare *self, struct platform *platform,
                             double gap)
 {
     const struct scaler_points *points = &self->deployments[index].points;
-    uint32_t no_room[101]; /* by quota: the smallest share that found no room */
-    for (uint32_t q = 0; q <= 100; q++)
-        no_room[q] = UINT32_MAX;
+    uint32_t no_room[WORKLOAD_MAX_KINDS]
+                    [101]; /* by kind and quota: the smallest share that found no room */
+    for (size_t k = 0; k < self->workload->kind_count; k++)
+        for (uint32_t q = 0; q <= 100; q++)
+            no_room[k][q] = UINT32_MAX;
     for (size_t i = 0; i < points->feasible && gap > 0; i++) {
         const struct scaler_point *point = &points->points[i];
+        uint32_t *least = no_room[point->kind];
         bool room = true;
         for (uint32_t q = 0; q <= point->quota && room; q++)
-            room = point->share < no_room[q];
+            room = point->share < least[q];
         platform_charge(platform, 1);
         while (room && gap > 0 && create(self, platform, index, i, &room))
             gap -= point->throughput;
-        if (!room && point->share < no_room[point->quota])
-            no_room[point->quota] = point->share;
+        if (!room && point->share < least[point->quota])
+            least[point->quota] = point->share;
     }
     return gap;
 }

@@ -5,13 +5,15 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "sched/common/kinds.h"
 #include "sched/fast_gshare/tokens.h"
 
 /* Number of GPUs without pods that are searched for an idle container. */
 enum { WARM_PROBES = 16 };
 
-static bool planes_init(struct pods *pods, const struct cluster_spec *cluster)
+static bool planes_init(struct pods *pods, const struct workload *workload)
 {
+    const struct cluster_spec *cluster = &workload->cluster;
     uint32_t invoker = 0;
     uint32_t gpu = 0;
     for (size_t g = 0; g < cluster->group_count; g++)
@@ -20,7 +22,12 @@ static bool planes_init(struct pods *pods, const struct cluster_spec *cluster)
             pods->claims[invoker] = SIM_NONE;
             for (uint32_t which = 0; which < cluster->groups[g].gpu_count; which++, gpu++) {
                 struct plane *plane = &pods->planes[gpu];
-                *plane = (struct plane){.invoker = invoker, .which = which, .position = gpu};
+                const uint32_t kind = cluster->groups[g].gpus[which].kind;
+                *plane = (struct plane){.invoker = invoker,
+                                        .which = which,
+                                        .kind = kind,
+                                        .lends = kinds_divisible(workload, kind),
+                                        .position = gpu};
                 pods->gpu_order[gpu] = gpu;
                 if (!rectangles_init(&plane->rectangles, 100, cluster->groups[g].gpus[which].units))
                     return false;
@@ -43,7 +50,7 @@ bool pods_init(struct pods *pods, const struct workload *workload, enum rectangl
     pods->first_gpu = calloc((size_t)cluster->invoker_count + 1, sizeof *pods->first_gpu);
     pods->claims = calloc((size_t)cluster->invoker_count + 1, sizeof *pods->claims);
     if (pods->planes == NULL || pods->gpu_order == NULL || pods->lend_list == NULL ||
-        pods->first_gpu == NULL || pods->claims == NULL || !planes_init(pods, cluster))
+        pods->first_gpu == NULL || pods->claims == NULL || !planes_init(pods, workload))
         return error_run(error, "out of memory for the planes of %u GPUs", pods->gpu_count);
     return true;
 }
@@ -70,7 +77,8 @@ static const struct scaler_point *point_of(const struct pods *pods, const struct
 
 void pods_touch(struct pods *pods, uint32_t gpu)
 {
-    if (gpu == SIM_NONE || pods->limit == 0 || pods->planes[gpu].lend_again)
+    if (gpu == SIM_NONE || pods->limit == 0 || pods->planes[gpu].lend_again ||
+        !pods->planes[gpu].lends)
         return;
     pods->planes[gpu].lend_again = true;
     pods->lend_list[pods->lend_count++] = gpu;
@@ -205,6 +213,8 @@ static void choice_consider(struct pods *pods, struct platform *platform, uint32
     const uint32_t function = pods->deployments[deployment].function;
     const uint32_t claim = pods->claims[plane->invoker];
     struct rectangle_fit fit = {0};
+    if (plane->kind != point->kind)
+        return;
     platform_charge(platform, plane->rectangles.free_count + 1);
     if ((claim != SIM_NONE && claim != deployment) ||
         !rectangles_find(&plane->rectangles, point->quota, point->share, pods->rule, &fit))
@@ -239,6 +249,8 @@ static struct choice choose(struct pods *pods, struct platform *platform, uint32
     for (uint32_t i = 0; i < pods->used_count; i++)
         choice_consider(pods, platform, deployment, point, pods->gpu_order[i], &best);
     for (uint32_t i = pods->used_count, probes = 0; i < pods->gpu_count; i++) {
+        if (pods->planes[pods->gpu_order[i]].kind != point->kind)
+            continue;
         if (best.gpu != SIM_NONE &&
             (best.fit.leftover == 0 || probes++ >= WARM_PROBES || best.warm ||
              pods->planes[best.gpu].position < pods->used_count))

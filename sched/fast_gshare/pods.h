@@ -58,6 +58,8 @@ struct deployment {
 struct plane {
     struct rectangles rectangles; /* the owners are instances */
     uint32_t invoker, which;      /* invoker, and index among its GPUs */
+    uint32_t kind;                /* of the GPU */
+    bool lends;                   /* its kind can be held for a part of the time */
     uint32_t position;            /* index in pods.gpu_order */
     bool lend_again;              /* lent time has to be recomputed */
 };

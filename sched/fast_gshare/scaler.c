@@ -3,29 +3,31 @@
 #include <math.h>
 #include <stdlib.h>
 
-/* Number of vCPUs for `area` units of a GPU: the vCPUs per GPU unit of the first group with GPUs.
- */
-static double vcpus_for(const struct cluster_spec *cluster, double area)
+#include "sched/common/kinds.h"
+
+/* Number of vCPUs for `area` units of a GPU of the kind: the vCPUs per GPU unit of the first group
+ * with such GPUs. */
+static double vcpus_for(const struct workload *workload, uint32_t kind, double area)
 {
-    for (size_t g = 0; g < cluster->group_count; g++) {
-        const struct invoker_group *group = &cluster->groups[g];
-        double units = 0;
-        for (size_t i = 0; i < group->gpu_count; i++)
-            units += group->gpus[i].units;
+    for (size_t g = 0; g < workload->cluster.group_count; g++) {
+        const struct invoker_group *group = &workload->cluster.groups[g];
+        const double units = kinds_units_on(workload, group, kind);
         if (group->count > 0 && units > 0)
             return area * group->vcpus / units;
     }
     return 1;
 }
 
-/* Among the configurations of one batch and share, searched from `first` on, the one with the
- * nearest number of vCPUs; ties go to fewer. Configurations are sorted by (batch, vCPU, vGPU). */
+/* Among the configurations of one kind, batch and share, searched from `first` on, the one with the
+ * nearest number of vCPUs; ties go to fewer. Configurations are sorted by (kind, batch, vCPU,
+ * vGPU). */
 static uint32_t nearest_vcpus(const struct function *function, const struct planner *planner,
                               uint32_t index, uint32_t first, double vcpus)
 {
     const struct configuration *all = function->configurations;
     uint32_t best = SIM_NONE;
-    for (uint32_t i = first; i < function->configuration_count && all[i].batch == all[first].batch;
+    for (uint32_t i = first; i < function->configuration_count && all[i].kind == all[first].kind &&
+                             all[i].batch == all[first].batch;
          i++)
         if (all[i].vgpu == all[first].vgpu && planner_runs(planner, index, i) &&
             (best == SIM_NONE || fabs(all[i].vcpu - vcpus) < fabs(all[best].vcpu - vcpus)))
@@ -35,25 +37,31 @@ static uint32_t nearest_vcpus(const struct function *function, const struct plan
 
 static bool first_of_share(const struct configuration *all, uint32_t index)
 {
-    for (uint32_t i = index; i-- > 0 && all[i].batch == all[index].batch;)
+    for (uint32_t i = index;
+         i-- > 0 && all[i].kind == all[index].kind && all[i].batch == all[index].batch;)
         if (all[i].vgpu == all[index].vgpu)
             return false;
     return true;
 }
 
-static struct scaler_point point_of(const struct configuration *spec, uint32_t configuration,
+static struct scaler_point point_of(const struct workload *workload,
+                                    const struct configuration *spec, uint32_t configuration,
                                     uint32_t quota, sim_time_t budget, double bound)
 {
-    struct scaler_point point = {
-        .configuration = configuration, .quota = quota, .batch = spec->batch, .share = spec->vgpu};
+    struct scaler_point point = {.configuration = configuration,
+                                 .quota = quota,
+                                 .batch = spec->batch,
+                                 .share = spec->vgpu,
+                                 .kind = spec->kind};
+    const double held =
+        spec->vgpu > 0 ? spec->vgpu * kinds_worth(workload, spec->kind) : spec->vcpu;
     /* At least 1 ns, so that no throughput is infinite. */
     point.time = (sim_time_t)fmax(ceil((double)spec->time * 100 / quota), 1);
     point.throughput = spec->batch / sim_to_s(point.time);
-    point.area = spec->vgpu > 0 ? spec->vgpu * (quota / 100.0) : spec->vcpu;
+    point.area = spec->vgpu > 0 ? held * (quota / 100.0) : held;
     /* Throughput and area are both in proportion to the quota. Without it, the RPR of a
      * configuration is the same at every quota, not only up to rounding. */
-    point.rpr = spec->batch / sim_to_s(spec->time > 0 ? spec->time : 1) /
-                (spec->vgpu > 0 ? spec->vgpu : spec->vcpu);
+    point.rpr = spec->batch / sim_to_s(spec->time > 0 ? spec->time : 1) / held;
     const double limit = (double)budget * (spec->batch > 1 ? bound / 2 : bound);
     point.feasible = (double)point.time <= limit;
     return point;
@@ -118,12 +126,14 @@ bool scaler_points_fill(struct scaler_points *points, const struct workload *wor
     for (uint32_t i = 0; i < spec->configuration_count; i++) {
         if (all[i].batch > max_batch || (all[i].vgpu > 0) != gpu || !first_of_share(all, i))
             continue;
-        for (size_t q = gpu ? 0 : quota_count - 1; q < quota_count; q++) {
-            const double vcpus = vcpus_for(&workload->cluster, all[i].vgpu * (quotas[q] / 100.0));
+        const bool parts = gpu && kinds_divisible(workload, all[i].kind);
+        for (size_t q = parts ? 0 : quota_count - 1; q < quota_count; q++) {
+            const double vcpus =
+                vcpus_for(workload, all[i].kind, all[i].vgpu * (quotas[q] / 100.0));
             const uint32_t k = nearest_vcpus(spec, planner, function, i, vcpus);
             if (k != SIM_NONE)
                 points->points[points->count++] =
-                    point_of(&all[k], k, gpu ? quotas[q] : 100, budget, bound);
+                    point_of(workload, &all[k], k, gpu ? quotas[q] : 100, budget, bound);
         }
     }
     qsort(points->points, points->count, sizeof *points->points,

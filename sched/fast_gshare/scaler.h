@@ -30,6 +30,8 @@
  * ishworgiri1999/ FaST-GShare-Autoscaler@96721ed: internal/profiling/data/v100.csv]. The
  * repository's stub for the most efficient point has a quota of 30 % and 12 % of the SMs [code:
  *   internal/controller/profiling_retrieve.go:28-30].
+ * - With several kinds of GPU a point belongs to one. A unit counts by its price relative to the
+ *   first kind's, so that RPR compares throughput per price.
  * - If a function has configurations with a GPU, those without one are excluded. If it has none,
  *   its resource is the vCPU.
  */
@@ -46,13 +48,13 @@ enum scaler_ties { SCALER_TIES_THROUGHPUT, SCALER_TIES_AREA };
 
 struct scaler_point {
     uint32_t configuration;
-    uint32_t quota; /* per cent */
-    uint32_t batch, share;
-    sim_time_t time;   /* of a batch at this quota */
-    double throughput; /* jobs per second */
-    double area;       /* share × quota / 100; without a GPU: vCPUs */
-    double rpr;        /* throughput / area */
-    bool feasible;     /* within the bound on the budget */
+    uint32_t quota;              /* per cent */
+    uint32_t batch, share, kind; /* share of a GPU of this kind */
+    sim_time_t time;             /* of a batch at this quota */
+    double throughput;           /* jobs per second */
+    double area;   /* share × quota / 100 × worth of the kind's units; without a GPU: vCPUs */
+    double rpr;    /* throughput / area */
+    bool feasible; /* within the bound on the budget */
 };
 
 /* The points at which a function can be deployed, in descending RPR (ties: by scaler_ties, then
@@ -64,9 +66,10 @@ struct scaler_points {
     size_t fastest;              /* index of the point of the least time (ties: the least area) */
 };
 
-/* Fills the points of a function. `quotas` ascend, in per cent. `budget` is that of the tightest
- * stage; `bound` is in (0, 1]. Includes only points that some invoker could run. False with
- * ERROR_RUN when out of memory. */
+/* Fills the points of a function. `quotas` ascend, in per cent; kinds of GPU that cannot be held
+ * for a part of the time have the last, which must be 100. `budget` is that of the tightest stage;
+ * `bound` is in (0, 1]. Includes only points that some invoker could run. False with ERROR_RUN when
+ * out of memory. */
 bool scaler_points_fill(struct scaler_points *points, const struct workload *workload,
                         const struct planner *planner, uint32_t function, sim_time_t budget,
                         double bound, uint32_t max_batch, const uint32_t *quotas,

@@ -72,8 +72,7 @@ static bool deployment_init(struct fast_gshare *self, struct deployment *deploym
 {
     static const uint32_t quotas[] = {20, 40, 60, 80, 100};
     const size_t all = sizeof quotas / sizeof *quotas;
-    const bool on = self->values[FAST_GSHARE_QUOTAS] == FAST_GSHARE_ON &&
-                    planner_all_mps(&self->workload->cluster);
+    const bool on = self->values[FAST_GSHARE_QUOTAS] == FAST_GSHARE_ON;
     deployment->looks = calloc(self->look_count, sizeof *deployment->looks);
     if (deployment->looks == NULL || !backlog_start(&deployment->backlog))
         return error_run(error, "policy fast-gshare: out of memory");
@@ -156,8 +155,7 @@ bool fast_gshare_init(void *state, struct platform *platform, const double *valu
     self->look_count =
         (size_t)fmax(ceil(values[FAST_GSHARE_WINDOW] / values[FAST_GSHARE_PERIOD] - 1e-9), 1);
     const bool elastic = values[FAST_GSHARE_ELASTIC] == FAST_GSHARE_ON &&
-                         values[FAST_GSHARE_QUOTAS] == FAST_GSHARE_ON &&
-                         planner_all_mps(&workload->cluster);
+                         values[FAST_GSHARE_QUOTAS] == FAST_GSHARE_ON;
     self->planner = planner_create(workload, (uint32_t)values[FAST_GSHARE_MAX_BATCH],
                                    (enum planner_split)values[FAST_GSHARE_SPLIT], error);
     bool done = self->planner != NULL;

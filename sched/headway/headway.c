@@ -47,8 +47,12 @@ static void queue_update(struct headway *self, const struct platform *platform, 
 static sim_time_t least_way(const struct headway *self, const struct platform *platform,
                             uint32_t queue)
 {
-    const struct risk *risk = &self->risks[platform_queue_function(platform, queue)];
-    const double luck = self->values[PARAMETER_LOST_MARGIN] * sqrt(risk->variance) / risk->mean;
+    const size_t kinds = self->workload->kind_count;
+    const struct risk *risks = &self->risks[platform_queue_function(platform, queue) * kinds];
+    double luck = 0; /* on the kind of GPU with the most */
+    for (size_t k = 0; k < kinds; k++)
+        luck = fmax(luck,
+                    self->values[PARAMETER_LOST_MARGIN] * sqrt(risks[k].variance) / risks[k].mean);
     const double part = luck < 1 ? 1 - luck : 0;
     return (sim_time_t)((double)suffix_way(self->suffix, queue) * part);
 }
@@ -147,10 +151,12 @@ static void learn(struct headway *self, const struct flight *flight, uint32_t fu
                   const struct finished_batch *batch)
 {
     const double rate = self->values[PARAMETER_RATE];
-    const double nominal =
-        (double)self->workload->functions[function].configurations[batch->configuration].time;
+    const struct configuration *spec =
+        &self->workload->functions[function].configurations[batch->configuration];
+    const double nominal = (double)spec->time;
+    struct risk *risk = &self->risks[function * self->workload->kind_count + spec->kind];
     if (nominal > 0)
-        risk_observe(&self->risks[function], (double)batch->execution / nominal, rate);
+        risk_observe(risk, (double)batch->execution / nominal, rate);
     if (flight->warm)
         learn_mean(self, &self->delay[flight->queue], &self->delays[flight->queue],
                    (double)(batch->started - flight->dispatched));
@@ -166,7 +172,7 @@ static void headway_on_finish(void *state, struct platform *platform,
     if (flight == NULL)
         return;
     const struct function *spec = &self->workload->functions[function];
-    pool_use(self->pool, -(int)spec->configurations[batch->configuration].vgpu,
+    pool_use(self->pool, &spec->configurations[batch->configuration], false,
              platform_now(platform));
     if (self->values[PARAMETER_LEARNING] > 0)
         learn(self, flight, function, batch);
@@ -222,7 +228,7 @@ static bool launch(struct headway *self, struct platform *platform, uint32_t que
         return false;
     if (record != NULL)
         pool_use(self->pool,
-                 self->workload->functions[function].configurations[option->configuration].vgpu,
+                 &self->workload->functions[function].configurations[option->configuration], true,
                  platform_now(platform));
     if (self->values[PARAMETER_LEARNING] > 0 && self->values[PARAMETER_AHEAD] > 0)
         learn_mean(self, &self->wait[queue], &self->waits[queue], (double)waited);

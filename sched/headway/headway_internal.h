@@ -68,7 +68,7 @@ struct headway_queue {
 struct headway {
     double values[PARAMETER_COUNT];
     const struct workload *workload;
-    struct risk *risks; /* by function */
+    struct risk *risks; /* by function and kind of GPU */
     double *delay;      /* by queue: mean ns from dispatch to execution */
     double *wait;       /* by queue: mean ns that jobs wait for their dispatch */
     uint64_t *waits;    /* by queue: how many were observed */

@@ -3,6 +3,8 @@
 #include <math.h>
 #include <stdlib.h>
 
+#include "sched/common/kinds.h"
+#include "sched/common/placement.h"
 #include "sched/policy_bookkeeping.h"
 #include "workloads/gpu_sharing.h"
 
@@ -13,9 +15,9 @@ struct pool {
     const struct workload *workload;
     struct pool_settings settings;
     const struct flights *flights;
-    bool interferes; /* co-runners can slow one another */
+    bool *interferes; /* by kind of GPU: co-runners can slow one another */
     double units, vcpus;
-    double held;          /* GPU units, now */
+    double held;          /* GPU units, now; as pool_capacity_units counts them */
     double mean_use;      /* fraction of the units, exponentially weighted */
     sim_time_t used;      /* time of mean_use */
     uint32_t *targets;    /* by (invoker group, function) */
@@ -23,19 +25,27 @@ struct pool {
     uint32_t *starting;   /* by (function, invoker): started, and not seen since */
     sim_time_t *ready_by; /* by function: when the last start should have ended */
     bool *wanted;         /* by function: some stage uses it */
+    bool *serves;         /* by (invoker group, function): it can run there */
 };
 
 /* ---- Set-up ---------------------------------------------------------------------------------- */
 
-/* Containers of each wanted function that host memory and GPU memory hold, all alike. */
-static uint32_t group_target(const struct pool *pool, const struct invoker_group *group)
+static bool serves(const struct pool *pool, size_t group, size_t function)
 {
+    return pool->serves[group * pool->workload->function_count + function];
+}
+
+/* Containers of each wanted function that host memory and GPU memory hold, all alike. */
+static uint32_t group_target(const struct pool *pool, size_t index)
+{
+    const struct invoker_group *group = &pool->workload->cluster.groups[index];
+    const uint32_t kind = group->gpu_count > 0 ? group->gpus[0].kind : 0;
     double host_mb = 0, weights_mb = 0, gpu_mb = 0;
     for (size_t f = 0; f < pool->workload->function_count; f++) {
-        if (!pool->wanted[f])
+        if (!pool->wanted[f] || !serves(pool, index, f))
             continue;
         host_mb += pool->workload->functions[f].host_memory_mb;
-        weights_mb += pool->workload->functions[f].gpus[0].gpu_weights_mb;
+        weights_mb += pool->workload->functions[f].gpus[kind].gpu_weights_mb;
     }
     for (size_t g = 0; g < group->gpu_count; g++)
         gpu_mb += group->gpus[g].memory_mb;
@@ -48,22 +58,26 @@ static uint32_t group_target(const struct pool *pool, const struct invoker_group
 static void pool_count(struct pool *pool)
 {
     const struct workload *workload = pool->workload;
-    bool shared = false;
     for (size_t a = 0; a < workload->application_count; a++)
         for (size_t s = 0; s < workload->applications[a].stage_count; s++)
             pool->wanted[workload->applications[a].stages[s].function] = true;
     for (size_t g = 0; g < workload->cluster.group_count; g++) {
         const struct invoker_group *group = &workload->cluster.groups[g];
+        for (size_t f = 0; f < workload->function_count; f++)
+            pool->serves[g * workload->function_count + f] =
+                kinds_serve(workload, group, &workload->functions[f]);
         pool->vcpus += (double)group->vcpus * group->count;
         for (size_t i = 0; i < group->gpu_count; i++) {
-            pool->units += (double)group->gpus[i].units * group->count;
-            shared = shared || gpu_sharing_of(&group->gpus[i])->interferes;
+            const uint32_t kind = group->gpus[i].kind;
+            pool->units += (double)workload->kinds[0].units * group->count;
+            pool->interferes[kind] =
+                pool->interferes[kind] || (gpu_sharing_of(&group->gpus[i])->interferes &&
+                                           workload->kinds[kind].interference != NULL);
         }
         pool->targets[g] = pool->settings.target == POOL_TARGET_AUTO
-                               ? group_target(pool, group)
+                               ? group_target(pool, g)
                                : (uint32_t)pool->settings.target;
     }
-    pool->interferes = shared && workload->kinds[0].interference != NULL;
 }
 
 struct pool *pool_create(const struct workload *workload, const struct pool_settings *settings,
@@ -81,8 +95,12 @@ struct pool *pool_create(const struct workload *workload, const struct pool_sett
     pool->starting = calloc(pairs + 1, sizeof *pool->starting);
     pool->ready_by = calloc(workload->function_count + 1, sizeof *pool->ready_by);
     pool->wanted = calloc(workload->function_count + 1, sizeof *pool->wanted);
+    pool->serves =
+        calloc(workload->function_count * workload->cluster.group_count + 1, sizeof *pool->serves);
+    pool->interferes = calloc(workload->kind_count, sizeof *pool->interferes);
     if (pool->targets == NULL || pool->known == NULL || pool->starting == NULL ||
-        pool->ready_by == NULL || pool->wanted == NULL) {
+        pool->ready_by == NULL || pool->wanted == NULL || pool->serves == NULL ||
+        pool->interferes == NULL) {
         pool_destroy(pool);
         return NULL;
     }
@@ -99,27 +117,31 @@ void pool_destroy(struct pool *pool)
     free(pool->starting);
     free(pool->ready_by);
     free(pool->wanted);
+    free(pool->serves);
+    free(pool->interferes);
     free(pool);
 }
 
 /* ---- Placement ------------------------------------------------------------------------------- */
 
-void pool_use(struct pool *pool, int units, sim_time_t now)
+void pool_use(struct pool *pool, const struct configuration *configuration, bool held,
+              sim_time_t now)
 {
+    const double units = configuration->vgpu * kinds_scale(pool->workload, configuration->kind);
     const double use = pool->units > 0 ? pool->held / pool->units : 0;
     const double passed = (double)(now - pool->used);
     const double kept =
         pool->settings.window > 0 ? exp(-passed / (double)pool->settings.window) : 0;
     pool->mean_use = kept * pool->mean_use + (1 - kept) * use;
     pool->used = now;
-    pool->held += units;
+    pool->held += held ? units : -units;
 }
 
-static bool spreads(const struct pool *pool)
+static bool spreads(const struct pool *pool, uint32_t kind)
 {
     if (pool->settings.placement != HEADWAY_AUTO)
         return pool->settings.placement == HEADWAY_SPREAD;
-    return pool->interferes && pool->mean_use < pool->settings.dense;
+    return pool->interferes[kind] && pool->mean_use < pool->settings.dense;
 }
 
 static uint32_t place_widest(const struct pool *pool, struct platform *platform, uint32_t function,
@@ -129,10 +151,11 @@ static uint32_t place_widest(const struct pool *pool, struct platform *platform,
     const struct configuration *spec =
         &pool->workload->functions[function].configurations[configuration];
     const bool all = count <= LOOKED_MOST;
-    uint32_t best = SIM_NONE, best_units = 0;
+    uint32_t best = SIM_NONE;
+    double best_units = 0;
     for (uint32_t i = 0; i < (all ? count : LOOKED_MOST); i++) {
         const uint32_t invoker = all ? i : platform_home(platform, function, i);
-        const uint32_t units = platform_free_vgpus(platform, invoker);
+        const double units = placement_free_units(platform, invoker, spec->kind);
         if (units < spec->vgpu || (best != SIM_NONE && units <= best_units) ||
             !(warm ? platform_fits_warm(platform, function, configuration, invoker)
                    : platform_fits(platform, function, configuration, invoker)))
@@ -150,7 +173,7 @@ uint32_t pool_place(struct pool *pool, struct platform *platform, uint32_t funct
     uint32_t invoker = SIM_NONE;
     if (warm && platform_warm_total(platform, function) == 0)
         return SIM_NONE;
-    if (spreads(pool))
+    if (spreads(pool, pool->workload->functions[function].configurations[configuration].kind))
         invoker = place_widest(pool, platform, function, configuration, warm);
     if (invoker != SIM_NONE)
         return invoker;
@@ -162,8 +185,9 @@ uint32_t pool_place(struct pool *pool, struct platform *platform, uint32_t funct
 
 /* Starts what is missing on one invoker. False if something is still missing. */
 static bool fill_one(struct pool *pool, struct platform *platform, uint32_t function,
-                     uint32_t invoker, uint32_t target)
+                     const struct invoker_group *group, uint32_t invoker, uint32_t target)
 {
+    const uint32_t kind = group->gpu_count > 0 ? group->gpus[0].kind : 0;
     const size_t pair = (size_t)function * pool->workload->cluster.invoker_count + invoker;
     const uint32_t here =
         platform_warm(platform, function, invoker) + flights_of(pool->flights, function, invoker);
@@ -175,7 +199,7 @@ static bool fill_one(struct pool *pool, struct platform *platform, uint32_t func
     while (here + pool->starting[pair] < target) {
         if (!platform_prewarm(platform, function, invoker))
             return true; /* no memory, now */
-        const double cold_ms = pool->workload->functions[function].gpus[0].cold_start_mean_ms;
+        const double cold_ms = pool->workload->functions[function].gpus[kind].cold_start_mean_ms;
         pool->ready_by[function] = platform_now(platform) + sim_from_ms(2 * cold_ms);
         pool->starting[pair]++;
         platform_charge(platform, 1);
@@ -191,8 +215,10 @@ bool pool_fill(struct pool *pool, struct platform *platform)
     for (size_t g = 0; g < workload->cluster.group_count; g++)
         for (uint32_t i = 0; i < workload->cluster.groups[g].count; i++, invoker++)
             for (uint32_t f = 0; f < workload->function_count; f++)
-                if (pool->wanted[f])
-                    full = fill_one(pool, platform, f, invoker, pool->targets[g]) && full;
+                if (pool->wanted[f] && serves(pool, g, f))
+                    full = fill_one(pool, platform, f, &workload->cluster.groups[g], invoker,
+                                    pool->targets[g]) &&
+                           full;
     platform_charge(platform, workload->function_count * invoker);
     return !full;
 }

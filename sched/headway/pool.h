@@ -3,6 +3,7 @@
  * Placement. Invokers with an idle container of the function come first. PACK takes the best fit,
  * which keeps whole GPUs and large slices free. SPREAD takes the invoker with the most free GPU
  * units, so that co-runners slow one another least. AUTO spreads if co-runners can slow one another
+ * on the kind of GPU
  * and less than `dense` of the GPU units are held (mean over about `window`), else it packs.
  *
  * Pool. A batch that starts a container waits seconds for it, which few deadlines allow. Containers
@@ -33,8 +34,9 @@ struct pool *pool_create(const struct workload *workload, const struct pool_sett
                          const struct flights *flights);
 void pool_destroy(struct pool *pool);
 
-/* `units` more (or fewer) GPU units are held from now on. */
-void pool_use(struct pool *pool, int units, sim_time_t now);
+/* A batch of the configuration holds its GPU units from now on, or no longer. */
+void pool_use(struct pool *pool, const struct configuration *configuration, bool held,
+              sim_time_t now);
 
 /* An invoker on which a batch fits now, with an idle container if `warm`; SIM_NONE if there is
  * none. Every invoker looked at is charged as one unit of decision work. O(1) if it packs. If it
@@ -49,7 +51,8 @@ bool pool_fill(struct pool *pool, struct platform *platform);
 /* A container of `function` is being started for the pool. */
 bool pool_starting(const struct pool *pool, const struct platform *platform, uint32_t function);
 
-double pool_capacity_units(const struct pool *pool); /* Σ GPU units of the cluster */
+/* Σ GPU units of the cluster. A GPU of any kind counts as many as one of the first. */
+double pool_capacity_units(const struct pool *pool);
 double pool_capacity_vcpus(const struct pool *pool); /* Σ vCPUs */
 
 #endif

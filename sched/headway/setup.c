@@ -82,30 +82,38 @@ void headway_finish(void *state)
     *self = (struct headway){0};
 }
 
-static bool cluster_interferes(const struct workload *workload)
+static bool kind_interferes(const struct workload *workload, uint32_t kind)
 {
     bool interferes = false;
     for (size_t g = 0; g < workload->cluster.group_count; g++)
-        for (size_t i = 0; i < workload->cluster.groups[g].gpu_count; i++)
-            interferes =
-                interferes || gpu_sharing_of(&workload->cluster.groups[g].gpus[i])->interferes;
-    return interferes && workload->kinds[0].interference != NULL;
+        for (size_t i = 0; i < workload->cluster.groups[g].gpu_count; i++) {
+            const struct gpu_spec *gpu = &workload->cluster.groups[g].gpus[i];
+            interferes = interferes || (gpu->kind == kind && gpu_sharing_of(gpu)->interferes);
+        }
+    return interferes && workload->kinds[kind].interference != NULL;
+}
+
+static void risk_begin(struct headway *self, const struct function *function, uint32_t kind,
+                       struct risk *risk)
+{
+    const double mean =
+        kind_interferes(self->workload, kind) && self->values[PARAMETER_LEARNING] > 0
+            ? self->values[PARAMETER_SLOWDOWN]
+            : 1;
+    double deviation = function->service == SERVICE_PROFILE ? function->gpus[kind].noise_cv : 0;
+    if (function->service == SERVICE_EXPONENTIAL)
+        deviation = 1;
+    else if (function->service == SERVICE_LOGNORMAL)
+        deviation = function->service_cv;
+    risk_start(risk, mean, deviation);
 }
 
 static void risks_start(struct headway *self)
 {
-    const double mean = cluster_interferes(self->workload) && self->values[PARAMETER_LEARNING] > 0
-                            ? self->values[PARAMETER_SLOWDOWN]
-                            : 1;
-    for (size_t f = 0; f < self->workload->function_count; f++) {
-        const struct function *function = &self->workload->functions[f];
-        double deviation = function->service == SERVICE_PROFILE ? function->gpus[0].noise_cv : 0;
-        if (function->service == SERVICE_EXPONENTIAL)
-            deviation = 1;
-        else if (function->service == SERVICE_LOGNORMAL)
-            deviation = function->service_cv;
-        risk_start(&self->risks[f], mean, deviation);
-    }
+    const size_t kinds = self->workload->kind_count;
+    for (size_t f = 0; f < self->workload->function_count; f++)
+        for (uint32_t k = 0; k < kinds; k++)
+            risk_begin(self, &self->workload->functions[f], k, &self->risks[f * kinds + k]);
     for (uint32_t q = 0; q < self->workload->queue_count; q++)
         self->delay[q] = (double)headway_time(self, PARAMETER_DELAY);
 }
@@ -133,7 +141,7 @@ static bool headway_allocate(struct headway *self)
 {
     const struct workload *workload = self->workload;
     const size_t queues = (size_t)workload->queue_count + 1;
-    self->risks = calloc(workload->function_count + 1, sizeof *self->risks);
+    self->risks = calloc(workload->function_count * workload->kind_count + 1, sizeof *self->risks);
     self->delay = calloc(queues, sizeof *self->delay);
     self->delays = calloc(queues, sizeof *self->delays);
     self->wait = calloc(queues, sizeof *self->wait);

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "sched/common/kinds.h"
 #include "sched/common/planner.h"
 #include "sched/common/slo.h"
 #include "sched/esg/frontier.h"
@@ -27,12 +28,13 @@ struct stage_tables {
     size_t entry_count;
     size_t first[LEVELS_MOST + 1]; /* of each level; the last is entry_count */
     struct search_table *tables[OBJECTIVE_COUNT][LEVELS_MOST];
-    double factor, delay, wait, container; /* of the tables as they are */
-    sim_time_t ahead;                      /* `wait` in whole quanta */
-    sim_time_t fastest;                    /* least nominal time */
-    sim_time_t fastest_mean;               /* least mean time of a batch of 1 */
-    sim_time_t way;                        /* and of all later stages */
-    double work;                           /* of one job, alone, under the plan of least work */
+    double *factors; /* by kind of GPU; these and the next are of the tables as they are */
+    double delay, wait, container;
+    sim_time_t ahead;        /* `wait` in whole quanta */
+    sim_time_t fastest;      /* least nominal time */
+    sim_time_t fastest_mean; /* least mean time of a batch of 1 */
+    sim_time_t way;          /* and of all later stages */
+    double work;             /* of one job, alone, under the plan of least work */
 };
 
 struct plan_tables {
@@ -54,16 +56,6 @@ struct suffix {
 
 /* ---- Set-up ---------------------------------------------------------------------------------- */
 
-static bool runs_somewhere(const struct workload *workload, const struct function *function,
-                           const struct configuration *configuration)
-{
-    for (size_t g = 0; g < workload->cluster.group_count; g++)
-        if (workload->cluster.groups[g].count > 0 &&
-            planner_group_runs(&workload->cluster.groups[g], function, configuration))
-            return true;
-    return false;
-}
-
 static size_t level_of(const struct suffix *suffix, double batch)
 {
     size_t level = 0;
@@ -79,13 +71,14 @@ static bool stage_start(const struct suffix *suffix, struct stage_tables *stage,
     stage->function = spec;
     stage->fastest = SIM_FOREVER;
     stage->entries = calloc(spec->configuration_count + 1, sizeof *stage->entries);
-    if (stage->entries == NULL)
+    stage->factors = calloc(suffix->workload->kind_count, sizeof *stage->factors);
+    if (stage->entries == NULL || stage->factors == NULL)
         return error_run(error, "out of memory for the configurations of \"%s\"", spec->name);
     bool single = false;
     for (uint32_t k = 0; k < spec->configuration_count; k++) {
         const struct configuration *here = &spec->configurations[k];
         if (here->batch > suffix->settings.max_batch ||
-            !runs_somewhere(suffix->workload, spec, here))
+            !planner_cluster_runs(&suffix->workload->cluster, spec, here))
             continue;
         stage->entries[stage->entry_count++] = (struct entry){
             .configuration = k, .batch = here->batch, .level = level_of(suffix, here->batch)};
@@ -163,6 +156,7 @@ void suffix_destroy(struct suffix *suffix)
             for (size_t o = 0; o < OBJECTIVE_COUNT; o++)
                 search_table_destroy(suffix->stages[q].tables[o][l]);
         free(suffix->stages[q].entries);
+        free(suffix->stages[q].factors);
     }
     for (size_t a = 0; suffix->plans != NULL && a < suffix->workload->application_count; a++)
         for (size_t l = 0; l < suffix->levels; l++)
@@ -187,20 +181,27 @@ static int compare_entries(const void *left, const void *right)
     return a->configuration < b->configuration ? -1 : a->configuration > b->configuration;
 }
 
+static const struct risk *risk_of(const struct suffix *suffix, uint32_t function, uint32_t kind)
+{
+    return &suffix->inputs.risks[function * suffix->workload->kind_count + kind];
+}
+
 static double stage_factor(const struct suffix *suffix, const struct application *application,
-                           uint32_t s)
+                           uint32_t s, uint32_t kind)
 {
     const struct stage *stage = &application->stages[s];
     const bool last = stage->next_count == 0;
-    return risk_factor(&suffix->inputs.risks[stage->function],
+    return risk_factor(risk_of(suffix, stage->function, kind),
                        last ? suffix->settings.reserve_last : suffix->settings.reserve);
 }
 
 /* The part of the cluster that a batch holds, of the resource of which it holds most. */
-static double dominant_share(const struct suffix_settings *cluster,
-                             const struct configuration *configuration, double container)
+static double dominant_share(const struct suffix *suffix, const struct configuration *configuration,
+                             double container)
 {
-    const double gpu = cluster->units > 0 ? configuration->vgpu / cluster->units : 0;
+    const struct suffix_settings *cluster = &suffix->settings;
+    const double units = configuration->vgpu * kinds_scale(suffix->workload, configuration->kind);
+    const double gpu = cluster->units > 0 ? units / cluster->units : 0;
     const double vcpu = cluster->vcpus > 0 ? configuration->vcpu / cluster->vcpus : 0;
     const double most = gpu > vcpu ? gpu : vcpu;
     return most > container ? most : container;
@@ -212,19 +213,20 @@ static sim_time_t whole_quanta(double time, double quantum)
     return whole < SIM_CLOCK_END ? whole : SIM_CLOCK_END;
 }
 
-static void stage_inflate(const struct suffix *suffix, struct stage_tables *stage, double mean,
-                          double quantum)
+static void stage_inflate(const struct suffix *suffix, struct stage_tables *stage,
+                          uint32_t function, double quantum)
 {
     stage->fastest_mean = SIM_FOREVER;
     for (size_t i = 0; i < stage->entry_count; i++) {
         struct entry *entry = &stage->entries[i];
         const struct configuration *spec = &stage->function->configurations[entry->configuration];
         const double nominal = (double)spec->time;
+        const double mean = risk_of(suffix, function, spec->kind)->mean;
         entry->mean = sim_ceil(nominal * mean + stage->delay);
-        entry->time = whole_quanta(nominal * stage->factor + stage->delay, quantum);
+        entry->time = whole_quanta(nominal * stage->factors[spec->kind] + stage->delay, quantum);
         entry->price[OBJECTIVE_COST] = spec->cost_per_job_usd * mean;
-        entry->price[OBJECTIVE_WORK] = dominant_share(&suffix->settings, spec, stage->container) *
-                                       (double)entry->mean / entry->batch;
+        entry->price[OBJECTIVE_WORK] =
+            dominant_share(suffix, spec, stage->container) * (double)entry->mean / entry->batch;
         if (entry->batch == 1 && entry->mean < stage->fastest_mean)
             stage->fastest_mean = entry->mean;
     }
@@ -381,13 +383,13 @@ static bool plan_fill(struct suffix *suffix, uint32_t index, uint64_t *units)
     for (uint32_t s = 0; s < application->stage_count; s++) {
         const uint32_t queue = application->first_queue + s;
         struct stage_tables *stage = &suffix->stages[queue];
-        stage->factor = stage_factor(suffix, application, s);
+        for (uint32_t k = 0; k < suffix->workload->kind_count; k++)
+            stage->factors[k] = stage_factor(suffix, application, s, k);
         stage->delay = suffix->inputs.delay[queue];
         stage->wait = suffix->inputs.wait[queue];
         stage->ahead = whole_quanta(stage->wait, plan->quantum);
         stage->container = suffix->inputs.container_share[application->stages[s].function];
-        stage_inflate(suffix, stage, suffix->inputs.risks[application->stages[s].function].mean,
-                      plan->quantum);
+        stage_inflate(suffix, stage, application->stages[s].function, plan->quantum);
         if (!stage_tabulate(suffix, stage, units))
             return false;
     }
@@ -416,10 +418,13 @@ static double plan_moved(const struct suffix *suffix, uint32_t index)
         const uint32_t queue = application->first_queue + s;
         const struct stage_tables *stage = &suffix->stages[queue];
         const double time = (double)stage->fastest > 0 ? (double)stage->fastest : 1;
-        const double moved = fabs(stage_factor(suffix, application, s) - stage->factor) +
-                             (fabs(suffix->inputs.delay[queue] - stage->delay) +
-                              fabs(suffix->inputs.wait[queue] - stage->wait)) /
-                                 time;
+        double factor = 0; /* greatest move of a factor */
+        for (uint32_t k = 0; k < suffix->workload->kind_count; k++)
+            factor =
+                fmax(factor, fabs(stage_factor(suffix, application, s, k) - stage->factors[k]));
+        const double moved = factor + (fabs(suffix->inputs.delay[queue] - stage->delay) +
+                                       fabs(suffix->inputs.wait[queue] - stage->wait)) /
+                                          time;
         const double share = suffix->inputs.container_share[application->stages[s].function];
         const double scarcer = share > 0 ? fabs(share - stage->container) / share : 0;
         most = moved > most ? moved : most;

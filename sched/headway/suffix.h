@@ -34,7 +34,8 @@ struct suffix_settings {
     double reserve;      /* z of stages with successors */
     double reserve_last; /* z of sinks */
     uint32_t max_batch;
-    double units, vcpus; /* of the cluster */
+    double units, vcpus; /* of the cluster; a GPU of any kind counts as many units as one of the
+                          * first */
 };
 
 /* A first step of a plan. */
@@ -49,7 +50,7 @@ struct suffix;
 
 /* What the tables depend on. It is read at each suffix_refresh and must outlive the tables. */
 struct suffix_inputs {
-    const struct risk *risks;      /* by function */
+    const struct risk *risks;      /* by function and kind of GPU */
     const double *delay;           /* by queue: mean ns from dispatch to execution */
     const double *wait;            /* by queue: mean ns that jobs wait for their dispatch */
     const double *container_share; /* by function: k */

@@ -1,9 +1,16 @@
 #include "sched/infless/estimator.h"
 
 #include <math.h>
+#include <stdlib.h>
 
 /* Lower limit for a share of GPU time or of free resources [code: 1.001 - utilisation]. */
 static const double LEAST_SHARE = 0.001;
+
+double infless_need(const struct infless_rule *rule, double vcpus, double units, uint32_t kind)
+{
+    const double worth = rule->worth == NULL ? 1 : rule->worth[kind];
+    return rule->vcpu_weight * vcpus + rule->unit_weight * worth * units;
+}
 
 static double whole(enum infless_form form, double rate)
 {
@@ -40,7 +47,18 @@ static struct infless_candidate candidate_of(const struct infless_rule *rule,
                                       .batch = one->batch,
                                       .vcpu = one->vcpu,
                                       .vgpu = one->vgpu,
+                                      .kind = one->kind,
                                       .time = predicted(rule, one->time)};
+}
+
+/* Largest batch first; within a batch the last configuration first. */
+static int compare_candidates(const void *left, const void *right)
+{
+    const struct infless_candidate *a = left;
+    const struct infless_candidate *b = right;
+    if (a->batch != b->batch)
+        return a->batch > b->batch ? -1 : 1;
+    return a->configuration > b->configuration ? -1 : a->configuration < b->configuration;
 }
 
 size_t infless_candidates(const struct infless_rule *rule, const struct function *function,
@@ -57,6 +75,7 @@ size_t infless_candidates(const struct infless_rule *rule, const struct function
         count += infless_bound(rule->form, one->batch, candidates[count].time, slo,
                                &candidates[count].bounds);
     }
+    qsort(candidates, count, sizeof *candidates, compare_candidates);
     return count;
 }
 
@@ -81,7 +100,7 @@ double infless_best_throughput(const struct infless_rule *rule, const struct fun
     double best = 0;
     for (size_t i = 0; i < function->configuration_count; i++) {
         const struct configuration *one = &function->configurations[i];
-        const double need = rule->vcpu_weight * one->vcpu + rule->unit_weight * one->vgpu;
+        const double need = infless_need(rule, one->vcpu, one->vgpu, one->kind);
         best = fmax(best, one->batch / sim_to_s(one->time) / need);
     }
     return best;
@@ -91,10 +110,10 @@ static double paper_efficiency(const struct infless_rule *rule,
                                const struct infless_candidate *candidate,
                                const struct infless_slot *slot)
 {
-    const double need = rule->vcpu_weight * candidate->vcpu + rule->unit_weight * candidate->vgpu;
     const bool total = rule->form == INFLESS_PAPER_TOTAL;
-    const double open = rule->vcpu_weight * (total ? slot->vcpus : slot->free_vcpus) +
-                        rule->unit_weight * (total ? slot->units : slot->free_units);
+    const double need = infless_need(rule, candidate->vcpu, candidate->vgpu, candidate->kind);
+    const double open = infless_need(rule, total ? slot->vcpus : slot->free_vcpus,
+                                     total ? slot->units : slot->free_units, candidate->kind);
     return candidate->bounds.up / need / fmax(1 - need / open, LEAST_SHARE);
 }
 
@@ -104,8 +123,8 @@ static double repo_efficiency(const struct infless_rule *rule,
 {
     const double vcpus = slot->free_vcpus - candidate->vcpu + LEAST_SHARE * slot->vcpus;
     const double units = slot->free_units - candidate->vgpu + LEAST_SHARE * slot->units;
-    const double left = rule->vcpu_weight * vcpus + rule->unit_weight * units;
-    const double all = rule->vcpu_weight * slot->vcpus + rule->unit_weight * slot->units;
+    const double left = infless_need(rule, vcpus, units, candidate->kind);
+    const double all = infless_need(rule, slot->vcpus, slot->units, candidate->kind);
     return candidate->bounds.up / best / (left / all);
 }
 

@@ -24,6 +24,9 @@
  *   afterwards, each share with 0.001 added. This form does not divide by the resources that the
  *   instance needs. It rounds rates down to whole numbers, as the repository does.
  *
+ * With several kinds of GPU the candidates are the configurations on all of them. A unit of each
+ * kind has the weight of its price [derived].
+ *
  * Deviations [derived]: a rate that would round to 0 is not rounded (the repository would place
  * instances without end); r_low of batch 1 is at most its r_up; ties go to the first slot found.
  */
@@ -42,10 +45,11 @@ enum infless_form { INFLESS_PAPER, INFLESS_REPO, INFLESS_PAPER_TOTAL };
 struct infless_rule {
     enum infless_form form;
     double margin;      /* predicted times are inflated by this fraction */
-    double vcpu_weight; /* weight of one vCPU, and of one unit of a GPU; their ratio is the
-                         * paper's beta */
+    double vcpu_weight; /* weight of one vCPU, and of one unit of a GPU of the first kind; their
+                         * ratio is the paper's beta */
     double unit_weight;
-    bool batch_threads; /* use at most max(2, batch) vCPUs [code] */
+    const double *worth; /* by kind of GPU: of a unit relative to the first kind's; NULL: 1 */
+    bool batch_threads;  /* use at most max(2, batch) vCPUs [code] */
 };
 
 /* Rates in requests per second. */
@@ -53,6 +57,9 @@ struct infless_bounds {
     double low, up;
     sim_time_t timeout; /* longest wait of a batch's oldest request */
 };
+
+/* Weighted resources of an instance: vCPUs, and units of a GPU of `kind`. */
+double infless_need(const struct infless_rule *rule, double vcpus, double units, uint32_t kind);
 
 /* Computes the bounds of an instance. False if an instance with `batch` (>= 1) and `time` (> 0)
  * cannot meet `slo`. */
@@ -62,7 +69,7 @@ bool infless_bound(enum infless_form form, uint32_t batch, sim_time_t time, sim_
 /* A possible instance of a function. */
 struct infless_candidate {
     uint32_t configuration; /* index of the function's configuration */
-    uint16_t batch, vcpu, vgpu;
+    uint16_t batch, vcpu, vgpu, kind;
     sim_time_t time; /* predicted time, inflated by the margin */
     struct infless_bounds bounds;
 };

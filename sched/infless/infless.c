@@ -69,6 +69,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "sched/common/kinds.h"
 #include "sched/infless/pool.h"
 
 static const double VCPU_GFLOPS = 64, GPU_GFLOPS = 14200;
@@ -173,43 +174,47 @@ static void infless_finish(void *state)
     free(self->share_ids);
     free(self->lsth);
     free(self->function_count);
-    free(self->vcpus);
-    free(self->units);
+    free((void *)self->groups);
+    free(self->worth);
     memset(self, 0, sizeof *self);
 }
 
-/* Fills the totals of each invoker. Returns the units of the cluster's first GPU. */
-static double fill_invokers(struct infless *self)
+static void groups_fill(struct infless *self)
 {
+    const struct cluster_spec *cluster = &self->workload->cluster;
     uint32_t invoker = 0;
-    uint16_t units = 0;
-    for (size_t g = 0; g < self->workload->cluster.group_count; g++) {
-        const struct invoker_group *group = &self->workload->cluster.groups[g];
-        const uint16_t here = group->gpu_count > 0 ? group->gpus[0].units : 0;
-        units = units == 0 ? here : units;
-        for (uint32_t i = 0; i < group->count; i++, invoker++) {
-            self->vcpus[invoker] = group->vcpus;
-            self->units[invoker] = here;
-        }
-    }
-    return units;
+    for (size_t g = 0; g < cluster->group_count; g++)
+        for (uint32_t i = 0; i < cluster->groups[g].count; i++)
+            self->groups[invoker++] = &cluster->groups[g];
+}
+
+/* True if vCPUs and the units of every kind of GPU have a price. */
+static bool all_priced(const struct workload *workload)
+{
+    bool priced = workload->cluster.vcpu_hour_usd > 0;
+    for (size_t k = 0; k < workload->kind_count; k++)
+        priced = priced && workload->kinds[k].vgpu_hour_usd > 0;
+    return priced;
 }
 
 static void set_rule(struct infless *self, const double *values)
 {
-    const struct cluster_spec *cluster = &self->workload->cluster;
-    const double units = fill_invokers(self);
-    self->gpu_units = units;
+    const struct workload *workload = self->workload;
+    const double units = workload->kinds[0].units;
     self->rule = (struct infless_rule){.form = (enum infless_form)values[PARAMETER_EFFICIENCY],
                                        .margin = values[PARAMETER_MARGIN],
-                                       .vcpu_weight = cluster->vcpu_hour_usd,
-                                       .unit_weight = self->workload->kinds[0].vgpu_hour_usd};
-    /* Without prices both weights would be 0. */
-    if ((int)values[PARAMETER_BETA] == BETA_PRICE && cluster->vcpu_hour_usd > 0 &&
-        self->workload->kinds[0].vgpu_hour_usd > 0)
+                                       .vcpu_weight = workload->cluster.vcpu_hour_usd,
+                                       .unit_weight = workload->kinds[0].vgpu_hour_usd,
+                                       .worth = self->worth};
+    for (uint32_t k = 0; k < workload->kind_count; k++)
+        self->worth[k] = kinds_worth(workload, k);
+    /* Without prices the weights would be 0. */
+    if ((int)values[PARAMETER_BETA] == BETA_PRICE && all_priced(workload))
         return;
     self->rule.vcpu_weight = VCPU_GFLOPS;
     self->rule.unit_weight = units > 0 ? GPU_GFLOPS / units : GPU_GFLOPS;
+    for (uint32_t k = 1; k < workload->kind_count; k++)
+        self->worth[k] = kinds_scale(workload, k);
 }
 
 static bool pools_allocate(struct infless *self, bool by_function, size_t *candidates)
@@ -228,12 +233,12 @@ static bool pools_allocate(struct infless *self, bool by_function, size_t *candi
     self->candidates = calloc(*candidates + 1, sizeof *self->candidates);
     self->lsth = calloc(workload->function_count + 1, sizeof *self->lsth);
     self->function_count = calloc(workload->function_count + 1, sizeof *self->function_count);
-    self->vcpus = calloc((size_t)workload->cluster.invoker_count + 1, sizeof *self->vcpus);
-    self->units = calloc((size_t)workload->cluster.invoker_count + 1, sizeof *self->units);
+    self->groups = calloc((size_t)workload->cluster.invoker_count + 1, sizeof(void *));
+    self->worth = calloc(workload->kind_count, sizeof *self->worth);
     return self->pools != NULL && unique_fifo_init(&self->turns, most) && self->slots != NULL &&
            self->failing != NULL && self->looks != NULL && self->candidates != NULL &&
-           self->lsth != NULL && self->function_count != NULL && self->vcpus != NULL &&
-           self->units != NULL;
+           self->lsth != NULL && self->function_count != NULL && self->groups != NULL &&
+           self->worth != NULL;
 }
 
 /* Makes a pool of the queues of `function` in [`first`, `end`). */
@@ -277,16 +282,17 @@ static bool fill_pools(struct infless *self, const struct platform *platform, bo
     return done || error_run(error, "policy infless: out of memory");
 }
 
-/* The share of the profile that is nearest to half a GPU; of two the smaller. */
-static double half_gpu(const struct infless *self, uint32_t function)
+/* The share of the profile that is nearest to half a GPU of the kind; of two the smaller. */
+static double half_gpu(const struct infless *self, uint32_t function, uint32_t kind)
 {
     const struct function *spec = &self->workload->functions[function];
     double nearest = 0;
     double off = INFINITY;
     for (size_t i = 0; i < spec->configuration_count; i++) {
         const double share = spec->configurations[i].vgpu;
-        const double here = fabs(share - self->gpu_units / 2);
-        if (share <= 0 || here > off || (here >= off && share > nearest))
+        const double here = fabs(share - self->workload->kinds[kind].units / 2.0);
+        if (spec->configurations[i].kind != kind || share <= 0 || here > off ||
+            (here >= off && share > nearest))
             continue;
         nearest = share;
         off = here;
@@ -299,10 +305,13 @@ static double half_gpu(const struct infless *self, uint32_t function)
 static void allow(const struct infless *self, uint32_t function, int limits, bool *allowed)
 {
     const struct function *spec = &self->workload->functions[function];
-    const double most = limits == LIMITS_NONE ? INFINITY : half_gpu(self, function);
-    for (size_t i = 0; i < spec->configuration_count; i++)
-        allowed[i] = planner_runs(self->planner, function, (uint32_t)i) &&
-                     spec->configurations[i].vgpu <= most;
+    for (uint32_t k = 0; k < self->workload->kind_count; k++) {
+        const double most = limits == LIMITS_NONE ? INFINITY : half_gpu(self, function, k);
+        for (size_t i = 0; i < spec->configuration_count; i++)
+            if (spec->configurations[i].kind == k)
+                allowed[i] = planner_runs(self->planner, function, (uint32_t)i) &&
+                             spec->configurations[i].vgpu <= most;
+    }
 }
 
 /* Writes the pool's candidates to `room`. Ignores the limits if they leave none. */
@@ -362,6 +371,7 @@ static bool infless_init(void *state, struct platform *platform, const double *v
                                    (enum planner_split)values[PARAMETER_SPLIT], error);
     if (self->planner == NULL)
         return false;
+    groups_fill(self);
     set_rule(self, values);
     self->alpha = values[PARAMETER_ALPHA];
     self->limits = (int)values[PARAMETER_LIMITS];
@@ -440,8 +450,13 @@ static void prewarm(struct infless *self, struct platform *platform, uint32_t fu
 {
     if (self->function_count[function] > 0 || platform_warm_total(platform, function) > 0)
         return;
-    const uint32_t smallest = planner_smallest(self->planner, function, 1);
-    const uint32_t invoker = platform_best_fit(platform, function, smallest, false);
+    uint32_t invoker = SIM_NONE;
+    for (uint32_t k = 0; k < self->workload->kind_count && invoker == SIM_NONE; k++) {
+        const uint32_t smallest =
+            planner_smallest_among(self->planner, UINT64_C(1) << k, function, 1);
+        if (smallest != SIM_NONE)
+            invoker = platform_best_fit(platform, function, smallest, false);
+    }
     if (invoker != SIM_NONE && platform_prewarm(platform, function, invoker))
         self->counters.prewarms++;
 }

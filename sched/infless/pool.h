@@ -68,7 +68,8 @@ struct infless {
                                 * infless_choose */
     struct planner *planner;
     struct infless_rule rule;
-    double alpha, gpu_units;
+    double *worth; /* by kind of GPU: of one unit, relative to the first kind's */
+    double alpha;
     sim_time_t tick, scale;
     sim_time_t next_scale;
     uint32_t inactive_ticks;
@@ -93,9 +94,9 @@ struct infless {
     struct infless_share *shares; /* scratch, with room for all instances of a pool */
     uint32_t *share_ids;
     size_t share_room;
-    struct lsth *lsth;        /* by function */
-    uint32_t *function_count; /* living instances by function */
-    uint32_t *vcpus, *units;  /* by invoker: total vCPUs, and total units of one GPU */
+    struct lsth *lsth;                   /* by function */
+    uint32_t *function_count;            /* living instances by function */
+    const struct invoker_group **groups; /* by invoker */
     struct infless_counters counters;
 };
 

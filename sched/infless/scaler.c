@@ -2,6 +2,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "sched/common/placement.h"
 #include "sched/infless/pool.h"
 #include "sched/policy_bookkeeping.h"
 #include "sched/policy_instances.h"
@@ -18,7 +19,6 @@ static void fullest_gpu(const struct infless *self, uint32_t function,
     const struct platform *platform = self->platform;
     uint32_t least = UINT32_MAX;
     slot->gpu = SIM_NONE;
-    slot->free_units = platform_free_vgpus(platform, slot->invoker);
     if (candidate->vgpu == 0)
         return;
     for (uint32_t g = 0; g < platform_gpu_count(platform, slot->invoker); g++) {
@@ -35,6 +35,16 @@ static void fullest_gpu(const struct infless *self, uint32_t function,
         slot->gpu = g;
         slot->free_units = here / 100.0;
     }
+}
+
+/* Units of one GPU of the kind on the invoker; 0 if it has none. */
+static double units_on(const struct infless *self, uint32_t invoker, uint32_t kind)
+{
+    const struct invoker_group *group = self->groups[invoker];
+    for (size_t g = 0; g < group->gpu_count; g++)
+        if (group->gpus[g].kind == kind)
+            return group->gpus[g].units;
+    return 0;
 }
 
 struct slot_search {
@@ -61,9 +71,10 @@ static bool fullest_slot(void *context, const struct infless_candidate *candidat
     *slot = (struct infless_slot){.invoker = invoker,
                                   .gpu = SIM_NONE,
                                   .free_vcpus = platform_free_vcpus(platform, invoker),
-                                  .free_units = platform_free_vgpus(platform, invoker),
-                                  .vcpus = self->vcpus[invoker],
-                                  .units = self->units[invoker]};
+                                  .free_units =
+                                      placement_free_units(platform, invoker, candidate->kind),
+                                  .vcpus = self->groups[invoker]->vcpus,
+                                  .units = units_on(self, invoker, candidate->kind)};
     /* A warm container's GPU is fixed; the platform finds it. */
     if (!warm)
         fullest_gpu(self, search->function, candidate, slot);
@@ -215,10 +226,9 @@ static size_t collect(const struct infless *self, const struct platform *platfor
             (!all && platform_instance(platform, id).state == INSTANCE_STARTING))
             continue;
         self->share_ids[count] = id;
-        self->shares[count++] =
-            (struct infless_share){.bounds = candidate->bounds,
-                                   .need = self->rule.vcpu_weight * candidate->vcpu +
-                                           self->rule.unit_weight * candidate->vgpu};
+        self->shares[count++] = (struct infless_share){
+            .bounds = candidate->bounds,
+            .need = infless_need(&self->rule, candidate->vcpu, candidate->vgpu, candidate->kind)};
     }
     return count;
 }
@@ -318,17 +328,17 @@ bool infless_grow(struct infless *self, struct platform *platform, struct infles
     return true;
 }
 
-/* Makes the smallest configuration, if there is no room for a useful one. */
-static bool make_smallest(struct infless *self, struct platform *platform,
-                          struct infless_pool *pool)
+/* Makes an instance of the configuration that does not count as capacity. */
+static bool make_makeshift(struct infless *self, struct platform *platform,
+                           struct infless_pool *pool, uint32_t index)
 {
     const struct function *function = &self->workload->functions[pool->function];
-    const uint32_t index = planner_smallest(self->planner, pool->function, 1);
     const struct configuration *one = &function->configurations[index];
     struct infless_candidate smallest = {.configuration = index,
                                          .batch = 1,
                                          .vcpu = one->vcpu,
                                          .vgpu = one->vgpu,
+                                         .kind = one->kind,
                                          .time = one->time};
     (void)infless_bound(self->rule.form, 1, one->time, one->time, &smallest.bounds);
     struct infless_choice choice = {.candidate = &smallest, .looked = 1};
@@ -342,6 +352,20 @@ static bool make_smallest(struct infless *self, struct platform *platform,
     return true;
 }
 
+/* Makes the smallest configuration, if there is no room for a useful one: of the first kind of GPU
+ * that has room. */
+static bool make_smallest(struct infless *self, struct platform *platform,
+                          struct infless_pool *pool)
+{
+    for (uint32_t k = 0; k < self->workload->kind_count; k++) {
+        const uint32_t index =
+            planner_smallest_among(self->planner, UINT64_C(1) << k, pool->function, 1);
+        if (index != SIM_NONE && make_makeshift(self, platform, pool, index))
+            return true;
+    }
+    return false;
+}
+
 /* Makes the useful instance of batch 1 that needs the least: room taken from others is scarce. */
 static bool make_least(struct infless *self, struct platform *platform, struct infless_pool *pool)
 {
@@ -351,8 +375,7 @@ static bool make_least(struct infless *self, struct platform *platform, struct i
     self->platform = platform;
     for (size_t i = 0; i < pool->candidate_count; i++) {
         const struct infless_candidate *here = &pool->candidates[i];
-        const double need =
-            self->rule.vcpu_weight * here->vcpu + self->rule.unit_weight * here->vgpu;
+        const double need = infless_need(&self->rule, here->vcpu, here->vgpu, here->kind);
         struct infless_slot slot;
         if (here->batch > 1 || need >= least)
             continue;

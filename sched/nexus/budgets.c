@@ -34,37 +34,87 @@ static double packed_gpus(const struct squishy_session *session, enum squishy_ru
     return whole + (double)squishy_time(session, part) / (double)duty;
 }
 
-static void cost_fill(const struct squishy_session *sessions, const struct application *application,
-                      const struct budgets_rule *rule, double *cost)
+/* Throughput of a mean node of the cluster, over all kinds. */
+static double mean_throughput(const struct squishy_session *sessions, size_t queues,
+                              const struct budgets_rule *rule)
 {
-    for (size_t s = 0; s < application->stage_count; s++) {
-        struct squishy_session session = sessions[application->first_queue + s];
-        double least = (double)INFINITY;
-        for (size_t k = 0; k <= rule->steps; k++) {
-            session.slo = (sim_time_t)((double)application->slo * (double)k / (double)rule->steps);
-            const double gpus = rule->packed ? packed_gpus(&session, rule->residual)
-                                             : session.rate / best_throughput(&session);
-            least = gpus < least ? gpus : least;
-            cost[s * (rule->steps + 1) + k] = least;
-        }
+    double sum = 0;
+    for (uint32_t k = 0; k < rule->kinds; k++)
+        sum += rule->parts[k] * best_throughput(&sessions[k * queues]);
+    return sum;
+}
+
+void budgets_divide(struct squishy_session *sessions, size_t queues,
+                    const struct budgets_rule *rule, double rate)
+{
+    const double mean = mean_throughput(sessions, queues, rule);
+    for (uint32_t k = 0; k < rule->kinds; k++) {
+        struct squishy_session *session = &sessions[k * queues];
+        session->rate = k == 0 ? rate : 0;
+        if (mean > 0)
+            session->rate = rate * (rule->parts[k] * best_throughput(session) / mean);
     }
 }
 
-bool budgets_fill(struct squishy_session *sessions, struct platform *platform,
+/* The nodes that serve the queue's rate within a budget, on all kinds of GPU. The sessions, by
+ * kind, change. */
+static double gpus_within(struct squishy_session *sessions, size_t queues, double rate,
+                          sim_time_t budget, const struct budgets_rule *rule)
+{
+    double gpus = 0;
+    for (uint32_t k = 0; k < rule->kinds; k++)
+        sessions[k * queues].slo = budget;
+    if (!(mean_throughput(sessions, queues, rule) > 0))
+        return (double)INFINITY;
+    budgets_divide(sessions, queues, rule, rate);
+    for (uint32_t k = 0; k < rule->kinds; k++) {
+        const struct squishy_session *session = &sessions[k * queues];
+        if (session->rate > 0)
+            gpus += rule->packed ? packed_gpus(session, rule->residual)
+                                 : session->rate / best_throughput(session);
+    }
+    return gpus;
+}
+
+static void cost_fill(struct squishy_session *sessions, const double *rates, size_t queues,
+                      const struct application *application, const struct budgets_rule *rule,
+                      double *cost)
+{
+    for (size_t s = 0; s < application->stage_count; s++) {
+        const size_t queue = application->first_queue + s;
+        const sim_time_t kept = sessions[queue].slo;
+        double least = (double)INFINITY;
+        for (size_t k = 0; k <= rule->steps; k++) {
+            const sim_time_t budget =
+                (sim_time_t)((double)application->slo * (double)k / (double)rule->steps);
+            const double gpus = gpus_within(&sessions[queue], queues, rates[queue], budget, rule);
+            least = gpus < least ? gpus : least;
+            cost[s * (rule->steps + 1) + k] = least;
+        }
+        for (uint32_t k = 0; k < rule->kinds; k++)
+            sessions[k * queues + queue].slo = kept;
+    }
+}
+
+bool budgets_fill(struct squishy_session *sessions, const double *rates, struct platform *platform,
                   const struct budgets_rule *rule, double *cost, struct error *error)
 {
     const struct workload *workload = platform_workload(platform);
+    const size_t queues = workload->queue_count;
     uint64_t work = 0;
     for (size_t a = 0; a < workload->application_count; a++) {
         const struct application *application = &workload->applications[a];
         double share[WORKLOAD_MAX_STAGES];
         double total = (double)INFINITY;
-        cost_fill(sessions, application, rule, cost);
+        cost_fill(sessions, rates, queues, application, rule, cost);
         if (!split_budgets(application, cost, rule->steps, share, &total, &work, error))
             return false;
-        for (size_t s = 0; isfinite(total) && s < application->stage_count; s++)
-            sessions[application->first_queue + s].slo =
+        for (size_t i = 0; isfinite(total) && i < rule->kinds * application->stage_count; i++) {
+            const size_t s = i % application->stage_count;
+            const size_t kind = i / application->stage_count;
+            sessions[kind * queues + application->first_queue + s].slo =
                 (sim_time_t)((double)application->slo * share[s]);
+        }
     }
     platform_charge(platform, work);
     return true;

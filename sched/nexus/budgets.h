@@ -9,14 +9,22 @@ struct budgets_rule {
     size_t steps;               /* equal parts of the SLO in the split */
     bool packed;                /* cost: GPUs as packed; else rate / throughput */
     enum squishy_rule residual; /* for `packed` */
+    const double *parts;        /* by kind of GPU: its part of all nodes; the sum is 1 */
+    uint32_t kinds;
 };
 
-/* Sets the SLO of each session (by queue; ladder, rate and overhead are given) to its stage's
- * budget. If no split serves every stage of an application in time, its sessions keep theirs.
- * `cost` is scratch for max_stages × (steps + 1) numbers. The sums compared are charged as decision
- * time. False with ERROR_RUN when out of memory. O(applications × stages × steps × (steps +
- * ladder)). */
-bool budgets_fill(struct squishy_session *sessions, struct platform *platform,
+/* Divides the rate of the sessions `sessions[kind × queues]` of one queue over the kinds of GPU, in
+ * proportion to what the kind's nodes can serve within the sessions' SLO. Everything goes to the
+ * first kind if none can serve any. O(kinds × ladder). */
+void budgets_divide(struct squishy_session *sessions, size_t queues,
+                    const struct budgets_rule *rule, double rate);
+
+/* Sets the SLO of each session (by kind and queue; ladder and overhead are given) to its stage's
+ * budget; `rates` has the rate of each queue. If no split serves every stage of an application in
+ * time, its sessions keep theirs. `cost` is scratch for max_stages × (steps + 1) numbers. The sums
+ * compared are charged as decision time. False with ERROR_RUN when out of memory. O(applications ×
+ * stages × steps × (steps + ladder)). */
+bool budgets_fill(struct squishy_session *sessions, const double *rates, struct platform *platform,
                   const struct budgets_rule *rule, double *cost, struct error *error);
 
 #endif

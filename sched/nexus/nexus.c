@@ -41,287 +41,18 @@
  *   Predictions exclude cold starts and noise. Planning is charged as decision time (sums and
  *   merges compared), although Nexus plans outside the request path.
  */
-#include "sched/policy.h"
-#include "sched/policy_bookkeeping.h"
+#include "sched/nexus/nexus_internal.h"
 
 #include <math.h>
 #include <stdlib.h>
 
-#include "sched/common/duty_cycle.h"
-#include "sched/nexus/budgets.h"
+#include "sched/policy_bookkeeping.h"
 
-enum { TIMER_PLAN, TIMER_RETRY };
-enum { SPLIT_DP, SPLIT_PROPORTIONAL, SPLIT_EQUAL };
-enum { COST_THROUGHPUT, COST_PACKED };
-enum { OVERHEAD_MEASURED, OVERHEAD_NONE };
 enum { SCALINGS = 8 };
 
 static const double least_rate = 0.1;
 static const double rate_low = 0.8;
 static const double rate_high = 1.1;
-
-enum parameter_index {
-    PARAMETER_VGPU,
-    PARAMETER_MAX_BATCH,
-    PARAMETER_SPLIT,
-    PARAMETER_COST,
-    PARAMETER_STEPS,
-    PARAMETER_RESIDUAL,
-    PARAMETER_OVERHEAD,
-    PARAMETER_DROP,
-    PARAMETER_EPOCH,
-    PARAMETER_MIN_EPOCH,
-    PARAMETER_KEEP,
-    PARAMETER_COUNT
-};
-
-static const struct parameter nexus_parameters[PARAMETER_COUNT] = {
-    [PARAMETER_VGPU] = {"vgpu", 0, 0, 65535, NULL,
-                        "share of a GPU that a node has; 0: a whole GPU (recall)"},
-    [PARAMETER_MAX_BATCH] = {"max_batch", 65535, 1, 65535, NULL, "most jobs per batch"},
-    [PARAMETER_SPLIT] = {"split", SPLIT_DP, 0, 2, "dp|proportional|equal",
-                         "a stage's share of the SLO: dynamic programming (code), or fixed"},
-    [PARAMETER_COST] = {"split_cost", COST_THROUGHPUT, 0, 1, "throughput|packed",
-                        "cost in the split: rate / throughput (code), or GPUs as packed"},
-    [PARAMETER_STEPS] = {"split_steps", 100, 4, 1000, NULL, "parts of the SLO in the split"},
-    [PARAMETER_RESIDUAL] = {"residual", SQUISHY_CODE, 0, 1, "paper|code",
-                            "batch of a residual load: l(b)+b/r (recall) or l(b)+(b-1)/r <= SLO"},
-    [PARAMETER_OVERHEAD] = {"overhead", OVERHEAD_MEASURED, 0, 1, "measured|none",
-                            "time added to execution in the plan (derived)"},
-    [PARAMETER_DROP] = {"early_drop", 0, 0, 1, "on|off",
-                        "drop jobs that the next batch would finish too late (code)"},
-    [PARAMETER_EPOCH] = {"epoch_s", 30, 0.1, 86400, NULL, "largest age of a plan (code)"},
-    [PARAMETER_MIN_EPOCH] = {"min_epoch_s", 10, 0.1, 86400, NULL,
-                             "interval between measurements of the rates (code)"},
-    [PARAMETER_KEEP] = {"keep_s", 600, 0, 1e6, NULL,
-                        "keep-alive of containers that are not in the plan (assumed)"},
-};
-
-/* A share of a GPU. */
-struct node {
-    uint32_t invoker;
-    const struct invoker_group *group;
-    uint32_t plan; /* index of its node in the plan; SIM_NONE if it has none */
-};
-
-struct nexus {
-    const struct workload *workload;
-    double values[PARAMETER_COUNT];
-    struct planner *planner;
-    struct batch_latency *ladders; /* by function */
-    sim_time_t *rest;              /* by queue: the fastest path through the later stages */
-    struct node *nodes;            /* ascending by invoker */
-    size_t node_count;
-    uint64_t *arrived;                /* by queue, since `since` */
-    double *served;                   /* by queue: planned rate in jobs per second */
-    struct squishy_session *sessions; /* by queue */
-    double *cost;                     /* scratch of the split */
-    uint8_t *planned;                 /* by invoker × function */
-    struct duty_cycle *rounds;
-    sim_time_t since, planned_at;
-    sim_time_t interval; /* time until the rates are measured next */
-    bool due;
-};
-
-/* ---- Set-up ---------------------------------------------------------------------------------- */
-
-static void nexus_finish(void *state)
-{
-    struct nexus *nexus = state;
-    for (size_t f = 0; nexus->ladders != NULL && f < nexus->workload->function_count; f++)
-        batch_latency_clear(&nexus->ladders[f]);
-    planner_destroy(nexus->planner);
-    duty_cycle_destroy(nexus->rounds);
-    free(nexus->ladders);
-    free(nexus->rest);
-    free(nexus->nodes);
-    free(nexus->arrived);
-    free(nexus->served);
-    free(nexus->sessions);
-    free(nexus->cost);
-    free(nexus->planned);
-    *nexus = (struct nexus){0};
-}
-
-static uint32_t nodes_of(const struct invoker_group *group, uint32_t vgpu)
-{
-    uint32_t count = 0;
-    for (size_t g = 0; g < group->gpu_count; g++) {
-        const uint32_t shares = vgpu > 0 ? group->gpus[g].units / vgpu : 1;
-        count += shares > 0 ? shares : 1;
-    }
-    return count > 0 ? count : 1;
-}
-
-static void nodes_fill(struct nexus *nexus, uint32_t vgpu)
-{
-    const struct cluster_spec *cluster = &nexus->workload->cluster;
-    uint32_t invoker = 0;
-    for (size_t g = 0; g < cluster->group_count; g++) {
-        const struct invoker_group *group = &cluster->groups[g];
-        const uint32_t each = nodes_of(group, vgpu);
-        for (uint32_t i = 0; i < group->count; i++, invoker++)
-            for (uint32_t n = 0; n < each; n++)
-                nexus->nodes[nexus->node_count++] = (struct node){invoker, group, SIM_NONE};
-    }
-}
-
-/* The number of vCPUs that every node can have at the same time. */
-static uint16_t vcpus_of_node(const struct cluster_spec *cluster, uint32_t vgpu)
-{
-    uint32_t least = UINT16_MAX;
-    for (size_t g = 0; g < cluster->group_count; g++) {
-        const struct invoker_group *group = &cluster->groups[g];
-        const uint32_t each = group->vcpus / nodes_of(group, vgpu);
-        if (group->count > 0 && each < least)
-            least = each;
-    }
-    return (uint16_t)(least > 0 ? least : 1);
-}
-
-/* The largest share of at most `limit` units that the function has at batch 1; its smallest if all
- * exceed the limit. */
-static uint16_t share_of(const struct nexus *nexus, uint32_t function, uint32_t limit)
-{
-    const struct function *spec = &nexus->workload->functions[function];
-    int share = -1;
-    for (uint32_t i = 0; i < spec->configuration_count; i++) {
-        const struct configuration *here = &spec->configurations[i];
-        if (here->batch != 1 || !planner_runs(nexus->planner, function, i))
-            continue;
-        const bool within = here->vgpu <= limit;
-        if (share < 0 || (within ? share > (int)limit || here->vgpu > share : here->vgpu < share))
-            share = here->vgpu;
-    }
-    return (uint16_t)(share > 0 ? share : 0);
-}
-
-static bool ladders_fill(struct nexus *nexus, uint32_t vgpu, struct error *error)
-{
-    const struct workload *workload = nexus->workload;
-    const uint16_t vcpus = vcpus_of_node(&workload->cluster, vgpu);
-    for (size_t a = 0; a < workload->application_count; a++) {
-        const struct application *application = &workload->applications[a];
-        for (size_t s = 0; s < application->stage_count; s++) {
-            const uint32_t f = application->stages[s].function;
-            const uint16_t share = share_of(nexus, f, vgpu > 0 ? vgpu : UINT16_MAX);
-            if (nexus->ladders[f].count == 0 &&
-                !batch_latency_fill(&nexus->ladders[f], workload, nexus->planner, f, share, vcpus,
-                                    (uint32_t)nexus->values[PARAMETER_MAX_BATCH], error))
-                return false;
-        }
-    }
-    return true;
-}
-
-static void rest_fill(struct nexus *nexus, const struct application *application)
-{
-    sim_time_t alone[WORKLOAD_MAX_STAGES];
-    for (size_t s = 0; s < application->stage_count; s++)
-        alone[s] = nexus->ladders[application->stages[s].function].time[0];
-    slo_rest(application, alone, &nexus->rest[application->first_queue]);
-}
-
-static bool allocate(struct nexus *nexus, uint32_t vgpu, struct error *error)
-{
-    const struct workload *workload = nexus->workload;
-    const struct cluster_spec *cluster = &workload->cluster;
-    const size_t queues = (size_t)workload->queue_count + 1;
-    size_t nodes = 1;
-    for (size_t g = 0; g < cluster->group_count; g++)
-        nodes += (size_t)cluster->groups[g].count * nodes_of(&cluster->groups[g], vgpu);
-    nexus->ladders = calloc(workload->function_count + 1, sizeof *nexus->ladders);
-    nexus->rest = calloc(queues, sizeof *nexus->rest);
-    nexus->nodes = calloc(nodes, sizeof *nexus->nodes);
-    nexus->arrived = calloc(queues, sizeof *nexus->arrived);
-    nexus->served = calloc(queues, sizeof *nexus->served);
-    nexus->sessions = calloc(queues, sizeof *nexus->sessions);
-    nexus->cost = calloc(workload->max_stages * ((size_t)nexus->values[PARAMETER_STEPS] + 1) + 1,
-                         sizeof *nexus->cost);
-    nexus->planned = calloc((size_t)cluster->invoker_count * workload->function_count + 1, 1);
-    return (nexus->ladders != NULL && nexus->rest != NULL && nexus->nodes != NULL &&
-            nexus->arrived != NULL && nexus->served != NULL && nexus->sessions != NULL &&
-            nexus->cost != NULL && nexus->planned != NULL) ||
-           error_run(error, "policy nexus: out of memory for %zu nodes", nodes);
-}
-
-static struct duty_cycle_slot slot_of(const struct nexus *nexus, uint32_t queue, uint32_t batch)
-{
-    return (struct duty_cycle_slot){
-        .queue = queue, .batch = batch, .ladder = nexus->sessions[queue].ladder};
-}
-
-static bool runs_on(const struct nexus *nexus, const struct invoker_group *group, uint32_t queue)
-{
-    const struct batch_latency *ladder = nexus->sessions[queue].ladder;
-    const struct function *function = &nexus->workload->functions[ladder - nexus->ladders];
-    return planner_group_runs(group, function, &function->configurations[ladder->configuration[0]]);
-}
-
-/* Serves a queue without a node in batches of at most B, or of one job if there is no B. */
-static bool nexus_orphan(const void *context, uint32_t queue, uint32_t invoker, uint32_t size,
-                         struct duty_cycle_slot *slot)
-{
-    const struct nexus *nexus = context;
-    const struct squishy_session *session = &nexus->sessions[queue];
-    const uint32_t batch = squishy_saturating_batch(session);
-    (void)invoker;
-    *slot = slot_of(nexus, queue, batch > 0 ? batch : 1);
-    return runs_on(nexus, nexus->nodes[size].group, queue);
-}
-
-static bool set_up(struct nexus *nexus, struct error *error)
-{
-    const struct workload *workload = nexus->workload;
-    const uint32_t vgpu = (uint32_t)nexus->values[PARAMETER_VGPU];
-    nexus->planner = planner_create(
-        workload, (uint32_t)nexus->values[PARAMETER_MAX_BATCH],
-        nexus->values[PARAMETER_SPLIT] == SPLIT_EQUAL ? PLANNER_EQUAL : PLANNER_PROPORTIONAL,
-        error);
-    if (nexus->planner == NULL || !allocate(nexus, vgpu, error) ||
-        !ladders_fill(nexus, vgpu, error))
-        return false;
-    nodes_fill(nexus, vgpu);
-    for (size_t a = 0; a < workload->application_count; a++) {
-        const struct application *application = &workload->applications[a];
-        rest_fill(nexus, application);
-        for (uint32_t s = 0; s < application->stage_count; s++) {
-            const uint32_t queue = application->first_queue + s;
-            nexus->sessions[queue].ladder = &nexus->ladders[application->stages[s].function];
-            nexus->sessions[queue].slo = planner_budget(nexus->planner, queue, application->slo);
-        }
-    }
-    const struct duty_cycle_rule rule = {
-        .orphan = nexus_orphan,
-        .context = nexus,
-        .rest = nexus->values[PARAMETER_DROP] > 0 ? NULL : nexus->rest,
-        .retry_timer = TIMER_RETRY,
-        .retry = sim_from_s(nexus->values[PARAMETER_MIN_EPOCH]) / 100};
-    nexus->rounds = duty_cycle_create(workload, rule, error);
-    if (nexus->rounds == NULL)
-        return false;
-    for (uint32_t n = 0; n < nexus->node_count; n++)
-        if (!duty_cycle_add_server(nexus->rounds, nexus->nodes[n].invoker, n, error))
-            return false;
-    return true;
-}
-
-static bool nexus_init(void *state, struct platform *platform, const double *values,
-                       struct error *error)
-{
-    struct nexus *nexus = state;
-    nexus->workload = platform_workload(platform);
-    for (size_t i = 0; i < PARAMETER_COUNT; i++)
-        nexus->values[i] = values[i];
-    for (size_t i = PARAMETER_VGPU; i <= PARAMETER_STEPS; i++)
-        if (values[i] != floor(values[i]))
-            return error_input(error, "policy.params.%s is %g; give a whole number",
-                               nexus_parameters[i].name, values[i]);
-    if (set_up(nexus, error) && duty_cycle_end(nexus->rounds, platform, error))
-        return true;
-    nexus_finish(nexus);
-    return false;
-}
 
 /* ---- Plans ----------------------------------------------------------------------------------- */
 
@@ -332,21 +63,24 @@ static bool rates_take(struct nexus *nexus, sim_time_t now)
     bool left = false;
     for (uint32_t q = 0; q < nexus->workload->queue_count; q++) {
         const double rate = (double)nexus->arrived[q] / elapsed;
-        nexus->sessions[q].rate = rate > least_rate ? rate : least_rate;
+        nexus->rates[q] = rate > least_rate ? rate : least_rate;
         nexus->arrived[q] = 0;
-        if (nexus->values[PARAMETER_OVERHEAD] == OVERHEAD_MEASURED)
-            nexus->sessions[q].overhead = duty_cycle_overhead(nexus->rounds, q);
-        left = left || nexus->sessions[q].rate < rate_low * nexus->served[q] ||
-               nexus->sessions[q].rate > rate_high * nexus->served[q];
+        for (uint32_t k = 0; k < nexus->kinds; k++)
+            if (nexus->values[PARAMETER_OVERHEAD] == OVERHEAD_MEASURED)
+                session_of(nexus, k, q)->overhead = duty_cycle_overhead(nexus->rounds, q);
+        left = left || nexus->rates[q] < rate_low * nexus->served[q] ||
+               nexus->rates[q] > rate_high * nexus->served[q];
     }
     nexus->since = now;
     return left;
 }
 
-/* Finds by bisection with SCALINGS bits the largest common factor on the rates for which the plan
- * fits. */
-static bool plan_make(struct nexus *nexus, struct squishy_plan *plan, struct error *error)
+/* The plan for the nodes of one kind. Finds by bisection with SCALINGS bits the largest common
+ * factor on the rates for which it fits. */
+static bool plan_make(struct nexus *nexus, uint32_t kind, struct squishy_plan *plan,
+                      struct error *error)
 {
+    struct squishy_session *sessions = session_of(nexus, kind, 0);
     const size_t queues = nexus->workload->queue_count;
     const enum squishy_rule rule = (enum squishy_rule)nexus->values[PARAMETER_RESIDUAL];
     double applied = 1;
@@ -357,10 +91,10 @@ static bool plan_make(struct nexus *nexus, struct squishy_plan *plan, struct err
         if (!(factor > 0))
             break;
         for (size_t q = 0; q < queues; q++)
-            nexus->sessions[q].rate *= factor / applied;
+            sessions[q].rate *= factor / applied;
         applied = factor;
         const bool done =
-            squishy_pack(nexus->sessions, queues, rule, nexus->node_count, plan, error);
+            squishy_pack(sessions, queues, rule, nexus->nodes_of_kind[kind], plan, error);
         work += plan->work;
         plan->work = work;
         if (error->kind != ERROR_NONE)
@@ -383,23 +117,23 @@ static int likeness(const struct nexus *nexus, const struct squishy_plan *plan,
     int alike = 0;
     for (uint32_t s = 0; s < wanted->count; s++) {
         const uint32_t queue = plan->shares[wanted->first + s].session;
-        const size_t function = (size_t)(nexus->sessions[queue].ladder - nexus->ladders);
-        if (!runs_on(nexus, node->group, queue))
+        if (!nexus_runs_on(nexus, node, queue))
             return -1;
-        alike += nexus->planned[node->invoker * nexus->workload->function_count + function];
+        alike += nexus->planned[node->invoker * nexus->workload->function_count +
+                                function_of(nexus, queue)];
     }
     return alike;
 }
 
-static void plan_assign(struct nexus *nexus, const struct squishy_plan *plan)
+/* Gives the shares of the plan for one kind to its nodes. */
+static void plan_assign(struct nexus *nexus, uint32_t kind)
 {
-    for (size_t n = 0; n < nexus->node_count; n++)
-        nexus->nodes[n].plan = SIM_NONE;
+    const struct squishy_plan *plan = &nexus->plans[kind];
     for (uint32_t p = 0; p < plan->node_count; p++) {
         size_t best = nexus->node_count;
         int most = -1;
         for (size_t n = 0; n < nexus->node_count; n++) {
-            if (nexus->nodes[n].plan != SIM_NONE)
+            if (nexus->nodes[n].kind != kind || nexus->nodes[n].plan != SIM_NONE)
                 continue;
             const int alike = likeness(nexus, plan, &plan->nodes[p], &nexus->nodes[n]);
             if (alike > most) {
@@ -413,8 +147,7 @@ static void plan_assign(struct nexus *nexus, const struct squishy_plan *plan)
 }
 
 /* Starts containers for new functions of the invoker, and releases those no longer planned. */
-static void plan_load(struct nexus *nexus, struct platform *platform,
-                      const struct squishy_plan *plan)
+static void plan_load(struct nexus *nexus, struct platform *platform)
 {
     const size_t functions = nexus->workload->function_count;
     const size_t cells = nexus->workload->cluster.invoker_count * functions;
@@ -422,7 +155,8 @@ static void plan_load(struct nexus *nexus, struct platform *platform,
         nexus->planned[i] = (uint8_t)(nexus->planned[i] << 1 & 2);
     for (size_t n = 0; n < nexus->node_count; n++) {
         const struct node *node = &nexus->nodes[n];
-        if (plan->nodes == NULL || node->plan == SIM_NONE)
+        const struct squishy_plan *plan = &nexus->plans[node->kind];
+        if (node->plan == SIM_NONE)
             continue;
         const struct squishy_node *planned = &plan->nodes[node->plan];
         for (uint32_t s = 0; s < planned->count; s++) {
@@ -438,14 +172,14 @@ static void plan_load(struct nexus *nexus, struct platform *platform,
         nexus->planned[i] &= 1;
 }
 
-static bool plan_install(struct nexus *nexus, const struct platform *platform,
-                         const struct squishy_plan *plan, struct error *error)
+static bool plan_install(struct nexus *nexus, const struct platform *platform, struct error *error)
 {
     duty_cycle_begin(nexus->rounds);
     for (uint32_t q = 0; q < nexus->workload->queue_count; q++)
         nexus->served[q] = 0;
     for (uint32_t n = 0; n < nexus->node_count; n++) {
         const struct node *node = &nexus->nodes[n];
+        const struct squishy_plan *plan = &nexus->plans[node->kind];
         if (!duty_cycle_add_server(nexus->rounds, node->invoker, n, error))
             return false;
         if (node->plan == SIM_NONE)
@@ -453,13 +187,33 @@ static bool plan_install(struct nexus *nexus, const struct platform *platform,
         const struct squishy_node *planned = &plan->nodes[node->plan];
         for (uint32_t s = 0; s < planned->count; s++) {
             const struct squishy_share *share = &plan->shares[planned->first + s];
-            if (!duty_cycle_add_slot(nexus->rounds, slot_of(nexus, share->session, share->batch),
-                                     error))
+            const struct duty_cycle_slot slot =
+                slot_of(nexus, node->kind, share->session, share->batch);
+            if (!duty_cycle_add_slot(nexus->rounds, slot, error))
                 return false;
             nexus->served[share->session] += share->batch / sim_to_s(planned->duty);
         }
     }
     return duty_cycle_end(nexus->rounds, platform, error);
+}
+
+/* The budgets of all stages, and a plan for each kind of GPU with its part of the rates. False when
+ * out of memory. */
+static bool plans_make(struct nexus *nexus, struct platform *platform,
+                       const struct budgets_rule *rule, struct error *error)
+{
+    const uint32_t queues = nexus->workload->queue_count;
+    bool done = nexus->values[PARAMETER_SPLIT] != SPLIT_DP ||
+                budgets_fill(nexus->sessions, nexus->rates, platform, rule, nexus->cost, error);
+    for (uint32_t q = 0; done && q < queues; q++)
+        budgets_divide(&nexus->sessions[q], queues, rule, nexus->rates[q]);
+    uint64_t work = 0;
+    for (uint32_t k = 0; done && k < nexus->kinds; k++) {
+        done = plan_make(nexus, k, &nexus->plans[k], error);
+        work += nexus->plans[k].work;
+    }
+    platform_charge(platform, work);
+    return done;
 }
 
 static void replan(struct nexus *nexus, struct platform *platform)
@@ -470,9 +224,10 @@ static void replan(struct nexus *nexus, struct platform *platform)
     const struct budgets_rule rule = {.steps = (size_t)nexus->values[PARAMETER_STEPS],
                                       .packed = nexus->values[PARAMETER_COST] == COST_PACKED,
                                       .residual =
-                                          (enum squishy_rule)nexus->values[PARAMETER_RESIDUAL]};
+                                          (enum squishy_rule)nexus->values[PARAMETER_RESIDUAL],
+                                      .parts = nexus->parts,
+                                      .kinds = nexus->kinds};
     struct error error = {0};
-    struct squishy_plan plan = {0};
     nexus->due = false;
     const bool left = rates_take(nexus, now);
     nexus->interval = 2 * nexus->interval < least ? 2 * nexus->interval : least;
@@ -480,17 +235,17 @@ static void replan(struct nexus *nexus, struct platform *platform)
     if (!begun && !left && now - nexus->planned_at < sim_from_s(nexus->values[PARAMETER_EPOCH]))
         return;
     /* Without memory for a better plan the last one is kept. */
-    bool done = (nexus->values[PARAMETER_SPLIT] != SPLIT_DP ||
-                 budgets_fill(nexus->sessions, platform, &rule, nexus->cost, &error)) &&
-                plan_make(nexus, &plan, &error);
-    platform_charge(platform, plan.work);
-    if (done) {
-        plan_assign(nexus, &plan);
-        plan_load(nexus, platform, &plan);
-        if (plan_install(nexus, platform, &plan, &error))
+    if (plans_make(nexus, platform, &rule, &error)) {
+        for (size_t n = 0; n < nexus->node_count; n++)
+            nexus->nodes[n].plan = SIM_NONE;
+        for (uint32_t k = 0; k < nexus->kinds; k++)
+            plan_assign(nexus, k);
+        plan_load(nexus, platform);
+        if (plan_install(nexus, platform, &error))
             nexus->planned_at = now;
     }
-    squishy_clear(&plan);
+    for (uint32_t k = 0; k < nexus->kinds; k++)
+        squishy_clear(&nexus->plans[k]);
 }
 
 /* ---- Events ---------------------------------------------------------------------------------- */

@@ -25,7 +25,7 @@ static double lognormal_below(double x, double mean, double cv)
 }
 
 /* P(execution <= x), x in ns. A constant has no distribution and is not passed here. */
-static double execution_below(const struct function *function, double time, double x)
+static double execution_below(const struct function *function, uint32_t kind, double time, double x)
 {
     if (!(x > 0))
         return 0;
@@ -35,14 +35,14 @@ static double execution_below(const struct function *function, double time, doub
     case SERVICE_LOGNORMAL:
         return lognormal_below(x, time, function->service_cv);
     default:
-        return lognormal_below(x, time, function->gpus[0].noise_cv);
+        return lognormal_below(x, time, function->gpus[kind].noise_cv);
     }
 }
 
-static bool execution_constant(const struct function *function)
+static bool execution_constant(const struct function *function, uint32_t kind)
 {
     return function->service == SERVICE_CONSTANT ||
-           (function->service == SERVICE_PROFILE && !(function->gpus[0].noise_cv > 0)) ||
+           (function->service == SERVICE_PROFILE && !(function->gpus[kind].noise_cv > 0)) ||
            (function->service == SERVICE_LOGNORMAL && !(function->service_cv > 0));
 }
 
@@ -75,26 +75,26 @@ static void empirical(const struct function *function, double bin, uint32_t hori
     }
 }
 
-void distribution_execution(const struct function *function, sim_time_t time, double bin,
-                            uint32_t horizon, struct distribution *out)
+void distribution_execution(const struct function *function, uint32_t kind, sim_time_t time,
+                            double bin, uint32_t horizon, struct distribution *out)
 {
     const double nominal = (double)time;
     if (function->service == SERVICE_EMPIRICAL && function->service_sample_count > 0) {
         empirical(function, bin, horizon, out);
         return;
     }
-    if (execution_constant(function) || !(nominal > 0)) {
+    if (execution_constant(function, kind) || !(nominal > 0)) {
         point(bins_of(nominal, bin, horizon), horizon, out);
         return;
     }
     uint32_t at = 0;
-    while (at <= horizon && execution_below(function, nominal, (double)at * bin) < TAIL)
+    while (at <= horizon && execution_below(function, kind, nominal, (double)at * bin) < TAIL)
         at++;
     out->first = at;
     out->count = 0;
     double below = 0;
     while (at <= horizon && below < 1 - TAIL) {
-        const double here = execution_below(function, nominal, (double)at * bin);
+        const double here = execution_below(function, kind, nominal, (double)at * bin);
         out->mass[out->count++] = here - below;
         below = here;
         at++;

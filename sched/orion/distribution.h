@@ -25,11 +25,11 @@ struct distribution {
 /* The constant duration 0. */
 void distribution_zero(struct distribution *out);
 
-/* The execution time of `function` if its nominal time is `time` ns: nominal × lognormal noise for
- * a profile, the function's own distribution otherwise. `bin` is in ns. `out->mass` must have room
- * for horizon + 1 entries. */
-void distribution_execution(const struct function *function, sim_time_t time, double bin,
-                            uint32_t horizon, struct distribution *out);
+/* The execution time of `function` on a GPU of `kind` if its nominal time is `time` ns: nominal ×
+ * lognormal noise for a profile, the function's own distribution otherwise. `bin` is in ns.
+ * `out->mass` must have room for horizon + 1 entries. */
+void distribution_execution(const struct function *function, uint32_t kind, sim_time_t time,
+                            double bin, uint32_t horizon, struct distribution *out);
 
 /* The sum of two independent durations, by convolution. `out` must be neither operand. O(a × b). */
 void distribution_series(const struct distribution *a, const struct distribution *b,

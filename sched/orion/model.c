@@ -70,8 +70,8 @@ static bool batch_latency_build(struct orion_model *model, const struct workload
     bool done = batch_latency_fill(ladder, table, max_batch);
     search_table_destroy(table);
     for (size_t i = 0; done && i < ladder->count; i++) {
-        distribution_execution(function, ladder->time[i], model->bin, model->horizon,
-                               &model->scratch[0]);
+        distribution_execution(function, function->configurations[ladder->configuration[i]].kind,
+                               ladder->time[i], model->bin, model->horizon, &model->scratch[0]);
         done = distribution_keep(&ladder->execution[i], &model->scratch[0]);
     }
     if (!done)

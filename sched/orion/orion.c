@@ -54,7 +54,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "sched/common/kinds.h"
 #include "sched/common/placement.h"
+#include "sched/common/planner.h"
 #include "sched/orion/orion.h"
 #include "sched/orion/requests.h"
 
@@ -296,6 +298,15 @@ static void bundle_dispatched(struct orion *orion, uint32_t index, uint32_t stag
 
 /* ---- Right-prewarming ------------------------------------------------------------------------ */
 
+/* The stage's function on the kind of GPU for which it is planned. */
+static const struct function_gpu *planned_gpu(const struct orion *orion,
+                                              const struct orion_bundle *bundle, size_t stage)
+{
+    const struct function *function =
+        &orion->workload->functions[bundle_function(orion, bundle, stage)];
+    return &function->gpus[function->configurations[bundle->plan->configuration[stage]].kind];
+}
+
 /* Called when a source is dispatched: sets timers for the stages with predecessors. */
 static void prewarm_schedule(struct orion *orion, struct platform *platform, uint32_t index)
 {
@@ -303,8 +314,7 @@ static void prewarm_schedule(struct orion *orion, struct platform *platform, uin
     const struct application *application = &orion->workload->applications[bundle->application];
     const sim_time_t now = platform_now(platform);
     for (uint32_t s = 0; s < application->stage_count; s++) {
-        const double start_ms =
-            orion->workload->functions[application->stages[s].function].gpus[0].cold_start_mean_ms;
+        const double start_ms = planned_gpu(orion, bundle, s)->cold_start_mean_ms;
         if (application->stages[s].after_count == 0 || !(start_ms > 0))
             continue;
         const sim_time_t lead = bundle->plan->start[s] - sim_from_ms(start_ms);
@@ -330,7 +340,7 @@ static void prewarm_due(struct orion *orion, struct platform *platform, uint32_t
 {
     struct orion_bundle *bundle = &orion->bundles[index];
     const uint32_t f = bundle_function(orion, bundle, s);
-    const struct function *function = &orion->workload->functions[f];
+    const struct function_gpu *gpu = planned_gpu(orion, bundle, s);
     if ((bundle->done >> s & 1u) != 0)
         return;
     bundle->due |= UINT32_C(1) << s;
@@ -342,8 +352,7 @@ static void prewarm_due(struct orion *orion, struct platform *platform, uint32_t
     orion->starting[f]++;
     platform_set_timer(platform,
                        platform_now(platform) +
-                           sim_from_ms(function->gpus[0].cold_start_mean_ms *
-                                       (1 + 3 * function->gpus[0].cold_start_cv)),
+                           sim_from_ms(gpu->cold_start_mean_ms * (1 + 3 * gpu->cold_start_cv)),
                        TIMER_STARTED | f);
 }
 
@@ -440,6 +449,26 @@ static uint32_t orion_place(const struct orion *orion, struct platform *platform
     return placement_choose(platform, queue, configuration, rule, wait);
 }
 
+/* The same on any kind of GPU: where the planned one has no room, on another that takes no longer.
+ * `configuration` is changed to it. */
+static uint32_t orion_place_any(const struct orion *orion, struct platform *platform,
+                                uint32_t queue, uint32_t jobs, uint32_t *configuration)
+{
+    const uint32_t function = platform_queue_function(platform, queue);
+    const struct configuration *all = orion->workload->functions[function].configurations;
+    const uint32_t planned = *configuration;
+    uint64_t kinds = KINDS_ALL;
+    uint32_t invoker = orion_place(orion, platform, queue, *configuration);
+    for (uint32_t tried = 1; tried < orion->workload->kind_count && invoker == SIM_NONE; tried++) {
+        kinds = kinds_without(kinds, all[*configuration].kind);
+        *configuration = planner_substitute(orion->workload, kinds, function, planned, jobs);
+        if (*configuration == SIM_NONE)
+            break;
+        invoker = orion_place(orion, platform, queue, *configuration);
+    }
+    return invoker;
+}
+
 /* Removes the entries of requests dropped because a queue was full, which are not reported to the
  * policy. An entry removed too early is planned again. */
 static void forget_stale(struct orion *orion, sim_time_t now)
@@ -528,8 +557,8 @@ static bool orion_try(struct orion *orion, struct platform *platform, uint32_t q
     const struct orion_plan *plan = orion_admit(orion, platform, queue, &bundle);
     const uint32_t planned = plan->configuration[stage];
     const uint32_t jobs = bundle_jobs(orion, platform, queue, plan);
-    const uint32_t configuration = orion_fit_jobs(function, planned, jobs);
-    const uint32_t invoker = orion_place(orion, platform, queue, configuration);
+    uint32_t configuration = orion_fit_jobs(function, planned, jobs);
+    const uint32_t invoker = orion_place_any(orion, platform, queue, jobs, &configuration);
     if (invoker == SIM_NONE)
         return false;
     orion->counters.batches++;

@@ -291,8 +291,9 @@ uint32_t orion_fit_jobs(const struct function *function, uint32_t planned, uint3
 {
     const struct configuration *all = function->configurations;
     for (uint32_t i = 0; i < planned; i++) /* ascending batch */
-        if (all[i].batch >= jobs && all[i].vcpu == all[planned].vcpu &&
-            all[i].vgpu == all[planned].vgpu && all[i].time <= all[planned].time)
+        if (all[i].batch >= jobs && all[i].kind == all[planned].kind &&
+            all[i].vcpu == all[planned].vcpu && all[i].vgpu == all[planned].vgpu &&
+            all[i].time <= all[planned].time)
             return i;
     return planned;
 }

@@ -1,9 +1,10 @@
 /* Clipper (Crankshaw et al., NSDI'17): adapts the batch size to the latency objective.
  *
- * Controls one number per function, the largest batch, by additive increase and multiplicative
- * decrease [recall]. A full batch that met its latency objective raises the cap by `increase`; one
- * that missed it multiplies the cap by `decrease`. With `batch_delay_ms` a batch below the cap
- * waits that long for more jobs, as in Nagle's algorithm. No latencies are read from the profile.
+ * Controls one number per function and kind of GPU, the largest batch, by additive increase and
+ * multiplicative decrease [recall]. A full batch that met its latency objective raises the cap by
+ * `increase`; one that missed it multiplies the cap by `decrease`. With `batch_delay_ms` a batch
+ * below the cap waits that long for more jobs, as in Nagle's algorithm. No latencies are read from
+ * the profile.
  *
  * Porting assumptions [derived]:
  * - The objective is the stage's share of the application's SLO. It is compared with the batch's
@@ -21,26 +22,30 @@
 #include <math.h>
 #include <stdlib.h>
 
-#include "sched/common/static_plan.h"
 #include "sched/common/batch_table.h"
+#include "sched/common/kinds.h"
+#include "sched/common/static_plan.h"
 
 struct clipper {
     struct dispatcher dispatcher; /* first member, so that the dispatcher's functions accept this
                                    * state */
     struct batch_table table;
-    double *cap; /* by function, 1..its largest batch */
+    double *cap; /* by function and kind of GPU, 1..its largest batch */
     double increase;
     double decrease;
     sim_time_t delay;
 };
 
-/* The level of the largest batch <= `jobs`. */
-static const struct batch_level *largest_within(const struct clipper *self,
-                                                const struct platform *platform, uint32_t queue,
-                                                double jobs)
+static double *cap_of(const struct clipper *self, uint32_t function, uint32_t kind)
 {
-    const struct batches_of_function *row =
-        &self->table.functions[platform_queue_function(platform, queue)];
+    return &self->cap[(size_t)function * self->table.kinds + kind];
+}
+
+/* The level of the largest batch <= `jobs`. The function must run on the kind. */
+static const struct batch_level *largest_within(const struct clipper *self, uint32_t function,
+                                                uint32_t kind, double jobs)
+{
+    const struct batches_of_function *row = batch_table_row(&self->table, function, kind);
     size_t i = row->level_count - 1;
     while (i > 0 && row->levels[i].batch > jobs)
         i--;
@@ -48,19 +53,36 @@ static const struct batch_level *largest_within(const struct clipper *self,
 }
 
 /* Number of jobs in a full batch. */
-static uint32_t full_batch(const struct clipper *self, const struct platform *platform,
-                           uint32_t queue)
+static uint32_t full_batch(const struct clipper *self, uint32_t function, uint32_t kind)
 {
-    const double cap = self->cap[platform_queue_function(platform, queue)];
-    return largest_within(self, platform, queue, cap)->batch;
+    return largest_within(self, function, kind, *cap_of(self, function, kind))->batch;
+}
+
+/* The kind of the set on which the function has the fastest single job; SIM_NONE if it runs on
+ * none. */
+static uint32_t kind_for(const struct clipper *self, uint32_t function)
+{
+    uint32_t best = SIM_NONE;
+    for (uint32_t k = 0; k < self->table.kinds; k++) {
+        const struct batches_of_function *row = batch_table_row(&self->table, function, k);
+        if (row->level_count > 0 && kinds_contain(self->dispatcher.kinds, k) &&
+            (best == SIM_NONE ||
+             row->levels[0].time < batch_table_row(&self->table, function, best)->levels[0].time))
+            best = k;
+    }
+    return best;
 }
 
 static uint32_t clipper_configure(const void *state, const struct platform *platform,
                                   uint32_t queue, uint32_t jobs)
 {
     const struct clipper *self = state;
-    const double cap = self->cap[platform_queue_function(platform, queue)];
-    return largest_within(self, platform, queue, jobs < cap ? jobs : cap)->fastest;
+    const uint32_t function = platform_queue_function(platform, queue);
+    const uint32_t kind = kind_for(self, function);
+    if (kind == SIM_NONE)
+        return SIM_NONE;
+    const double cap = *cap_of(self, function, kind);
+    return largest_within(self, function, kind, jobs < cap ? jobs : cap)->fastest;
 }
 
 /* No invoker while the queue waits for more jobs. */
@@ -68,8 +90,11 @@ static uint32_t clipper_place(void *state, struct platform *platform, uint32_t q
                               uint32_t configuration, bool warm_only)
 {
     const struct clipper *self = state;
+    const uint32_t function = platform_queue_function(platform, queue);
+    const uint32_t kind =
+        platform_workload(platform)->functions[function].configurations[configuration].kind;
     if (self->delay > 0 &&
-        platform_queue_length(platform, queue) < full_batch(self, platform, queue) &&
+        platform_queue_length(platform, queue) < full_batch(self, function, kind) &&
         platform_job(platform, queue, 0).ready + self->delay > platform_now(platform))
         return SIM_NONE;
     return placement_choose(platform, queue, configuration, self->dispatcher.placement, warm_only);
@@ -92,13 +117,15 @@ static void clipper_on_finish(void *state, struct platform *platform,
         planner_budget(self->dispatcher.planner, batch->queue,
                        platform_workload(platform)->applications[application].slo);
     const uint32_t function = platform_queue_function(platform, batch->queue);
-    const struct batches_of_function *row = &self->table.functions[function];
+    const uint32_t kind =
+        platform_workload(platform)->functions[function].configurations[batch->configuration].kind;
+    const struct batches_of_function *row = batch_table_row(&self->table, function, kind);
     const double largest = row->levels[row->level_count - 1].batch;
-    double *cap = &self->cap[function];
+    double *cap = cap_of(self, function, kind);
     dispatcher_on_finish(state, platform, batch);
     if (batch->execution > objective)
         *cap *= self->decrease;
-    else if (batch->jobs >= full_batch(self, platform, batch->queue))
+    else if (batch->jobs >= full_batch(self, function, kind))
         *cap += self->increase;
     if (*cap < 1)
         *cap = 1;
@@ -118,12 +145,13 @@ static void clipper_finish(void *state)
 static bool clipper_allocate(struct clipper *self, const struct workload *workload, int units,
                              struct error *error)
 {
-    self->cap = calloc(workload->function_count + 1, sizeof *self->cap);
+    const size_t caps = workload->function_count * workload->kind_count;
+    self->cap = calloc(caps + 1, sizeof *self->cap);
     if (self->cap == NULL)
         return error_run(error, "out of memory for a policy over %zu functions",
                          workload->function_count);
-    for (size_t f = 0; f < workload->function_count; f++)
-        self->cap[f] = 1;
+    for (size_t i = 0; i < caps; i++)
+        self->cap[i] = 1;
     return batch_table_fill(&self->table, workload, self->dispatcher.planner,
                             self->dispatcher.max_batch, units, error);
 }

@@ -3,8 +3,9 @@
  * Evidence: [code] malixian/clockwork @ 5917620, a mirror of the authors' repository,
  * src/clockwork/controller/infer5/infer5_scheduler.cpp and .h; [derived] our porting.
  *
- * One batch runs at a time per GPU (share). The time of a batch is the 99th percentile of its last
- * 10 measured executions [code: .h:36, .cpp:299-309]; before the first it is the nominal time.
+ * One batch runs at a time per GPU (share). Each kind of GPU has times of its own. The time of a
+ * batch is the 99th percentile of its last 10 measured executions [code: .h:36, .cpp:299-309];
+ * before the first it is the nominal time.
  *
  * For each batch size, jobs that would miss their deadline in a batch of that size are passed over
  * [code: popped from that size's queue, .cpp:252-260]. Batches are always full. The size is the
@@ -41,6 +42,7 @@
 #include "sched/common/batch_table.h"
 #include "sched/policy_bookkeeping.h"
 #include "sched/common/dispatcher.h"
+#include "sched/common/kinds.h"
 #include "sched/common/sliding_window.h"
 
 #define PERCENTILE 0.99 /* of the measured times [code] */
@@ -55,7 +57,7 @@ struct clockwork {
     struct dispatcher dispatcher; /* first member, so that the dispatcher's functions accept this
                                    * state */
     struct batch_table table;
-    struct estimate **estimates; /* by function and level of the table */
+    struct estimate **estimates; /* by row (function and kind of GPU) and level of the table */
     uint32_t window;             /* measurements per estimate; 0: nominal times */
     sim_time_t buffer;           /* deadlines are aimed at this much early */
     sim_time_t *rest;            /* by queue: the fastest path through the later stages */
@@ -82,21 +84,42 @@ static sim_time_t deadline_of(const struct clockwork *self, const struct platfor
     return platform_job(platform, queue, position).deadline - self->buffer;
 }
 
+static size_t row_of(const struct clockwork *self, uint32_t function, uint32_t kind)
+{
+    return (size_t)function * self->table.kinds + kind;
+}
+
+/* The kind of the set on which a job alone is expected to be fastest; SIM_NONE if the function runs
+ * on none. */
+static uint32_t fastest_kind(const struct clockwork *self, uint32_t function, uint64_t kinds)
+{
+    uint32_t best = SIM_NONE;
+    sim_time_t least = SIM_FOREVER;
+    for (uint32_t k = 0; k < self->table.kinds; k++) {
+        const size_t row = row_of(self, function, k);
+        if (self->table.rows[row].level_count == 0 || !kinds_contain(kinds, k) ||
+            self->estimates[row][0].time >= least)
+            continue;
+        least = self->estimates[row][0].time;
+        best = k;
+    }
+    return best;
+}
+
 /* Time that must remain from the start of a batch to the deadlines of its jobs. */
-static sim_time_t least_needed(const struct clockwork *self, uint32_t queue, uint32_t function,
+static sim_time_t least_needed(const struct clockwork *self, uint32_t queue, size_t row,
                                size_t level)
 {
-    return self->estimates[function][level].time + self->rest[queue];
+    return self->estimates[row][level].time + self->rest[queue];
 }
 
 /* The same, with the later stages' shares reserved for batches above one. */
-static sim_time_t needed(const struct clockwork *self, uint32_t queue, uint32_t function,
-                         size_t level)
+static sim_time_t needed(const struct clockwork *self, uint32_t queue, size_t row, size_t level)
 {
-    const sim_time_t least = least_needed(self, queue, function, level);
+    const sim_time_t least = least_needed(self, queue, row, level);
     if (level == 0 || self->reserve_rest)
         return least;
-    const double own = (double)self->estimates[function][level].time;
+    const double own = (double)self->estimates[row][level].time;
     const sim_time_t planned = (sim_time_t)ceil(own / self->share[queue]);
     return planned > least ? planned : least;
 }
@@ -128,18 +151,19 @@ static struct takers takers_of(const struct clockwork *self, const struct platfo
     return takers;
 }
 
-/* O(jobs x levels) at worst, if many jobs can be in time in small batches only. */
-static struct strategy strategy_of(const struct clockwork *self, const struct platform *platform,
-                                   uint32_t queue)
+/* What the queue would do on GPUs of a kind on which its function runs. O(jobs x levels) at worst,
+ * if many jobs can be in time in small batches only. */
+static struct strategy strategy_on(const struct clockwork *self, const struct platform *platform,
+                                   uint32_t queue, uint32_t kind)
 {
-    const uint32_t function = platform_queue_function(platform, queue);
-    const struct batches_of_function *row = &self->table.functions[function];
+    const size_t index = row_of(self, platform_queue_function(platform, queue), kind);
+    const struct batches_of_function *row = &self->table.rows[index];
     const sim_time_t now = platform_now(platform);
     struct strategy best = {.rank = SIM_FOREVER};
     for (size_t level = 0; level < row->level_count; level++) {
         const uint32_t batch = row->levels[level].batch;
-        const sim_time_t least = least_needed(self, queue, function, level);
-        const sim_time_t need = needed(self, queue, function, level);
+        const sim_time_t least = least_needed(self, queue, index, level);
+        const sim_time_t need = needed(self, queue, index, level);
         const struct takers takers = takers_of(self, platform, queue, batch, least, need);
         if (takers.count < batch)
             break;
@@ -148,10 +172,25 @@ static struct strategy strategy_of(const struct clockwork *self, const struct pl
                                  rank < best.rank ? rank : best.rank};
     }
     const sim_time_t head =
-        deadline_of(self, platform, queue, 0) - least_needed(self, queue, function, 0);
+        deadline_of(self, platform, queue, 0) - least_needed(self, queue, index, 0);
     if (head < now)
         best.rank = head; /* lost: the queue comes first, so that the job is dropped */
     return best;
+}
+
+/* The latest of the ranks on all kinds of GPU: only a job that is lost on every kind is lost. */
+static sim_time_t rank_of(const struct clockwork *self, const struct platform *platform,
+                          uint32_t queue)
+{
+    const uint32_t function = platform_queue_function(platform, queue);
+    sim_time_t latest = INT64_MIN;
+    for (uint32_t k = 0; k < self->table.kinds; k++) {
+        if (batch_table_row(&self->table, function, k)->level_count == 0)
+            continue;
+        const sim_time_t rank = strategy_on(self, platform, queue, k).rank;
+        latest = rank > latest ? rank : latest;
+    }
+    return latest;
 }
 
 /* As time passes a queue's latest start can only become later. A stored rank is therefore never too
@@ -160,19 +199,27 @@ static struct strategy strategy_of(const struct clockwork *self, const struct pl
 static struct queue_rank clockwork_rank(const void *state, const struct platform *platform,
                                         uint32_t queue)
 {
-    return (struct queue_rank){strategy_of(state, platform, queue).rank,
+    return (struct queue_rank){rank_of(state, platform, queue),
                                (int64_t)platform_job(platform, queue, 0).request};
 }
 
+/* Fast kinds first. Jobs that a slower kind passes over might be in time on the fastest: it is used
+ * only if it takes the oldest jobs. */
 static uint32_t clockwork_configure(const void *state, const struct platform *platform,
                                     uint32_t queue, uint32_t jobs)
 {
     (void)jobs;
     const struct clockwork *self = state;
-    const struct strategy strategy = strategy_of(self, platform, queue);
     const uint32_t function = platform_queue_function(platform, queue);
-    return strategy.level != NULL ? strategy.level->fastest
-                                  : self->table.functions[function].levels[0].fastest;
+    const uint32_t first = fastest_kind(self, function, KINDS_ALL);
+    uint64_t kinds = self->dispatcher.kinds;
+    for (uint32_t k; (k = fastest_kind(self, function, kinds)) != SIM_NONE;
+         kinds = kinds_without(kinds, k)) {
+        const struct strategy strategy = strategy_on(self, platform, queue, k);
+        if (strategy.level != NULL && (k == first || strategy.last + 1 == strategy.level->batch))
+            return strategy.level->fastest;
+    }
+    return SIM_NONE;
 }
 
 /* ---- Dispatch -------------------------------------------------------------------------------- */
@@ -200,10 +247,12 @@ static uint32_t clockwork_place(void *state, struct platform *platform, uint32_t
 {
     struct clockwork *self = state;
     const uint32_t function = platform_queue_function(platform, queue);
+    const uint32_t kind =
+        platform_workload(platform)->functions[function].configurations[configuration].kind;
     const sim_time_t now = platform_now(platform);
     const sim_time_t cold =
-        sim_from_ms(platform_workload(platform)->functions[function].gpus[0].cold_start_mean_ms);
-    const struct strategy strategy = strategy_of(self, platform, queue);
+        sim_from_ms(platform_workload(platform)->functions[function].gpus[kind].cold_start_mean_ms);
+    const struct strategy strategy = strategy_on(self, platform, queue, kind);
     if (strategy.level == NULL)
         return SIM_NONE;
     uint32_t invoker =
@@ -225,7 +274,8 @@ static uint32_t clockwork_place(void *state, struct platform *platform, uint32_t
 static bool drop_lost(const struct clockwork *self, struct platform *platform, uint32_t queue)
 {
     const uint32_t function = platform_queue_function(platform, queue);
-    const sim_time_t alone = least_needed(self, queue, function, 0);
+    const uint32_t kind = fastest_kind(self, function, KINDS_ALL);
+    const sim_time_t alone = least_needed(self, queue, row_of(self, function, kind), 0);
     if (deadline_of(self, platform, queue, 0) - alone >= platform_now(platform))
         return false;
     platform_charge(platform, 1);
@@ -244,7 +294,7 @@ static bool clockwork_decide(void *state, struct platform *platform)
     /* Waiting jobs may become lost before any other event occurs. */
     queue = dispatcher_first(&self->dispatcher, platform);
     if (queue != SIM_NONE) {
-        const sim_time_t until = strategy_of(self, platform, queue).rank + 1;
+        const sim_time_t until = rank_of(self, platform, queue) + 1;
         if (until > platform_now(platform) && until < self->timer) {
             self->timer = until;
             platform_set_timer(platform, until, 0);
@@ -266,8 +316,11 @@ static void clockwork_on_timer(void *state, struct platform *platform, uint32_t 
 static void rest_fill(struct clockwork *self, const struct application *application)
 {
     sim_time_t alone[WORKLOAD_MAX_STAGES];
-    for (uint32_t s = 0; s < application->stage_count; s++)
-        alone[s] = self->estimates[application->stages[s].function][0].time;
+    for (uint32_t s = 0; s < application->stage_count; s++) {
+        const uint32_t function = application->stages[s].function;
+        const uint32_t kind = fastest_kind(self, function, KINDS_ALL);
+        alone[s] = self->estimates[row_of(self, function, kind)][0].time;
+    }
     slo_rest(application, alone, &self->rest[application->first_queue]);
 }
 
@@ -289,14 +342,17 @@ static void clockwork_on_finish(void *state, struct platform *platform,
 {
     struct clockwork *self = state;
     const uint32_t function = platform_queue_function(platform, batch->queue);
-    const struct batches_of_function *row = &self->table.functions[function];
+    const size_t index = row_of(
+        self, function,
+        platform_workload(platform)->functions[function].configurations[batch->configuration].kind);
+    const struct batches_of_function *row = &self->table.rows[index];
     dispatcher_on_finish(self, platform, batch);
     size_t level = 0;
     while (level < row->level_count && row->levels[level].fastest != batch->configuration)
         level++;
     if (self->window == 0 || level == row->level_count)
         return;
-    struct estimate *estimate = &self->estimates[function][level];
+    struct estimate *estimate = &self->estimates[index][level];
     const sim_time_t before = estimate->time;
     sliding_window_add(&estimate->measured, batch->execution);
     estimate->time = sliding_window_percentile(&estimate->measured, PERCENTILE);
@@ -306,17 +362,17 @@ static void clockwork_on_finish(void *state, struct platform *platform,
 
 static bool estimates_make(struct clockwork *self)
 {
-    const size_t functions = self->table.function_count;
-    self->estimates = calloc(functions + 1, sizeof *self->estimates);
+    const size_t rows = self->table.function_count * self->table.kinds;
+    self->estimates = calloc(rows + 1, sizeof *self->estimates);
     bool done = self->estimates != NULL;
-    for (size_t f = 0; done && f < functions; f++) {
-        const struct batches_of_function *row = &self->table.functions[f];
-        self->estimates[f] = calloc(row->level_count + 1, sizeof *self->estimates[f]);
-        done = self->estimates[f] != NULL;
+    for (size_t r = 0; done && r < rows; r++) {
+        const struct batches_of_function *row = &self->table.rows[r];
+        self->estimates[r] = calloc(row->level_count + 1, sizeof *self->estimates[r]);
+        done = self->estimates[r] != NULL;
         for (size_t i = 0; done && i < row->level_count; i++) {
-            self->estimates[f][i].time = row->levels[i].time;
+            self->estimates[r][i].time = row->levels[i].time;
             if (self->window > 0)
-                done = sliding_window_init(&self->estimates[f][i].measured, self->window);
+                done = sliding_window_init(&self->estimates[r][i].measured, self->window);
         }
     }
     return done;
@@ -324,11 +380,12 @@ static bool estimates_make(struct clockwork *self)
 
 static void estimates_free(struct clockwork *self)
 {
-    for (size_t f = 0; self->estimates != NULL && f < self->table.function_count; f++) {
-        const size_t levels = self->table.functions[f].level_count;
-        for (size_t i = 0; self->estimates[f] != NULL && i < levels; i++)
-            sliding_window_clear(&self->estimates[f][i].measured);
-        free(self->estimates[f]);
+    const size_t rows = self->table.function_count * self->table.kinds;
+    for (size_t r = 0; self->estimates != NULL && r < rows; r++) {
+        const size_t levels = self->table.rows[r].level_count;
+        for (size_t i = 0; self->estimates[r] != NULL && i < levels; i++)
+            sliding_window_clear(&self->estimates[r][i].measured);
+        free(self->estimates[r]);
     }
     free(self->estimates);
     self->estimates = NULL;

@@ -20,6 +20,7 @@
  *   jobs make the next ones late, and an overloaded queue never batches again.
  */
 #include "sched/common/batch_table.h"
+#include "sched/common/kinds.h"
 #include "sched/common/dispatcher.h"
 
 struct grandslam {
@@ -37,61 +38,88 @@ static sim_time_t stage_deadline(const struct grandslam *self, const struct plat
            planner_budget_left(self->dispatcher.planner, queue, job.deadline - job.ready);
 }
 
-/* The largest level within the slack of its jobs; see `late` if none is. `slack` receives the least
- * stage deadline of that batch minus the present time. `earliest` (may be NULL) receives the least
- * stage deadline of all jobs examined. */
-static const struct batch_level *choose_level(const struct grandslam *self,
-                                              const struct platform *platform, uint32_t queue,
-                                              sim_time_t *slack, sim_time_t *earliest)
+/* What a queue would run on GPUs of one kind. */
+struct choice {
+    const struct batch_level *level; /* NULL: the function does not run on the kind */
+    bool in_time;
+    sim_time_t slack;    /* least stage deadline of the batch minus the present time; 0 if late */
+    sim_time_t earliest; /* least stage deadline of all jobs examined */
+};
+
+/* The largest level within the slack of its jobs; see `late` if none is. */
+static struct choice choose_level(const struct grandslam *self, const struct platform *platform,
+                                  uint32_t queue, uint32_t kind)
 {
     const struct batches_of_function *row =
-        &self->table.functions[platform_queue_function(platform, queue)];
+        batch_table_row(&self->table, platform_queue_function(platform, queue), kind);
     const sim_time_t now = platform_now(platform);
     const uint32_t length = platform_queue_length(platform, queue);
     const sim_time_t fresh =
         planner_budget(self->dispatcher.planner, queue, platform_job(platform, queue, 0).slo);
-    const struct batch_level *best = NULL;
-    const struct batch_level *late = &row->levels[0];
-    sim_time_t deadline = SIM_FOREVER;
+    const struct batch_level *late = row->level_count > 0 ? &row->levels[0] : NULL;
+    struct choice choice = {.earliest = SIM_FOREVER};
     size_t level = 0;
     for (uint32_t i = 0; i < length && level < row->level_count; i++) {
         const sim_time_t own = stage_deadline(self, platform, queue, i);
-        deadline = own < deadline ? own : deadline;
+        choice.earliest = own < choice.earliest ? own : choice.earliest;
         if (row->levels[level].batch != i + 1)
             continue;
-        if (now + row->levels[level].time <= deadline) {
-            best = &row->levels[level];
-            *slack = deadline - now;
+        if (now + row->levels[level].time <= choice.earliest) {
+            choice.level = &row->levels[level];
+            choice.slack = choice.earliest - now;
         }
         if (self->batch_late && row->levels[level].time <= fresh)
             late = &row->levels[level];
         level++;
     }
-    if (earliest != NULL)
-        *earliest = deadline;
-    if (best == NULL)
-        *slack = 0; /* the fastest configuration */
-    return best != NULL ? best : late;
+    choice.in_time = choice.level != NULL;
+    if (!choice.in_time)
+        choice.level = late;
+    return choice;
+}
+
+/* In time, then the larger batch, then the faster one. */
+static bool better(const struct choice *a, const struct choice *b)
+{
+    if (a->in_time != b->in_time)
+        return a->in_time;
+    if (a->level->batch != b->level->batch)
+        return a->level->batch > b->level->batch;
+    return a->level->time < b->level->time;
 }
 
 static struct queue_rank grandslam_rank(const void *state, const struct platform *platform,
                                         uint32_t queue)
 {
-    sim_time_t slack = 0;
-    sim_time_t earliest = 0;
-    (void)choose_level(state, platform, queue, &slack, &earliest);
+    const struct grandslam *self = state;
+    sim_time_t earliest = SIM_FOREVER;
+    for (uint32_t k = 0; k < self->table.kinds; k++) {
+        const struct choice here = choose_level(self, platform, queue, k);
+        earliest = here.earliest < earliest ? here.earliest : earliest;
+    }
     return (struct queue_rank){earliest, (int64_t)platform_job(platform, queue, 0).request};
 }
 
+/* A kind on which the jobs would be late is not used while they would be in time on another. */
 static uint32_t grandslam_configure(const void *state, const struct platform *platform,
                                     uint32_t queue, uint32_t jobs)
 {
     (void)jobs;
     const struct grandslam *self = state;
     const uint32_t function = platform_queue_function(platform, queue);
-    sim_time_t slack = 0;
-    const struct batch_level *level = choose_level(self, platform, queue, &slack, NULL);
-    return batch_level_cheapest(level, &platform_workload(platform)->functions[function], slack);
+    struct choice best = {.level = NULL};
+    bool in_time = false;
+    for (uint32_t k = 0; k < self->table.kinds; k++) {
+        const struct choice here = choose_level(self, platform, queue, k);
+        in_time = in_time || here.in_time;
+        if (here.level != NULL && kinds_contain(self->dispatcher.kinds, k) &&
+            (best.level == NULL || better(&here, &best)))
+            best = here;
+    }
+    if (best.level == NULL || best.in_time != in_time)
+        return SIM_NONE;
+    return batch_level_cheapest(best.level, &platform_workload(platform)->functions[function],
+                                best.slack);
 }
 
 static void grandslam_finish(void *state)

@@ -9,7 +9,8 @@ static uint32_t configure_largest(const void *state, const struct platform *plat
                                   uint32_t queue, uint32_t jobs)
 {
     const struct dispatcher *dispatcher = state;
-    return planner_largest(dispatcher->planner, platform_queue_function(platform, queue), jobs);
+    return planner_largest_among(dispatcher->planner, dispatcher->kinds,
+                                 platform_queue_function(platform, queue), jobs);
 }
 
 static bool max_config_init(void *state, struct platform *platform, const double *values,

@@ -10,7 +10,8 @@ static uint32_t configure_smallest(const void *state, const struct platform *pla
                                    uint32_t queue, uint32_t jobs)
 {
     const struct dispatcher *dispatcher = state;
-    return planner_smallest(dispatcher->planner, platform_queue_function(platform, queue), jobs);
+    return planner_smallest_among(dispatcher->planner, dispatcher->kinds,
+                                  platform_queue_function(platform, queue), jobs);
 }
 
 static bool min_config_init(void *state, struct platform *platform, const double *values,

@@ -7,7 +7,8 @@
  * Porting assumptions [derived]:
  * - The load is the number of batches that run on the invoker: the platform's invokers have no
  *   queues.
- * - The two are different invokers, drawn uniformly. The n-th query of a run draws from the
+ * - The two are different invokers, drawn uniformly among those with the configuration's kind of
+ *   GPU. The n-th query of a run draws from the
  *   policy's random stream n, so that a run is repeatable. Ties go to the first draw.
  * - If only one of the two has an idle container of the function, that one is taken. The theory's
  *   queues have no cold starts, which cost more here than any load, and every other policy prefers
@@ -17,6 +18,9 @@
  *   drawn.
  * - Order and configuration are those of "fifo". Parameter `placement` has no effect.
  */
+#include <stdlib.h>
+
+#include "sched/common/kinds.h"
 #include "sched/common/static_plan.h"
 #include "sim/engine/random.h"
 
@@ -25,12 +29,46 @@ struct power_of_two {
                                    * state */
     uint64_t questions;           /* number of queries answered; selects the next random stream */
     bool ignore_warm;
+    /* Invokers by kind of GPU, one list after another; list k ends at end[k]. With one kind it has
+     * all invokers, also those without a GPU. */
+    uint32_t *invokers;
+    size_t *end;
 };
 
-/* Draws two different invokers, or the only one twice. */
-static void draw_two(struct power_of_two *state, const struct platform *platform, uint32_t drawn[2])
+static bool has_kind(const struct invoker_group *group, uint32_t kind)
 {
-    const uint32_t count = platform_workload(platform)->cluster.invoker_count;
+    for (size_t g = 0; g < group->gpu_count; g++)
+        if (group->gpus[g].kind == kind)
+            return true;
+    return false;
+}
+
+static bool lists_fill(struct power_of_two *self, const struct workload *workload)
+{
+    const uint32_t kinds = (uint32_t)workload->kind_count;
+    const struct cluster_spec *cluster = &workload->cluster;
+    size_t count = 0;
+    self->invokers = calloc((size_t)cluster->invoker_count * kinds + 1, sizeof *self->invokers);
+    self->end = calloc(kinds, sizeof *self->end);
+    if (self->invokers == NULL || self->end == NULL)
+        return false;
+    for (uint32_t k = 0; k < kinds; k++) {
+        uint32_t invoker = 0;
+        for (size_t g = 0; g < cluster->group_count; g++)
+            for (uint32_t i = 0; i < cluster->groups[g].count; i++, invoker++)
+                if (kinds == 1 || has_kind(&cluster->groups[g], k))
+                    self->invokers[count++] = invoker;
+        self->end[k] = count;
+    }
+    return true;
+}
+
+/* Draws two different invokers with GPUs of the kind, or the only one twice. */
+static void draw_two(struct power_of_two *state, const struct platform *platform, uint32_t kind,
+                     uint32_t drawn[2])
+{
+    const size_t first = kind > 0 ? state->end[kind - 1] : 0;
+    const uint32_t count = (uint32_t)(state->end[kind] - first);
     struct random_stream stream;
     random_stream_open(&stream, platform_seed(platform), RANDOM_POLICY, state->questions++, 0);
     drawn[0] = (uint32_t)gsl_rng_uniform_int(&stream.rng, count);
@@ -39,6 +77,8 @@ static void draw_two(struct power_of_two *state, const struct platform *platform
         drawn[1] = (uint32_t)gsl_rng_uniform_int(&stream.rng, count - 1);
         drawn[1] += drawn[1] >= drawn[0];
     }
+    for (size_t i = 0; i < 2; i++)
+        drawn[i] = state->invokers[first + drawn[i]];
 }
 
 /* The less loaded of the two among those with room; the first if they are equal. SIM_NONE if
@@ -66,7 +106,9 @@ static uint32_t power_of_two_place(void *state, struct platform *platform, uint3
     if (platform_best_fit(platform, function, configuration, warm_only) == SIM_NONE)
         return SIM_NONE;
     uint32_t drawn[2];
-    draw_two(self, platform, drawn);
+    draw_two(self, platform,
+             platform_workload(platform)->functions[function].configurations[configuration].kind,
+             drawn);
     uint32_t invoker = SIM_NONE;
     if (warm_only || !self->ignore_warm)
         invoker = better_of(platform, drawn, function, configuration, true);
@@ -75,6 +117,16 @@ static uint32_t power_of_two_place(void *state, struct platform *platform, uint3
     if (invoker == SIM_NONE)
         invoker = placement_choose(platform, queue, configuration, PLACEMENT_BEST_FIT, warm_only);
     return invoker;
+}
+
+static void power_of_two_finish(void *state)
+{
+    struct power_of_two *self = state;
+    dispatcher_finish(&self->dispatcher);
+    free(self->invokers);
+    free(self->end);
+    self->invokers = NULL;
+    self->end = NULL;
 }
 
 static bool power_of_two_init(void *state, struct platform *platform, const double *values,
@@ -88,7 +140,10 @@ static bool power_of_two_init(void *state, struct platform *platform, const doub
         return false;
     self->dispatcher.place = power_of_two_place;
     self->ignore_warm = own[1] > 0;
-    return true;
+    if (lists_fill(self, platform_workload(platform)))
+        return true;
+    power_of_two_finish(self);
+    return error_run(error, "policy power-of-two: out of memory");
 }
 
 static const struct parameter power_of_two_parameters[] = {
@@ -110,5 +165,5 @@ const struct policy policy_power_of_two = {
     .on_withdrawn = dispatcher_on_withdrawn,
     .on_finish = dispatcher_on_finish,
     .decide = dispatcher_decide,
-    .finish = dispatcher_finish,
+    .finish = power_of_two_finish,
 };

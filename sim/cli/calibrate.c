@@ -25,15 +25,44 @@ struct request {
     const char *device, *evidence, *source, *licence;
     struct capture_options capture;
     uint64_t unit, extend_batch; /* 0: not given */
-    bool json, check, quiet;
+    struct sample_filter filters[SAMPLE_FILTERS];
+    size_t filter_count;
+    bool json, check, full_grid, quiet;
 };
 
 /* ---- Arguments ------------------------------------------------------------------------------- */
 
 #define MEMBER(member) CLI_MEMBER(struct request, member)
 
+static bool add_filter(struct request *request, const char *option, const char *column,
+                       const char *value, struct error *error)
+{
+    if (request->filter_count == SAMPLE_FILTERS)
+        return error_input(error, "%s: more than %d columns", option, SAMPLE_FILTERS);
+    request->filters[request->filter_count++] = (struct sample_filter){column, value, false};
+    return true;
+}
+
+static bool take_where(void *options, const char *name, char *text, struct error *error)
+{
+    char *equals = strchr(text, '=');
+    if (equals == NULL || equals == text)
+        return error_input(error, "%s: '%s' has no COLUMN=VALUE", name, text);
+    *equals = '\0';
+    return add_filter(options, name, text, equals + 1, error);
+}
+
+static bool take_ignore(void *options, const char *name, char *text, struct error *error)
+{
+    return add_filter(options, name, text, NULL, error);
+}
+
 static const struct cli_option calibrate_table[] = {
     {"--out", "PROFILE.json", "write the profile", MEMBER(out)},
+    {"--where", "COLUMN=VALUE", "use only the rows of a table with that value", .kind = OPTION_TAKE,
+     .repeated = true, .take = take_where},
+    {"--ignore", "COLUMN", "a column of a table that is not known and does not matter",
+     .kind = OPTION_TAKE, .repeated = true, .take = take_ignore},
     {"--points", "F.csv", "write measured points, fit and residuals", MEMBER(points)},
     {"--unit", "N",
      "slices of a GPU in the profile (default: the samples' own; of a capture 7 where it "
@@ -42,6 +71,10 @@ static const struct cli_option calibrate_table[] = {
     {"--extend-batch", "N",
      "extend latencies beyond the measured grid by the fitted law, up to batch N",
      MEMBER(extend_batch), .least = 1, .most = UINT16_MAX},
+    {"--grid", NULL,
+     "fill the grid: every power of two up to the largest batch, and every share, in up to 100 "
+     "steps",
+     MEMBER(full_grid)},
     {"--base", "PROFILE.json",
      "profile that supplies what was not measured (cold starts, memory, …)", MEMBER(base)},
     {"--device", "TEXT", "the profile's device", MEMBER(device)},
@@ -89,6 +122,17 @@ static bool parse_arguments(int argc, char **argv, struct request *request, stru
 
 /* ---- Work ------------------------------------------------------------------------------------ */
 
+/* A misspelt column must not pass for one that selects everything. */
+static bool check_filters(const struct sample_set *set, struct error *error)
+{
+    for (size_t i = 0; i < set->filter_count; i++)
+        if (!set->filters[i].found)
+            return error_input(error, "%s %s: no table has that column",
+                               set->filters[i].value != NULL ? "--where" : "--ignore",
+                               set->filters[i].column);
+    return true;
+}
+
 static bool read_files(const struct request *request, const char *const *files, size_t count,
                        struct sample_set *set, struct error *error)
 {
@@ -102,10 +146,14 @@ static bool read_files(const struct request *request, const char *const *files, 
     for (size_t i = 0; i < sizeof texts / sizeof texts[0]; i++)
         if (texts[i].text != NULL && !samples_set_text(texts[i].to, texts[i].text, error))
             return false;
+    memcpy(set->filters, request->filters, sizeof set->filters);
+    set->filter_count = request->filter_count;
     for (size_t i = 0; i < count; i++)
         if (!(capture_is_hdf5(files[i]) ? capture_read(set, files[i], &request->capture, error)
                                         : sample_table_read(set, files[i], error)))
             return false;
+    if (!check_filters(set, error))
+        return false;
     samples_reduce(set);
     return samples_leave_out_lone(set, error);
 }
@@ -138,6 +186,20 @@ static int profile_unit(const struct request *request, const struct sample_set *
     return HUNDREDTHS;
 }
 
+/* Notes the points that are no cells of the profile. */
+static bool note_unit(const struct request *request, struct sample_set *set, struct error *error)
+{
+    const int unit = profile_unit(request, set) > 0 ? profile_unit(request, set) : set->unit;
+    size_t outside = 0;
+    for (size_t i = 0; i < set->latency_count; i++)
+        outside += samples_in_unit(set, set->latencies[i].share, unit) < 0;
+    return outside == 0 ||
+           samples_note(set, error,
+                        "%zu of %zu points have shares that are no whole number of 1/%d of a GPU: "
+                        "they shape the fit, and are no cells of the profile",
+                        outside, set->latency_count, unit);
+}
+
 /* An output that is not requested is not begun. */
 struct outputs {
     struct atomic_file profile, points;
@@ -157,7 +219,7 @@ static bool outputs_write(const struct request *request, struct outputs *outputs
                           struct error *error)
 {
     const struct profile_options options = {profile_unit(request, calibration->set),
-                                            (int)request->extend_batch, base};
+                                            (int)request->extend_batch, request->full_grid, base};
     if (request->points != NULL)
         calibration_write_points(calibration, outputs->points.stream);
     return request->out == NULL ||
@@ -182,7 +244,7 @@ static bool run_files(const struct request *request, struct error *error)
         return false;
     bool fine = outputs_open(request, &outputs, error) &&
                 read_files(request, request->files, request->file_count, &set, error) &&
-                calibrate(request, &set, &calibration, error) &&
+                note_unit(request, &set, error) && calibrate(request, &set, &calibration, error) &&
                 print_calibration(request, &calibration, error) &&
                 outputs_write(request, &outputs, &calibration, base, error);
     fine = atomic_file_end(&outputs.points, fine, error);
@@ -329,10 +391,14 @@ const struct command command_calibrate = {
     .help =
         "Reads capture files and tables of measurements; the format is recognised by the content\n"
         "(see traces/README.md). For each function and vCPU count the predictor with the least\n"
-        "leave-one-out error is selected: a kinked law (launch-bound floor, then work / share),\n"
-        "monotone interpolation, or the law with a smooth correction. The output lists\n"
-        "cross-validation errors for points, shares and batches, beside those of a naive fit\n"
-        "(linear in batch / share). \"inner\" covers only points between others on both axes. For\n"
+        "left-out error is selected: a kinked law (launch-bound floor, then work / share), or "
+        "laws\n"
+        "with a smooth correction. The output lists cross-validation errors for points, shares "
+        "and\n"
+        "batches, beside those of a naive fit (linear in batch / share). \"inner\" covers only\n"
+        "points between others on both axes. \"least shares\" and \"largest batches\" leave out a\n"
+        "fifth of the levels at that edge: the errors of extrapolation. The profile marks each\n"
+        "cell as measured, interpolated or extrapolated, with the error to expect. For\n"
         "interference it lists cross-validation errors for co-locations, batches and pairs of\n"
         "functions, errors if one, two or four co-locations of a pair are known, and the fraction\n"
         "of the variance between pairs that their functions explain.\n"

@@ -36,15 +36,19 @@ static void surface_row(struct text_table *table, const struct calibration *cali
     cell_percent(table, 9, naive[FOLD_SHARE].inner.mape);
     cell_percent(table, 10, own[FOLD_BATCH].inner.mape);
     cell_percent(table, 11, naive[FOLD_BATCH].inner.mape);
+    cell_percent(table, 12, own[FOLD_LEAST_SHARES].all.mape);
+    cell_percent(table, 13, own[FOLD_LARGEST_BATCHES].all.mape);
 }
 
-/* Error of the selected predictors over all surfaces. */
-static struct mean_error own_error(const struct calibration *calibration, enum surface_fold fold)
+/* Error of the selected predictors over all surfaces, at inner levels or all. */
+static struct mean_error own_error(const struct calibration *calibration, enum surface_fold fold,
+                                   bool inner)
 {
     struct mean_error sum = {0};
     for (size_t i = 0; i < calibration->surface_count; i++) {
         const struct surface *surface = &calibration->surfaces[i].surface;
-        const struct mean_error *more = &surface->errors[surface->kind][fold].inner;
+        const struct surface_errors *errors = &surface->errors[surface->kind][fold];
+        const struct mean_error *more = inner ? &errors->inner : &errors->all;
         if (more->count == 0)
             continue;
         sum.count += more->count;
@@ -65,19 +69,22 @@ static void total_row(struct text_table *table, const struct calibration *calibr
     text_table_cell(table, 2, "%zu", points);
     cell_percent(table, 4, calibration_chosen_error(calibration, true).mape);
     cell_percent(table, 6, calibration_chosen_error(calibration, false).mape);
-    cell_percent(table, 8, own_error(calibration, FOLD_SHARE).mape);
-    cell_percent(table, 10, own_error(calibration, FOLD_BATCH).mape);
+    cell_percent(table, 8, own_error(calibration, FOLD_SHARE, true).mape);
+    cell_percent(table, 10, own_error(calibration, FOLD_BATCH, true).mape);
     cell_percent(table, 5, calibration_error(calibration, SURFACE_NAIVE, FOLD_POINT, true).mape);
     cell_percent(table, 7, calibration_error(calibration, SURFACE_NAIVE, FOLD_POINT, false).mape);
     cell_percent(table, 9, calibration_error(calibration, SURFACE_NAIVE, FOLD_SHARE, true).mape);
     cell_percent(table, 11, calibration_error(calibration, SURFACE_NAIVE, FOLD_BATCH, true).mape);
+    cell_percent(table, 12, own_error(calibration, FOLD_LEAST_SHARES, false).mape);
+    cell_percent(table, 13, own_error(calibration, FOLD_LARGEST_BATCHES, false).mape);
 }
 
 static bool surfaces_text(FILE *out, const struct calibration *calibration)
 {
-    static const char *const headers[] = {"function",    "vCPU",  "points", "predictor",
-                                          "inner point", "naive", "point",  "naive",
-                                          "share",       "naive", "batch",  "naive"};
+    static const char *const headers[] = {"function",     "vCPU",           "points", "predictor",
+                                          "inner point",  "naive",          "point",  "naive",
+                                          "share",        "naive",          "batch",  "naive",
+                                          "least shares", "largest batches"};
     struct text_table *table = text_table_create(headers, sizeof headers / sizeof headers[0]);
     for (size_t i = 0; i < calibration->surface_count; i++)
         surface_row(table, calibration, &calibration->surfaces[i]);
@@ -173,6 +180,9 @@ bool calibrate_report_text(FILE *out, const char *name, const struct calibration
                   name);
     if (calibration->set->left_out != NULL)
         (void)fprintf(out, "  %s\n", calibration->set->left_out);
+    if (calibration->set->unit != calibration->set->base)
+        (void)fprintf(out, "  shares are fractions: the unit is 1/%d of a GPU in place of 1/%d\n",
+                      calibration->set->unit, calibration->set->base);
     bool fine = calibration->surface_count == 0 || surfaces_text(out, calibration);
     fine = fine && launches_text(out, calibration);
     if (fine && calibration->has_interference)

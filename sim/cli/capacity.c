@@ -28,23 +28,11 @@ static bool take_set(void *options, const char *name, char *value, struct error 
     return cli_settings_add_text(&((struct options *)options)->settings, value, error);
 }
 
-/* Splits "a,b,c". */
 static bool take_policies(void *options, const char *name, char *value, struct error *error)
 {
     struct capacity_question *question = &((struct options *)options)->question;
-    question->policy_count = 0;
-    for (char *rest = value, *policy; (policy = strsep(&rest, ",")) != NULL;) {
-        if (policy[0] == '\0')
-            return error_input(error, "%s: wants names separated by commas, such as esg,fifo",
-                               name);
-        for (size_t i = 0; i < question->policy_count; i++)
-            if (strcmp(question->policies[i], policy) == 0)
-                return error_input(error, "%s: '%.80s' occurs twice", name, policy);
-        if (question->policy_count == CAPACITY_POLICIES)
-            return error_input(error, "%s: more than %d policies", name, CAPACITY_POLICIES);
-        question->policies[question->policy_count++] = policy;
-    }
-    return true;
+    return cli_take_names(name, value, question->policies, CAPACITY_POLICIES,
+                          &question->policy_count, error);
 }
 
 #define LARGEST 1e15

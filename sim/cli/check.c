@@ -11,10 +11,17 @@
 
 struct options {
     bool json;
+    const char *format;
 };
 
 static const struct cli_option check_table[] = {
-    {"--json", NULL, "one object: {\"files\": [{\"file\", \"kind\", \"valid\", \"error\"}]}",
+    {"--format", "F",
+     "take every FILE for an arrival trace of format F (`esgsim trace --help`); bare counts need "
+     "it",
+     CLI_MEMBER(struct options, format)},
+    {"--json", NULL,
+     "one object: {\"files\": [{\"file\", \"kind\", \"valid\", \"error\"}]}; a sweep also "
+     "has \"runs\"",
      CLI_MEMBER(struct options, json)},
     {.name = NULL},
 };
@@ -26,12 +33,16 @@ const struct command command_check = {
     .summary = "validate input files, and report each fault with its place",
     .help =
         "Takes experiments, sweeps, clusters, functions, applications, profiles, networks,\n"
-        "training models, reference figures, claims, and traces of arrivals or trainings (gzip or\n"
-        "plain); the kind is recognised.\n"
-        "Prints a line for each valid file. All files are checked; exit status 2 if one is "
+        "training models, reference figures, claims, traces of arrivals or trainings (gzip or\n"
+        "plain) and tables of samples for `esgsim calibrate`; the kind is recognised. Prints a\n"
+        "line for each valid file, and of a sweep the number of its runs. All files are checked;\n"
+        "exit status 2 if one is "
         "faulty.\n"
         "\n"
-        "Example: esgsim check workloads/experiments/*.json\n",
+        "Examples: esgsim check workloads/experiments/*.json\n"
+        "          esgsim check --format counts-per-minute \\\n"
+        "              traces/arrivals/azure2019_7d_permin_*.txt.gz\n",
+
     .run = check_run,
     .operands = "FILE…",
     .options = check_table,
@@ -39,8 +50,12 @@ const struct command command_check = {
 
 /* The library recognises reference figures and claims by their keys, but only results/ can check
  * their content. */
-static bool check_file(const char *path, const char **kind, struct error *error)
+static bool check_file(const char *path, const char *format, const char **kind, struct error *error)
 {
+    if (format != NULL) {
+        *kind = "arrival trace";
+        return input_check_trace(path, format, error);
+    }
     if (!input_check(path, kind, error))
         return false;
     if (strcmp(*kind, "claims") == 0) {
@@ -55,6 +70,30 @@ static bool check_file(const char *path, const char **kind, struct error *error)
     return reference != NULL;
 }
 
+/* Number of runs of a valid sweep, the least one if it has a precision; 0 for other kinds. */
+static size_t count_runs(const char *path, const char *kind, bool *least)
+{
+    struct sweep *sweep = strcmp(kind, "sweep") == 0 ? sweep_load(path, NULL, 0, NULL) : NULL;
+    if (sweep == NULL)
+        return 0;
+    *least = sweep->precision.given;
+    const size_t seeds = *least ? sweep->precision.first_seeds : sweep->seeds;
+    const size_t runs = sweep->run_count / sweep->seeds * seeds;
+    sweep_free(sweep);
+    return runs;
+}
+
+static void print_valid(const char *path, const char *kind)
+{
+    bool least = false;
+    const size_t runs = count_runs(path, kind, &least);
+    if (runs > 0)
+        printf("%s: ok (%s of %s%zu run%s)\n", path, kind, least ? "at least " : "", runs,
+               runs == 1 ? "" : "s");
+    else
+        printf("%s: ok (%s)\n", path, kind);
+}
+
 static bool add_json(cJSON *files, const char *path, const char *kind, const struct error *fault)
 {
     cJSON *item = cJSON_CreateObject();
@@ -62,24 +101,28 @@ static bool add_json(cJSON *files, const char *path, const char *kind, const str
         cJSON_Delete(item);
         return false;
     }
+    bool least = false;
+    const size_t runs = fault->kind == ERROR_NONE ? count_runs(path, kind, &least) : 0;
     return utf8_add_json(item, "file", path) &&
            cJSON_AddStringToObject(item, "kind", kind) != NULL &&
            cJSON_AddBoolToObject(item, "valid", fault->kind == ERROR_NONE) != NULL &&
+           (runs == 0 || cJSON_AddNumberToObject(item, "runs", (double)runs) != NULL) &&
            (fault->kind == ERROR_NONE || utf8_add_json(item, "error", fault->message));
 }
 
 /* The first fault becomes the command's error, which main prints. Later ones are printed here. */
-static bool check_files(int argc, char **argv, bool quiet, cJSON *files, struct error *error)
+static bool check_files(int argc, char **argv, const char *format, bool quiet, cJSON *files,
+                        struct error *error)
 {
     bool good = true;
     for (int i = 1; i < argc; i++) {
         const char *kind = "unknown";
         struct error fault = {0};
-        bool valid = check_file(argv[i], &kind, &fault);
+        bool valid = check_file(argv[i], format, &kind, &fault);
         if (files != NULL && !add_json(files, argv[i], kind, &fault))
             return error_run(error, "check: out of memory");
         if (valid && files == NULL && !quiet)
-            printf("%s: ok (%s)\n", argv[i], kind);
+            print_valid(argv[i], kind);
         if (!valid && good)
             *error = fault;
         else if (!valid)
@@ -100,7 +143,7 @@ static bool check_run(int argc, char **argv, bool quiet, struct error *error)
         cJSON_Delete(root);
         return error_run(error, "check: out of memory");
     }
-    bool good = check_files(argc, argv, quiet, files, error);
+    bool good = check_files(argc, argv, options.format, quiet, files, error);
     struct error late = {0};
     if (!options.json || cli_print_json_line(root, &late))
         return good;

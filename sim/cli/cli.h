@@ -64,7 +64,8 @@ struct command {
 /* Every command is an object `command_NAME`, e.g. extern const struct command command_run. */
 extern const struct command command_run, command_sweep, command_merge, command_report,
     command_capacity, command_search, command_slo, command_explain, command_list, command_check,
-    command_trace, command_calibrate, command_validate, command_bench, command_plot, command_claims;
+    command_trace, command_calibrate, command_validate, command_bench, command_plot, command_claims,
+    command_predict;
 
 /* Parses the command line by the command's table. Values are stored in `options`, the command's own
  * struct, which initially has the defaults. Operands are moved to argv[1] and following, and `argc`
@@ -99,6 +100,14 @@ bool cli_settings_add(struct cli_settings *settings, const char *key, const char
 
 /* Adds "KEY=VALUE", which is split in place. ERROR_INPUT if it has another form. */
 bool cli_settings_add_text(struct cli_settings *settings, char *text, struct error *error);
+
+/* Splits "a,b,c" in place; an earlier list is replaced. ERROR_INPUT if a name is empty, occurs
+ * twice or is one more than `most`. */
+bool cli_take_names(const char *option, char *value, const char **names, size_t most, size_t *count,
+                    struct error *error);
+
+/* Number of policies that one command compares. */
+enum { CLI_POLICIES_MAX = 32 };
 
 /* ERROR_INPUT if `option` would overwrite the file that `what` names; either may be NULL. */
 bool cli_check_output(const char *option, const char *out, const char *what, const char *other,

@@ -82,8 +82,13 @@ _esgsim() {
         _esgsim_words "$current" "stats convert"
     elif [ "${COMP_WORDS[1]}" = trace ]; then
         _esgsim_files "$current" .csv .gz
+    elif [ "${COMP_WORDS[1]}" = list ] && [ "$COMP_CWORD" -eq 3 ]; then
+        _esgsim_words "$current" \
+            "$("$program" list "${COMP_WORDS[2]}" 2>/dev/null | sed -n 's/^\([^ ][^ ]*\) .*/\1/p')"
     else
-        _esgsim_offer "$current" "${usage%% *}" ""
+        usage=${usage%% *}
+        usage=${usage#[}
+        _esgsim_offer "$current" "${usage%]}" ""
     fi
 }
 complete -F _esgsim esgsim

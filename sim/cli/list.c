@@ -1,26 +1,29 @@
-/* esgsim list: lists the shipped policies and files, one per line. */
+/* esgsim list: an overview of what ships, a list of one kind, or one entry in full. */
 #include <dirent.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
-#include "sched/keep_alive.h"
-#include "sched/registry.h"
 #include "sim/cli/cli.h"
+#include "sim/cli/listing.h"
 #include "traces/readers/arrival_trace.h"
 #include "traces/networks/graph.h"
 #include "traces/json/json.h"
 #include "traces/profile/profile.h"
+#include "workloads/experiment.h"
 #include "workloads/json_include.h"
 
 struct options {
-    bool json;
+    bool json, details;
 };
 
 static const struct cli_option list_table[] = {
-    {"--json", NULL, "one object: {KIND: [{\"name\", \"description\"}]}",
+    {"--details", NULL, "print every entry in full, as with its NAME",
+     CLI_MEMBER(struct options, details)},
+    {"--json", NULL,
+     "one object: {KIND: [{\"name\", \"description\"}]}; policies and keep-alives also have "
+     "\"parameters\"",
      CLI_MEMBER(struct options, json)},
     {.name = NULL},
 };
@@ -31,8 +34,9 @@ const struct command command_list = {
     .name = "list",
     .summary = "list the shipped policies and files, one line each",
     .help =
-        "Policies and keep-alives come with their parameters: name = default [range or\n"
-        "choices], meaning.\n"
+        "Without a kind: how many there are of each. With a NAME: that entry in full. A policy or\n"
+        "keep-alive has its parameters then: name = default [range or choices], meaning (grade of\n"
+        "the default).\n"
         "Networks come with their cost at batch 1 and their default input: parameters, multiply-\n"
         "accumulates, weights and largest activations at FP32.\n"
         "Traces come with their format, as `esgsim trace --help` and an experiment's \"arrivals\"\n"
@@ -40,114 +44,96 @@ const struct command command_list = {
         "The others are the files of workloads/ and traces/ in the working folder or, if it has\n"
         "none, in the data folder ($ESGSIM_DATA or the installed one).\n"
         "\n"
-        "Example: esgsim list policies\n",
+        "Examples: esgsim list policies\n"
+        "          esgsim list policies esg\n",
     .run = list_run,
-    .operands = "policies|keep-alives|applications|functions|profiles|networks|traces",
+    .operands = "[policies|keep-alives|experiments|clusters|applications|functions|profiles|"
+                "networks|traces] [NAME]",
     .options = list_table,
 };
-
-/* Collects rows as JSON, or prints each row. */
-struct listing {
-    cJSON *rows; /* NULL: print */
-    bool failed;
-};
-
-static void listing_add(struct listing *listing, const char *name, const char *description)
-{
-    if (listing->rows == NULL) {
-        printf("%-28s %s\n", name, description);
-        return;
-    }
-    cJSON *row = cJSON_CreateObject();
-    if (row == NULL || cJSON_AddStringToObject(row, "name", name) == NULL ||
-        cJSON_AddStringToObject(row, "description", description) == NULL ||
-        !cJSON_AddItemToArray(listing->rows, row)) {
-        cJSON_Delete(row);
-        listing->failed = true;
-    }
-}
-
-/* A line of text with a limited length; excess text is cut. */
-struct line {
-    char text[2048];
-    size_t used;
-};
-
-static void line_add(struct line *line, const char *format, ...)
-    __attribute__((format(printf, 2, 3)));
-
-static void line_add(struct line *line, const char *format, ...)
-{
-    va_list args;
-    va_start(args, format);
-    int length = vsnprintf(line->text + line->used, sizeof line->text - line->used, format, args);
-    va_end(args);
-    if (length > 0)
-        line->used += (size_t)length;
-    if (line->used >= sizeof line->text)
-        line->used = sizeof line->text - 1;
-}
-
-/* ---- Policies -------------------------------------------------------------------------------- */
-
-/* "name = default [range or choices]". */
-static void add_parameter(struct line *line, const struct parameter *parameter)
-{
-    line_add(line, "%s = ", parameter->name);
-    size_t length = 0;
-    const char *word = parameter_word(parameter, parameter->fallback, &length);
-    if (word != NULL) {
-        line_add(line, "%.*s [%s]", (int)length, word, parameter->choices);
-    } else {
-        line_add(line, "%g [%g..%g]", parameter->fallback, parameter->low, parameter->high);
-    }
-}
-
-/* In text, each parameter has a line with its meaning. In JSON it is part of the description. */
-static void list_configurable(struct listing *listing, const char *name, const char *summary,
-                              const struct parameter *parameters, size_t count)
-{
-    struct line line = {.used = 0};
-    line_add(&line, "%s", summary);
-    for (size_t p = 0; listing->rows != NULL && p < count; p++) {
-        line_add(&line, "; ");
-        add_parameter(&line, &parameters[p]);
-    }
-    listing_add(listing, name, line.text);
-    for (size_t p = 0; listing->rows == NULL && p < count; p++) {
-        struct line own = {.used = 0};
-        const char *help = parameters[p].help;
-        add_parameter(&own, &parameters[p]);
-        printf("    %-47s %s\n", own.text, help != NULL ? help : "");
-    }
-}
-
-static bool list_policies(struct listing *listing, const char *folder, struct error *error)
-{
-    (void)folder;
-    (void)error;
-    const struct policy *policy = NULL;
-    for (size_t i = 0; (policy = policy_at(i)) != NULL; i++)
-        list_configurable(listing, policy->name, policy->summary, policy->parameters,
-                          policy->parameter_count);
-    return true;
-}
-
-static bool list_keep_alives(struct listing *listing, const char *folder, struct error *error)
-{
-    (void)folder;
-    (void)error;
-    const struct keep_alive *policy = NULL;
-    for (size_t i = 0; (policy = keep_alive_at(i)) != NULL; i++)
-        list_configurable(listing, policy->name, policy->summary, policy->parameters,
-                          policy->parameter_count);
-    return true;
-}
 
 /* ---- Files ----------------------------------------------------------------------------------- */
 
 typedef bool list_file(struct listing *listing, const char *path, const char *name,
                        struct error *error);
+
+static const char *text_of(const cJSON *object, const char *key)
+{
+    const cJSON *text = cJSON_GetObjectItemCaseSensitive(object, key);
+    return cJSON_IsString(text) ? text->valuestring : "";
+}
+
+/* "sweep of 180 runs" or "run, policy esg". */
+static bool add_summary(struct line *line, const cJSON *json, const char *path, struct error *error)
+{
+    const cJSON *policy = cJSON_GetObjectItemCaseSensitive(json, "policy");
+    if (policy != NULL) {
+        line_add(line, "run, policy %s", text_of(policy, "name"));
+        return true;
+    }
+    struct sweep *sweep = sweep_load(path, NULL, 0, error);
+    if (sweep == NULL)
+        return false;
+    line_add(line, "sweep of %s%zu runs", sweep->precision.given ? "at most " : "",
+             sweep->run_count);
+    sweep_free(sweep);
+    return true;
+}
+
+/* An experiment or a sweep, named below workloads/experiments. Other files are left out. */
+static bool list_experiment(struct listing *listing, const char *path, const char *name,
+                            struct error *error)
+{
+    static const char folder[] = "workloads/experiments/";
+    struct line line = {.used = 0};
+    const char *place = strstr(path, folder), *dot = strrchr(name, '.');
+    if (dot == NULL || strcmp(dot, ".json") != 0)
+        return true;
+    if (place != NULL)
+        name = place + sizeof folder - 1;
+    cJSON *json = json_parse_file(path, error);
+    if (json == NULL)
+        return false;
+    bool good = true;
+    if ((cJSON_HasObjectItem(json, "matrix") || cJSON_HasObjectItem(json, "policy")) &&
+        listing_wants(listing, name)) {
+        good = add_summary(&line, json, path, error);
+        line_add_note(&line, listing, text_of(json, "note"));
+        (void)(good ? listing_show(listing, name, line.text) : NULL);
+    }
+    cJSON_Delete(json);
+    return good;
+}
+
+static double number_of(const cJSON *object, const char *key, double fallback)
+{
+    const cJSON *number = cJSON_GetObjectItemCaseSensitive(object, key);
+    return cJSON_IsNumber(number) ? number->valuedouble : fallback;
+}
+
+/* "16 x (16 vCPUs, 1 A100 mps in 7): NOTE". */
+static bool list_cluster(struct listing *listing, const char *path, const char *name,
+                         struct error *error)
+{
+    struct line line = {.used = 0};
+    cJSON *json = json_parse_file(path, error);
+    if (json == NULL)
+        return false;
+    const cJSON *invoker, *gpu;
+    cJSON_ArrayForEach(invoker, cJSON_GetObjectItemCaseSensitive(json, "invokers"))
+    {
+        line_add(&line, "%s%g x (%g vCPUs", line.used > 0 ? ", " : "",
+                 number_of(invoker, "count", 1), number_of(invoker, "vcpus", 0));
+        cJSON_ArrayForEach(gpu, cJSON_GetObjectItemCaseSensitive(invoker, "gpus"))
+            line_add(&line, ", %g %s %s in %g", number_of(gpu, "count", 1), text_of(gpu, "model"),
+                     text_of(gpu, "sharing"), number_of(gpu, "units", 1));
+        line_add(&line, ")");
+    }
+    line_add_note(&line, listing, text_of(json, "note"));
+    listing_add(listing, name, line.text);
+    cJSON_Delete(json);
+    return true;
+}
 
 static bool list_application(struct listing *listing, const char *path, const char *name,
                              struct error *error)
@@ -311,6 +297,19 @@ static bool list_folder(struct listing *listing, const char *folder, list_file *
     return good;
 }
 
+/* The folder and the folders in it. */
+static bool list_experiments(struct listing *listing, const char *folder, struct error *error)
+{
+    return list_folder(listing, folder, list_experiment, error) &&
+           list_folder(listing, "workloads/experiments/theory", list_experiment, error) &&
+           list_folder(listing, "workloads/experiments/known-for", list_experiment, error);
+}
+
+static bool list_clusters(struct listing *listing, const char *folder, struct error *error)
+{
+    return list_folder(listing, folder, list_cluster, error);
+}
+
 static bool list_applications(struct listing *listing, const char *folder, struct error *error)
 {
     return list_folder(listing, folder, list_application, error);
@@ -338,54 +337,159 @@ static bool list_traces(struct listing *listing, const char *folder, struct erro
 
 /* ---- The command ----------------------------------------------------------------------------- */
 
-static const struct {
-    const char *name;
+static const struct kind {
+    const char *name, *singular;
     const char *folder;
     bool (*list)(struct listing *listing, const char *folder, struct error *error);
+    const char *what; /* one line of the overview */
 } kinds[] = {
-    {"policies", "", list_policies},
-    {"keep-alives", "", list_keep_alives},
-    {"applications", "workloads/applications", list_applications},
-    {"functions", "workloads/functions", list_functions},
-    {"profiles", "traces/profiles", list_profiles},
-    {"networks", "traces/networks", list_networks},
-    {"traces", "traces/arrivals", list_traces},
+    {"policies", "policy", "", list_policies, "schedulers; --policy NAME"},
+    {"keep-alives", "keep-alive", "", list_keep_alives,
+     "how long idle containers are kept; --set platform.keep_alive=NAME"},
+    {"experiments", "experiment", "workloads/experiments", list_experiments,
+     "experiments for `esgsim run` and sweeps for `esgsim sweep`"},
+    {"clusters", "cluster", "workloads/clusters", list_clusters, "invokers and their GPUs"},
+    {"applications", "application", "workloads/applications", list_applications,
+     "DAGs of functions"},
+    {"functions", "function", "workloads/functions", list_functions,
+     "what a stage runs: a network and its input"},
+    {"profiles", "profile", "traces/profiles", list_profiles,
+     "measured or reconstructed latencies, by device"},
+    {"networks", "network", "traces/networks", list_networks,
+     "networks layer by layer, for measurements of your own"},
+    {"traces", "trace", "traces/arrivals", list_traces, "arrivals of real systems"},
 };
 enum { KINDS = sizeof kinds / sizeof kinds[0] };
 
-static bool list_kind(size_t kind, bool json, struct error *error)
+static bool kind_read(const struct kind *kind, struct listing *listing, struct error *error)
 {
-    struct listing listing = {0};
+    if (!kind->list(listing, kind->folder, error))
+        return false;
+    return !listing->failed || error_run(error, "list: out of memory");
+}
+
+/* Adds the overview's row of a kind. */
+static bool overview_row(const struct kind *kind, cJSON *rows, struct error *error)
+{
+    struct listing listing = {.counting = true};
+    const bool good = kind_read(kind, &listing, error);
+    if (good && rows == NULL)
+        printf("%-14s %4zu  %s\n", kind->name, listing.shown, kind->what);
+    if (good && rows != NULL) {
+        cJSON *row = cJSON_CreateObject();
+        cJSON_AddStringToObject(row, "name", kind->name);
+        cJSON_AddNumberToObject(row, "count", (double)listing.shown);
+        cJSON_AddStringToObject(row, "description", kind->what);
+        cJSON_AddItemToArray(rows, row);
+    }
+    free(listing.names);
+    return good;
+}
+
+static bool list_overview(bool json, struct error *error)
+{
     cJSON *root = json ? cJSON_CreateObject() : NULL;
-    if (json)
-        listing.rows = cJSON_AddArrayToObject(root, kinds[kind].name);
-    listing.failed = json && listing.rows == NULL;
-    bool good = !listing.failed && kinds[kind].list(&listing, kinds[kind].folder, error);
-    if (listing.failed)
-        good = error_run(error, "list: out of memory");
-    if (json && good)
+    cJSON *rows = json ? cJSON_AddArrayToObject(root, "kinds") : NULL;
+    bool good = true;
+    for (size_t k = 0; good && k < KINDS; k++)
+        good = overview_row(&kinds[k], rows, error);
+    if (good && json)
+        return cli_print_json_line(root, error);
+    cJSON_Delete(root);
+    if (good)
+        printf("\n`esgsim list KIND` lists one, `esgsim list KIND NAME` an entry in full, for "
+               "example: esgsim list policies esg\n");
+    return good;
+}
+
+/* Copies the name nearest to the wanted one; "" if none is near. */
+static void nearest_name(const struct listing *listing, char nearest[LISTING_NAME])
+{
+    const char **names = calloc(listing->count + 1, sizeof *names);
+    for (size_t i = 0; names != NULL && i < listing->count; i++)
+        names[i] = listing->names[i];
+    const char *found =
+        names != NULL ? error_nearest_name(listing->only, names, (int)listing->count) : NULL;
+    (void)snprintf(nearest, LISTING_NAME, "%s", found != NULL ? found : "");
+    free(names);
+}
+
+static bool unknown_name(const struct kind *kind, const struct listing *listing,
+                         struct error *error)
+{
+    char nearest[LISTING_NAME];
+    nearest_name(listing, nearest);
+    const bool near = nearest[0] != '\0';
+    return error_input(error, "list: there is no %s \"%.80s\"%s%s%s; `esgsim list %s` lists them",
+                       kind->singular, listing->only, near ? ", did you mean \"" : "", nearest,
+                       near ? "\"?" : "", kind->name);
+}
+
+static bool list_kind(const struct kind *kind, const char *only, const struct options *options,
+                      struct error *error)
+{
+    cJSON *root = options->json ? cJSON_CreateObject() : NULL;
+    struct listing listing = {.only = only,
+                              .full = options->details || only != NULL,
+                              .rows =
+                                  options->json ? cJSON_AddArrayToObject(root, kind->name) : NULL};
+    listing.failed = options->json && listing.rows == NULL;
+    bool good = kind_read(kind, &listing, error);
+    if (good && only != NULL && listing.shown == 0)
+        good = unknown_name(kind, &listing, error);
+    free(listing.names);
+    if (good && options->json)
         return cli_print_json_line(root, error);
     cJSON_Delete(root);
     return good;
 }
 
+/* Reads all kinds into `listing`. Returns the kind that has the wanted entry; NULL: none has. A
+ * kind that cannot be read has none. */
+static const struct kind *find_entry(struct listing *listing)
+{
+    for (size_t k = 0; k < KINDS; k++) {
+        struct error fault = {0};
+        if (kinds[k].list(listing, kinds[k].folder, &fault) && listing->shown > 0)
+            return &kinds[k];
+    }
+    return NULL;
+}
+
+/* `wanted` is not a kind. It may be an entry, or be near to the name of an entry or a kind. */
+static bool unknown_kind(const char *wanted, struct error *error)
+{
+    char nearest[LISTING_NAME];
+    struct listing listing = {.only = wanted, .counting = true};
+    const struct kind *kind = find_entry(&listing);
+    for (size_t k = 0; k < KINDS; k++)
+        (void)listing_wants(&listing, kinds[k].name);
+    nearest_name(&listing, nearest);
+    free(listing.names);
+    if (kind == NULL && nearest[0] != '\0') {
+        listing = (struct listing){.only = nearest, .counting = true};
+        kind = find_entry(&listing);
+        free(listing.names);
+        wanted = kind != NULL ? nearest : wanted;
+    }
+    if (kind != NULL)
+        return error_input(error, "list: wants a kind first: `esgsim list %s %.80s`", kind->name,
+                           wanted);
+    return error_input(error, "list: \"%.80s\" is not a kind%s%s%s; `esgsim list` lists them",
+                       wanted, nearest[0] != '\0' ? ", did you mean \"" : "", nearest,
+                       nearest[0] != '\0' ? "\"?" : "");
+}
+
 static bool list_run(int argc, char **argv, bool quiet, struct error *error)
 {
     (void)quiet; /* the list is the result, not a message */
-    const char *names[KINDS];
     struct options options = {0};
     if (!cli_parse(&command_list, &argc, argv, &options, error))
         return false;
-    const char *wanted = argv[1];
+    if (argc == 1)
+        return list_overview(options.json, error);
     for (size_t k = 0; k < KINDS; k++)
-        names[k] = kinds[k].name;
-    for (size_t k = 0; k < KINDS; k++)
-        if (strcmp(names[k], wanted) == 0)
-            return list_kind(k, options.json, error);
-    const char *nearest = error_nearest_name(wanted, names, KINDS);
-    return error_input(error, "list: \"%s\" is not a kind; %s%s%s", wanted,
-                       nearest == NULL ? "give one of policies, keep-alives, applications, "
-                                         "functions, profiles, networks, traces"
-                                       : "did you mean \"",
-                       nearest == NULL ? "" : nearest, nearest == NULL ? "" : "\"?");
+        if (strcmp(kinds[k].name, argv[1]) == 0)
+            return list_kind(&kinds[k], argc > 2 ? argv[2] : NULL, &options, error);
+    return unknown_kind(argv[1], error);
 }

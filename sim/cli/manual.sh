@@ -22,7 +22,7 @@ verbatim() {
 overview=$("$program" --help)
 title=$(printf '%s\n' "$overview" | sed -n '1s/^esgsim [^:]*: //p')
 commands=$(printf '%s\n' "$overview" | sed -n 's/^  \([a-z][a-z-]*\)  *.*/\1/p')
-version=$("$program" --version | sed 's/^esgsim //')
+version=$("$program" --version | sed 's/^esgsim \([^ ]*\).*/\1/')
 [ -n "$title" ] && [ -n "$commands" ] && [ -n "$version" ]
 
 printf '.TH ESGSIM 1 "" "esgsim %s" "User Commands"\n' "$(printf '%s' "$version" | plain)"

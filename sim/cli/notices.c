@@ -113,6 +113,9 @@ static void add_trace(FILE *text, const struct experiment *experiment,
             "note: trace %s names no applications: each request was assigned to one at random, by "
             "weight",
             trace);
+    if (tally->first_s != 0)
+        add(text, "note: trace %s begins at %.13g s, which is time 0 of the run and of \"start_s\"",
+            trace, tally->first_s);
     if (tally->fixed_times)
         add(text,
             "note: every seed replays the arrival times of trace %s: intervals over seeds cover "
@@ -134,4 +137,36 @@ char *notices_text(const struct experiment *experiment, const struct simulation_
         return lines;
     free(lines);
     return NULL;
+}
+
+static bool is_set(const struct cli_settings *settings, const char *key)
+{
+    for (size_t i = 0; i < settings->count; i++)
+        if (strcmp(settings->list[i].key, key) == 0)
+            return true;
+    return false;
+}
+
+void notices_print_warmup(const struct cli_settings *settings, const struct experiment *experiment)
+{
+    const uint64_t tenth = experiment->requests / 10;
+    if (is_set(settings, "requests") && !is_set(settings, "warmup_requests") &&
+        experiment->warmup_requests > tenth)
+        (void)fprintf(stderr,
+                      "esgsim: note: the warm-up remains %" PRIu64 " requests, as in the file; "
+                      "--set warmup_requests=%" PRIu64 " makes it a tenth of the measured ones\n",
+                      experiment->warmup_requests, tenth);
+}
+
+void notices_print_cold(const struct simulation_result *result)
+{
+    const struct measures *all = &result->overall;
+    if (all->cold_start_rate > 0.5 || (all->cold_start_rate > 0.1 && all->slo_hit_rate < 0.5))
+        (void)fprintf(
+            stderr,
+            "esgsim: note: %.3g %% of the jobs waited for a container to start, and others "
+            "in queues behind them; "
+            "platform.initial sets how many are warm at the beginning, such as "
+            "{\"per_invoker\": 5}, and platform.keep_alive_s how long they remain\n",
+            100 * all->cold_start_rate);
 }

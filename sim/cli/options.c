@@ -377,6 +377,24 @@ bool cli_settings_add_text(struct cli_settings *settings, char *text, struct err
     return cli_settings_add(settings, text, equals + 1, error);
 }
 
+bool cli_take_names(const char *option, char *value, const char **names, size_t most, size_t *count,
+                    struct error *error)
+{
+    *count = 0;
+    for (char *rest = value, *name; (name = strsep(&rest, ",")) != NULL;) {
+        if (name[0] == '\0')
+            return error_input(error, "%s: wants names separated by commas, such as esg,fifo",
+                               option);
+        for (size_t i = 0; i < *count; i++)
+            if (strcmp(names[i], name) == 0)
+                return error_input(error, "%s: '%.80s' occurs twice", option, name);
+        if (*count == most)
+            return error_input(error, "%s: more than %zu names", option, most);
+        names[(*count)++] = name;
+    }
+    return true;
+}
+
 bool cli_check_output(const char *option, const char *out, const char *what, const char *other,
                       struct error *error)
 {

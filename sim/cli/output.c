@@ -128,9 +128,10 @@ static void json_add_load(cJSON *root, const struct experiment *experiment)
     json_add_figure(root, &(struct figure){"offered_load", "1", rate / capacity});
 }
 
-bool output_run_json(FILE *stream, const struct experiment *experiment,
-                     const struct simulation_result *result, struct error *error)
+cJSON *output_run_json(const struct output_run *shown)
 {
+    const struct experiment *experiment = shown->experiment;
+    const struct simulation_result *result = shown->result;
     cJSON *root = cJSON_CreateObject();
     cJSON_AddStringToObject(root, "name", experiment->name);
     cJSON_AddStringToObject(root, "policy", experiment->policy_name);
@@ -159,13 +160,7 @@ bool output_run_json(FILE *stream, const struct experiment *experiment,
     cJSON_AddStringToObject(root, "config_hash", experiment->hash);
     cJSON_AddStringToObject(root, "version", version_number());
     cJSON_AddStringToObject(root, "commit", version_commit());
-    char *text = cJSON_Print(root);
-    cJSON_Delete(root);
-    if (text == NULL)
-        return error_run(error, "out of memory for the JSON output");
-    fprintf(stream, "%s\n", text);
-    cJSON_free(text);
-    return true;
+    return root;
 }
 
 static void text_row(FILE *stream, const char *name, const struct measures *m)
@@ -209,24 +204,44 @@ static void text_load(FILE *stream, const struct experiment *experiment)
                 rate, rate / capacity.rate_per_s, capacity.rate_per_s, capacity.limiting);
 }
 
-static void text_requests(FILE *stream, const struct experiment *experiment,
-                          const struct simulation_result *result)
+/* Names the run; `several`: the first of several that differ in their policies. */
+static void text_title(FILE *stream, const struct output_run *shown, bool several)
 {
-    if (result->overall.requests < experiment->requests)
+    const struct experiment *experiment = shown->experiment;
+    const uint64_t requests = shown->result->overall.requests;
+    fprintf(stream, "%s: ", experiment->name);
+    if (!several)
+        fprintf(stream, "policy %s, ", experiment->policy_name);
+    fprintf(stream, "seed %" PRIu64, experiment->seed);
+    if (experiment->workload.application_count > 0)
+        fprintf(stream, ", %" PRIu64 " requests after %" PRIu64 " of warm-up", requests,
+                experiment->warmup_requests);
+    if (!several)
+        fprintf(stream, ", configuration %s", experiment->hash);
+    fputc('\n', stream);
+    if (experiment->workload.application_count == 0)
+        return;
+    if (requests < experiment->requests)
         fprintf(stream, "the trace ended before the %" PRIu64 " requests asked for\n",
                 experiment->requests);
     text_load(stream, experiment);
     if (experiment->profile_evidence[0] != '\0')
         fprintf(stream, "profile evidence: %s\n", experiment->profile_evidence);
-    fprintf(stream, "\n%-30s %8s %8s %10s %9s %9s %9s %8s %6s | %19s\n", "", "", "SLO hit", "cost",
-            "p50", "p95", "p99", "cold", "mean", "bound");
-    fprintf(stream, "%-30s %8s %8s %10s %9s %9s %9s %8s %6s | %8s %10s\n", "application",
-            "requests", "%", "$/1000", "ms", "ms", "ms", "% jobs", "batch", "hit %", "$/1000");
-    for (size_t a = 0; a < result->application_count; a++)
-        text_row(stream, experiment->workload.applications[a].name, &result->applications[a]);
-    if (result->application_count > 1)
-        text_row(stream, "all", &result->overall);
-    fputc('\n', stream);
+}
+
+/* What a reader of the figures must know. */
+static void text_notices(FILE *stream, const struct output_run *shown)
+{
+    const struct simulation_result *result = shown->result;
+    bool warning = false;
+    char text[NOTICE_LENGTH];
+    for (const char *at = result->notices;
+         at != NULL && notices_next(&at, &warning, text, sizeof text);)
+        fprintf(stream, "%s: %s\n", warning ? "warning" : "note", text);
+    if (shown->experiment->platform.decision_cost == DECISION_MEASURED)
+        fprintf(stream, "decision times were measured: this result is not deterministic\n");
+    if (!result->exact_quantiles)
+        fprintf(stream, "percentiles are within 0.05 %% (too many samples to keep them all)\n");
 }
 
 static void text_training(FILE *stream, const struct training_measures *training)
@@ -267,22 +282,29 @@ static void text_run_of_trainings(FILE *stream, const struct run_measures *run)
     text_line(stream, "events", (double)run->events, "1", "events processed");
 }
 
-void output_run_text(FILE *stream, const struct experiment *experiment,
-                     const struct simulation_result *result)
+static void text_applications(FILE *stream, const struct experiment *experiment,
+                              const struct simulation_result *result)
 {
-    const bool requests = experiment->workload.application_count > 0;
-    if (requests) {
-        fprintf(stream,
-                "%s: policy %s, seed %" PRIu64 ", %" PRIu64 " requests after %" PRIu64
-                " of warm-up, configuration %s\n",
-                experiment->name, experiment->policy_name, experiment->seed,
-                result->overall.requests, experiment->warmup_requests, experiment->hash);
-        text_requests(stream, experiment, result);
-    } else {
-        fprintf(stream, "%s: policy %s, seed %" PRIu64 ", configuration %s\n", experiment->name,
-                experiment->policy_name, experiment->seed, experiment->hash);
-    }
+    fprintf(stream, "\n%-30s %8s %8s %10s %9s %9s %9s %8s %6s | %19s\n", "", "", "SLO hit", "cost",
+            "p50", "p95", "p99", "cold", "mean", "bound");
+    fprintf(stream, "%-30s %8s %8s %10s %9s %9s %9s %8s %6s | %8s %10s\n", "application",
+            "requests", "%", "$/1000", "ms", "ms", "ms", "% jobs", "batch", "hit %", "$/1000");
+    for (size_t a = 0; a < result->application_count; a++)
+        text_row(stream, experiment->workload.applications[a].name, &result->applications[a]);
+    if (result->application_count > 1)
+        text_row(stream, "all", &result->overall);
+    fputc('\n', stream);
+}
+
+void output_run_text(FILE *stream, const struct output_run *shown)
+{
+    const struct experiment *experiment = shown->experiment;
+    const struct simulation_result *result = shown->result;
     const struct run_measures *run = &result->run;
+    const bool requests = experiment->workload.application_count > 0;
+    text_title(stream, shown, false);
+    if (requests)
+        text_applications(stream, experiment, result);
     text_training(stream, result->training);
     if (requests)
         text_run(stream, run);
@@ -291,13 +313,103 @@ void output_run_text(FILE *stream, const struct experiment *experiment,
     fprintf(stream, "  %-26s %.3g s (%.4g events/s, %.4g requests/s)\n", "wall time",
             result->wall_s, (double)run->events / result->wall_s,
             (double)(result->overall.requests + experiment->warmup_requests) / result->wall_s);
-    bool warning = false;
-    char text[NOTICE_LENGTH];
-    for (const char *at = result->notices;
-         at != NULL && notices_next(&at, &warning, text, sizeof text);)
-        fprintf(stream, "%s: %s\n", warning ? "warning" : "note", text);
-    if (experiment->platform.decision_cost == DECISION_MEASURED)
-        fprintf(stream, "decision times were measured: this result is not deterministic\n");
-    if (!result->exact_quantiles)
-        fprintf(stream, "percentiles are within 0.05 %% (too many samples to keep them all)\n");
+    text_notices(stream, shown);
+}
+
+/* ---- One row per policy -----------------------------------------------------------------------
+ */
+
+static void table_cell(FILE *stream, int width, int digits, double value)
+{
+    if (isfinite(value))
+        fprintf(stream, " %*.*f", width, digits, value);
+    else
+        fprintf(stream, " %*s", width, "-");
+}
+
+static void table_row(FILE *stream, int width, const struct output_run *shown)
+{
+    const struct measures *m = &shown->result->overall;
+    fprintf(stream, "%-*s", width, shown->experiment->policy_name);
+    table_cell(stream, 8, 2, 100 * m->slo_hit_rate);
+    table_cell(stream, 9, 4, 1000 * m->cost_per_request_usd);
+    table_cell(stream, 9, 1, m->latency_ms_p50);
+    table_cell(stream, 9, 1, m->latency_ms_p95);
+    table_cell(stream, 9, 1, m->latency_ms_p99);
+    table_cell(stream, 7, 2, 100 * m->cold_start_rate);
+    table_cell(stream, 6, 2, m->mean_batch);
+    table_cell(stream, 9, 1, shown->result->run.decision_us_mean);
+    fputc('\n', stream);
+}
+
+/* The tighter of the two bounds on hits. fmin ignores NAN: the bound by capacity may be unknown. */
+static double table_bound_hits(const struct simulation_result *result)
+{
+    return fmin(result->overall.bound_slo_hit_rate, result->run.bound_capacity_slo_hit_rate);
+}
+
+/* Arrivals of `closed` depend on the policy, and the bounds with them. */
+static bool table_has_bounds(const struct output_run *runs, size_t count)
+{
+    for (size_t i = 1; i < count; i++)
+        if (table_bound_hits(runs[i].result) != table_bound_hits(runs[0].result) ||
+            runs[i].result->overall.bound_cost_per_request_usd !=
+                runs[0].result->overall.bound_cost_per_request_usd)
+            return false;
+    return true;
+}
+
+/* Trainings: a row per policy. */
+static void trainings_table(FILE *stream, int width, const struct output_run *runs, size_t count)
+{
+    fprintf(stream, "\n%-*s %9s %10s %10s %10s %11s %9s %9s %9s\n", width, "", "trainings",
+            "mean JCT", "p99", "makespan", "queueing", "fairness", "restarts", "effective");
+    fprintf(stream, "%-*s %9s %10s %10s %10s %11s %9s %9s %9s\n", width, "policy", "finished", "h",
+            "h", "h", "h", "", "", "GPU %");
+    for (size_t i = 0; i < count; i++) {
+        const struct training_measures *m = runs[i].result->training;
+        if (m == NULL)
+            continue;
+        fprintf(stream, "%-*s %9" PRIu64, width, runs[i].experiment->policy_name, m->finished);
+        table_cell(stream, 10, 3, m->jct_s_mean / 3600);
+        table_cell(stream, 10, 2, m->jct_s_p99 / 3600);
+        table_cell(stream, 10, 2, m->makespan_s / 3600);
+        table_cell(stream, 11, 3, m->queueing_s_mean / 3600);
+        table_cell(stream, 9, 2, m->fairness_mean);
+        fprintf(stream, " %9" PRIu64, m->restarts);
+        table_cell(stream, 9, 1, 100 * m->gpu_effective);
+        fputc('\n', stream);
+    }
+}
+
+static void requests_table(FILE *stream, int width, const struct output_run *runs, size_t count)
+{
+    fprintf(stream, "\n%-*s %8s %9s %9s %9s %9s %7s %6s %9s\n", width, "", "SLO hit", "cost", "p50",
+            "p95", "p99", "cold", "mean", "decision");
+    fprintf(stream, "%-*s %8s %9s %9s %9s %9s %7s %6s %9s\n", width, "policy", "%", "$/1000", "ms",
+            "ms", "ms", "% jobs", "batch", "us");
+    for (size_t i = 0; i < count; i++)
+        table_row(stream, width, &runs[i]);
+    if (table_has_bounds(runs, count)) {
+        fprintf(stream, "%-*s", width, "bound");
+        table_cell(stream, 8, 2, 100 * table_bound_hits(runs[0].result));
+        table_cell(stream, 9, 4, 1000 * runs[0].result->overall.bound_cost_per_request_usd);
+        fputc('\n', stream);
+    }
+}
+
+void output_table_text(FILE *stream, const struct output_run *runs, size_t count)
+{
+    int width = 24;
+    for (size_t i = 0; i < count; i++)
+        if (strlen(runs[i].experiment->policy_name) > (size_t)width)
+            width = (int)strlen(runs[i].experiment->policy_name);
+    text_title(stream, runs, count > 1);
+    if (runs[0].result->training != NULL)
+        trainings_table(stream, width, runs, count);
+    if (runs[0].experiment->workload.application_count > 0)
+        requests_table(stream, width, runs, count);
+    for (size_t i = 0; i < count; i++) /* most notices are the same for every policy */
+        if (i == 0 || strcmp(runs[i].result->notices, runs[0].result->notices) != 0)
+            text_notices(stream, &runs[i]);
 }

@@ -4,17 +4,28 @@
 
 #include <stdio.h>
 
+#include <cjson/cJSON.h>
+
 #include "sim/platform/simulation.h"
 
-/* Prints one JSON object with the keys listed in README, "esgsim run --json". False: memory
- * exhausted. */
-bool output_run_json(FILE *stream, const struct experiment *experiment,
-                     const struct simulation_result *result, struct error *error);
+/* One finished run. */
+struct output_run {
+    const struct experiment *experiment;
+    const struct simulation_result *result;
+};
+
+/* Returns the object with the keys listed in README, "esgsim run --json". The caller deletes it.
+ * NULL: memory exhausted. */
+cJSON *output_run_json(const struct output_run *run);
 
 /* Prints the run's warnings on standard error. */
 void output_warnings(const struct simulation_result *result);
 
-void output_run_text(FILE *stream, const struct experiment *experiment,
-                     const struct simulation_result *result);
+/* Prints everything about one run: each application, the bounds, every metric with its meaning. */
+void output_run_text(FILE *stream, const struct output_run *run);
+
+/* Prints one row per run of one experiment under `count` >= 1 policies. The last row has the
+ * bounds, if all runs agree on them. */
+void output_table_text(FILE *stream, const struct output_run *runs, size_t count);
 
 #endif

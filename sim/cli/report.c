@@ -9,6 +9,7 @@
 #include "results/report/reference.h"
 #include "results/report/report.h"
 #include "results/report/report_html.h"
+#include "results/report/tidy.h"
 #include "results/report/verdict_table.h"
 #include "results/store/store.h"
 #include "sim/cli/cli.h"
@@ -16,6 +17,7 @@
 #include "workloads/json_include.h"
 
 enum { FILES_MOST = 64 };
+enum format { FORMAT_TEXT, FORMAT_CSV, FORMAT_JSON, FORMAT_HTML, FORMAT_TIDY };
 
 struct options {
     const char *file; /* the first */
@@ -31,15 +33,16 @@ struct options {
     const char *metric; /* NULL: CURVE_METRIC */
     double at_least;
     bool details;
-    int format; /* index of the word of --format */
+    int format; /* enum format */
 };
 
 static const struct cli_option report_table[] = {
     {.name = "--format",
-     .value = "text|csv|json|html",
+     .value = "text|csv|json|html|tidy",
      .help =
-         "text tables (default), one line per figure, one object, or a self-contained page with "
-         "sortable tables and figures (drawn by gnuplot)",
+         "text tables (default); CSV with one line per figure; one object; a self-contained page "
+         "with sortable tables and figures (drawn by gnuplot); or CSV with one row per run and one "
+         "column per swept key and metric, from one or several results files",
      .kind = OPTION_CHOICE,
      .place = offsetof(struct options, format)},
     {.name = "--paper",
@@ -100,6 +103,27 @@ static struct assumptions *assumptions_find(struct error *error)
     return assumptions;
 }
 
+/* The options that decide what the page shows, each with a blank before it. The caller frees the
+ * text; NULL: memory exhausted. */
+static char *options_text(const struct options *options)
+{
+    char *text = NULL;
+    size_t size = 0;
+    FILE *out = open_memstream(&text, &size);
+    if (out == NULL)
+        return NULL;
+    if (options->reference_policy != NULL)
+        (void)fprintf(out, " --reference \"%s\"", options->reference_policy);
+    if (options->over != NULL)
+        (void)fprintf(out, " --over %s", options->over);
+    if (options->metric != NULL)
+        (void)fprintf(out, " --metric %s", options->metric);
+    if (options->at_least != CURVE_AT_LEAST)
+        (void)fprintf(out, " --at-least %g", options->at_least);
+    (void)fputs(options->details ? " --details" : "", out);
+    return fclose(out) == 0 ? text : NULL;
+}
+
 /* Prints the page with its figures. If they cannot be drawn, the page gives the reason instead. */
 static bool print_html(const struct options *options, const struct report *report,
                        const struct reference *reference, FILE *out, struct error *error)
@@ -109,6 +133,7 @@ static bool print_html(const struct options *options, const struct report *repor
     struct run_details *details = run_details_open(options->file, error);
     struct assumptions *assumptions = details == NULL ? NULL : assumptions_find(error);
     bool good = assumptions != NULL;
+    char *more = options_text(options);
     if (good && !gnuplot_check(&without))
         (void)fprintf(stderr, "esgsim: the page is without figures: %s\n", without.message);
     else if (good && report->results->run_count > 0)
@@ -122,8 +147,10 @@ static bool print_html(const struct options *options, const struct report *repor
                               .without_figures =
                                   without.kind == ERROR_NONE ? NULL : without.message,
                               .paper = options->paper,
-                              .command = options->command};
+                              .command = options->command,
+                              .options = more == NULL ? "" : more};
     good = good && report_html(&page, out, error);
+    free(more);
     embedded_clear(&embedded);
     assumptions_free(assumptions);
     run_details_close(details);
@@ -145,7 +172,8 @@ static bool print(const struct options *options, const struct subject *subject, 
     bool (*const prints[])(const struct report *, const struct reference *, FILE *,
                            struct error *) = {report_text, report_csv, report_json};
     if (subject->against != NULL)
-        return compared[options->format](subject->against, out, error);
+        return options->format < FORMAT_TIDY &&
+               compared[options->format](subject->against, out, error);
     if ((size_t)options->format < sizeof prints / sizeof prints[0])
         return prints[options->format](subject->report, subject->reference, out, error);
     return print_html(options, subject->report, subject->reference, out, error);
@@ -229,9 +257,27 @@ static bool run_verdicts(const struct options *options, FILE *out, struct error 
     return good;
 }
 
+static bool run_tidy(const struct options *options, FILE *out, struct error *error)
+{
+    struct results *files[FILES_MOST] = {NULL};
+    bool good = true;
+    for (size_t i = 0; good && i < options->file_count; i++)
+        good = (files[i] = results_load(options->files[i], error)) != NULL;
+    good = good && tidy_csv((const struct results *const *)files, options->file_count, out, error);
+    for (size_t i = 0; i < options->file_count; i++)
+        results_free(files[i]);
+    return good;
+}
+
 /* Options that exclude or need one another. */
 static bool options_check(const struct options *options, struct error *error)
 {
+    const bool tidy = options->format == FORMAT_TIDY;
+    if (tidy && (options->against != NULL || options->paper != NULL || options->verdicts ||
+                 options->command != NULL || options->reference_policy != NULL ||
+                 options->over != NULL || options->metric != NULL || options->details))
+        return cli_usage_error(&command_report, "--format tidy can be combined only with --out",
+                               error);
     if (options->against != NULL &&
         (options->paper != NULL || options->command != NULL || options->verdicts ||
          options->reference_policy != NULL || options->over != NULL || options->details))
@@ -242,8 +288,9 @@ static bool options_check(const struct options *options, struct error *error)
     if (options->reference_policy != NULL && options->paper != NULL)
         return cli_usage_error(&command_report,
                                "the figures of --paper compare ESG; leave out --reference", error);
-    if (options->file_count > 1 && !options->verdicts)
-        return cli_usage_error(&command_report, "several results files need --verdicts", error);
+    if (options->file_count > 1 && !options->verdicts && !tidy)
+        return cli_usage_error(&command_report,
+                               "several results files need --verdicts or --format tidy", error);
     return options->file_count <= FILES_MOST ||
            cli_usage_error(&command_report, "at most 64 results files", error);
 }
@@ -267,9 +314,10 @@ static bool run(int argc, char **argv, bool quiet, struct error *error)
     if (options.out != NULL && !atomic_file_open(&file, options.out, error))
         return false;
     FILE *out = options.out != NULL ? file.stream : stdout;
-    const bool good = options.against != NULL ? run_compare(&options, out, error)
-                      : options.verdicts      ? run_verdicts(&options, out, error)
-                                              : run_report(&options, out, error);
+    const bool good = options.against != NULL         ? run_compare(&options, out, error)
+                      : options.verdicts              ? run_verdicts(&options, out, error)
+                      : options.format == FORMAT_TIDY ? run_tidy(&options, out, error)
+                                                      : run_report(&options, out, error);
     return atomic_file_end(&file, good, error);
 }
 
@@ -289,7 +337,8 @@ const struct command command_report = {
             "          esgsim report headline.h5 --over arrivals.load --at-least 0.99\n"
             "          esgsim report paper.h5 paper-mps.h5 --paper results/paper/esg-hpdc24.json "
             "--verdicts\n"
-            "          esgsim report paper.h5 --reference fifo\n",
+            "          esgsim report paper.h5 --reference fifo\n"
+            "          esgsim report paper.h5 headline.h5 --format tidy --out runs.csv\n",
     .run = run,
     .operands = "F.h5…",
     .options = report_table,

@@ -9,6 +9,7 @@
 #include "results/inspect/timeline.h"
 #include "sim/cli/cli.h"
 #include "sim/cli/guard.h"
+#include "sim/cli/notices.h"
 #include "sim/cli/output.h"
 #include "sim/cli/run_once.h"
 
@@ -19,7 +20,9 @@ struct run_options {
     const char *path;
     const char *out;
     const char *timeline;
-    bool json;
+    const char *policies[CLI_POLICIES_MAX]; /* of --policies */
+    size_t policy_count;
+    bool json, details;
     bool rehearse;
     struct emulated_options rehearsal;
     double decision_timeout;
@@ -44,6 +47,12 @@ static bool take_policy(void *options, const char *name, char *value, struct err
     (void)name;
     return cli_settings_add(&((struct run_options *)options)->settings, "policy.name", value,
                             error);
+}
+
+static bool take_policies(void *options, const char *name, char *value, struct error *error)
+{
+    struct run_options *run = options;
+    return cli_take_names(name, value, run->policies, CLI_POLICIES_MAX, &run->policy_count, error);
 }
 
 /* Parses "factor=1.05,cv=0.1": how the emulated hardware differs from the model. */
@@ -92,6 +101,9 @@ static const struct cli_option run_table[] = {
      "a policy's name (`esgsim list policies`) or your own .so; a policy other than the "
      "experiment's uses its default parameters",
      .kind = OPTION_TAKE, .take = take_policy},
+    {"--policies", "A,B,…",
+     "run several policies, by name or .so, on the same arrivals and noise; one row each",
+     .kind = OPTION_TAKE, .take = take_policies},
     {"--out", "F.h5",
      "write the results: /summary, /applications and, as the experiment's \"record\" "
      "asks, requests, batches, jobs, containers, decisions and timeline",
@@ -107,10 +119,27 @@ static const struct cli_option run_table[] = {
      "as fast as possible). See results/PROOF.md",
      .kind = OPTION_TAKE, .take = take_rehearsal},
     GUARD_OPTION(struct run_options, decision_timeout),
-    {"--json", NULL, "print one JSON object; its keys contain the units",
+    {"--details", NULL, "print each application, the bounds and every metric with its meaning",
+     CLI_MEMBER(struct run_options, details)},
+    {"--json", NULL,
+     "print one JSON object; its keys contain the units. With --policies: {\"policies\": "
+     "[…]}, one such object per policy",
      CLI_MEMBER(struct run_options, json)},
     {.name = NULL},
 };
+
+/* Checks what --policies excludes. */
+static bool options_check(const struct run_options *options, struct error *error)
+{
+    for (size_t i = 0; i < options->settings.count && options->policy_count > 0; i++)
+        if (strcmp(options->settings.list[i].key, "policy.name") == 0)
+            return error_input(error, "--policies names the policies; omit --policy and --set "
+                                      "policy.name");
+    if (options->policy_count > 1 && (options->timeline != NULL || options->rehearse))
+        return error_input(error, "%s takes one policy; use --policy",
+                           options->rehearse ? "--rehearse" : "--timeline");
+    return true;
+}
 
 static bool options_parse(int argc, char **argv, struct run_options *options, struct error *error)
 {
@@ -118,7 +147,8 @@ static bool options_parse(int argc, char **argv, struct run_options *options, st
     if (!cli_parse(&command_run, &argc, argv, options, error))
         return false;
     options->path = argv[1];
-    return cli_check_output("--out", options->out, "--timeline", options->timeline, error) &&
+    return options_check(options, error) &&
+           cli_check_output("--out", options->out, "--timeline", options->timeline, error) &&
            cli_check_output("--out", options->out, "the experiment", options->path, error) &&
            cli_check_output("--timeline", options->timeline, "the experiment", options->path,
                             error);
@@ -138,6 +168,14 @@ static bool report_progress(void *context, uint64_t finished, uint64_t total)
 
 /* ---- The run --------------------------------------------------------------------------------- */
 
+/* One policy's run. */
+struct policy_run {
+    struct experiment *experiment;
+    const struct policy *policy;
+    double *values;
+    struct simulation_result result;
+};
+
 /* The destinations of rows, and the backend; NULL: not used. */
 struct sinks {
     struct store *store;
@@ -145,35 +183,45 @@ struct sinks {
     struct emulated *rehearsal;
 };
 
-static bool run_execute(const struct experiment *experiment, const struct policy *policy,
-                        const double *values, const struct sinks *sinks,
+static bool run_execute(struct policy_run *run, const struct sinks *sinks,
                         const struct recorder *recorder, const struct progress *progress,
-                        struct simulation_result *result, struct error *error)
+                        struct error *error)
 {
+    struct simulation_result *result = &run->result;
     if (sinks->rehearsal == NULL)
-        return runner_execute(experiment, policy, values, recorder, progress, result, error);
+        return runner_execute(run->experiment, run->policy, run->values, recorder, progress, result,
+                              error);
     const struct replay_target target = replay_rehearsal(sinks->rehearsal);
     struct execution execution;
-    if (!runner_replay(experiment, policy, values, &target.backend, recorder, progress, result,
-                       error))
+    if (!runner_replay(run->experiment, run->policy, run->values, &target.backend, recorder,
+                       progress, result, error))
         return false;
     target.describe(target.backend.context, &execution);
-    if (sinks->store == NULL || store_set_execution(sinks->store, &execution, error))
-        return true;
-    simulation_result_clear(result);
-    return false;
+    return sinks->store == NULL || store_set_execution(sinks->store, &execution, error);
 }
 
-static bool run_simulate(const struct experiment *experiment, const struct policy *policy,
-                         const double *values, const struct sinks *sinks, bool quiet,
-                         struct simulation_result *result, struct error *error)
+static bool run_begin_store(const struct policy_run *run, size_t position, struct store *store,
+                            struct error *error)
+{
+    struct run_facts *facts =
+        run_facts_create(run->experiment, run->policy, run->values, NULL, error);
+    if (facts == NULL)
+        return false;
+    facts->position = position;
+    const bool good = store_begin_run(store, facts, error);
+    run_facts_free(facts);
+    return good;
+}
+
+static bool run_simulate(struct policy_run *run, size_t position, const struct sinks *sinks,
+                         bool quiet, struct error *error)
 {
     bool show = !quiet && isatty(STDERR_FILENO);
     struct progress progress = {.context = &show, .report = report_progress};
     struct store *store = sinks->store;
     struct recorder pair[2] = {{0}, {0}};
     if (store != NULL) {
-        if (!store_begin_experiment(store, experiment, policy, values, error))
+        if (!run_begin_store(run, position, store, error))
             return false;
         pair[0] = store_recorder(store);
     }
@@ -181,31 +229,11 @@ static bool run_simulate(const struct experiment *experiment, const struct polic
         pair[1] = timeline_recorder(sinks->timeline);
     struct recorder recorder = sinks->timeline != NULL ? recorder_join(pair) : pair[0];
     const int output = guard_divert_output();
-    bool ok = run_execute(experiment, policy, values, sinks, &recorder, &progress, result, error);
+    bool ok = run_execute(run, sinks, &recorder, &progress, error);
     guard_restore_output(output);
     if (show)
         fprintf(stderr, "\r%40s\r", "");
-    if (ok && store != NULL && !store_end_run(store, result, error)) {
-        simulation_result_clear(result);
-        ok = false;
-    }
-    return ok;
-}
-
-static bool run_print(const struct run_options *options, const struct experiment *experiment,
-                      const struct simulation_result *result, struct error *error)
-{
-    if (options->json)
-        return output_run_json(stdout, experiment, result, error);
-    if (options->rehearse)
-        printf("rehearsal of a replay: no GPU took part\n");
-    output_run_text(stdout, experiment, result);
-    if (options->out != NULL)
-        printf("results in %s\n", options->out);
-    if (options->timeline != NULL)
-        printf("timeline in %s: open it in ui.perfetto.dev or chrome://tracing\n",
-               options->timeline);
-    return true;
+    return ok && (store == NULL || store_end_run(store, &run->result, error));
 }
 
 static bool sinks_open(const struct run_options *options, const struct experiment *experiment,
@@ -233,45 +261,120 @@ static bool sinks_close(struct sinks *sinks, bool good, struct error *error)
     return timeline_close(sinks->timeline, good, error);
 }
 
-static bool run_experiment(const struct run_options *options, const struct experiment *experiment,
-                           bool quiet, struct error *error)
+/* ---- Output ---------------------------------------------------------------------------------- */
+
+static bool print_json(const struct run_options *options, const struct output_run *runs,
+                       size_t count, struct error *error)
 {
-    double *values = NULL;
-    struct simulation_result result = {0};
+    if (options->policy_count == 0)
+        return cli_print_json(output_run_json(runs), error);
+    cJSON *root = cJSON_CreateObject();
+    cJSON *list = cJSON_AddArrayToObject(root, "policies");
+    for (size_t i = 0; i < count; i++)
+        cJSON_AddItemToArray(list, output_run_json(&runs[i]));
+    return cli_print_json(root, error);
+}
+
+static bool same_notices(const struct simulation_result *a, const struct simulation_result *b)
+{
+    return a->notices != NULL && b->notices != NULL && strcmp(a->notices, b->notices) == 0;
+}
+
+static bool runs_print(const struct run_options *options, const struct policy_run *runs,
+                       size_t count, bool quiet, struct error *error)
+{
+    struct output_run shown[CLI_POLICIES_MAX];
+    for (size_t i = 0; i < count; i++) {
+        shown[i] = (struct output_run){runs[i].experiment, &runs[i].result};
+        if (quiet)
+            continue;
+        if (i == 0 || !same_notices(&runs[i].result, &runs[i - 1].result))
+            output_warnings(&runs[i].result);
+        notices_print_cold(&runs[i].result);
+    }
+    if (!quiet)
+        notices_print_warmup(&options->settings, runs[0].experiment);
+    if (options->json)
+        return print_json(options, shown, count, error);
+    if (options->rehearse)
+        printf("rehearsal of a replay: no GPU took part\n");
+    for (size_t i = 0; options->details && i < count; i++) {
+        printf("%s", i > 0 ? "\n" : "");
+        output_run_text(stdout, &shown[i]);
+    }
+    if (!options->details)
+        output_table_text(stdout, shown, count);
+    if (options->out != NULL)
+        printf("results in %s\n", options->out);
+    if (options->timeline != NULL)
+        printf("timeline in %s: open it in ui.perfetto.dev or chrome://tracing\n",
+               options->timeline);
+    return true;
+}
+
+/* ---- The command ----------------------------------------------------------------------------- */
+
+/* Loads the experiment once per policy, so that a wrong name is refused before the first run. */
+static bool runs_load(struct run_options *options, struct policy_run *runs, size_t count,
+                      struct error *error)
+{
+    struct cli_settings *settings = &options->settings;
+    for (size_t i = 0; i < count; i++) {
+        const size_t kept = settings->count;
+        if (options->policy_count > 0 &&
+            !cli_settings_add(settings, "policy.name", options->policies[i], error))
+            return false;
+        runs[i].experiment = experiment_load(options->path, settings->list, settings->count, error);
+        settings->count = kept;
+        if (runs[i].experiment == NULL)
+            return false;
+        runs[i].policy = runner_policy(runs[i].experiment, &runs[i].values, error);
+        if (runs[i].policy == NULL)
+            return false;
+    }
+    return true;
+}
+
+static bool runs_simulate(const struct run_options *options, struct policy_run *runs, size_t count,
+                          bool quiet, struct error *error)
+{
     struct sinks sinks = {0};
-    const struct policy *policy = runner_policy(experiment, &values, error);
     guard_watch_callbacks(options->decision_timeout);
-    bool ok = policy != NULL && sinks_open(options, experiment, &sinks, error);
-    bool simulated = ok && run_simulate(experiment, policy, values, &sinks, quiet, &result, error);
-    ok = sinks_close(&sinks, simulated, error);
-    if (ok && !quiet)
-        output_warnings(&result);
-    if (ok)
-        ok = run_print(options, experiment, &result, error);
-    if (simulated)
-        simulation_result_clear(&result);
-    free(values);
-    return ok;
+    bool good = sinks_open(options, runs[0].experiment, &sinks, error);
+    for (size_t i = 0; good && i < count; i++)
+        good = run_simulate(&runs[i], i, &sinks, quiet, error);
+    return sinks_close(&sinks, good, error);
 }
 
 static bool run_command(int argc, char **argv, bool quiet, struct error *error)
 {
     struct run_options options = {0};
+    struct policy_run runs[CLI_POLICIES_MAX] = {0};
     if (!options_parse(argc, argv, &options, error))
         return false;
-    struct experiment *experiment =
-        experiment_load(options.path, options.settings.list, options.settings.count, error);
-    if (experiment == NULL)
-        return false;
-    bool ok = run_experiment(&options, experiment, quiet, error);
-    experiment_free(experiment);
-    return ok;
+    const size_t count = options.policy_count > 0 ? options.policy_count : 1;
+    const bool good = runs_load(&options, runs, count, error) &&
+                      runs_simulate(&options, runs, count, quiet, error) &&
+                      runs_print(&options, runs, count, quiet, error);
+    for (size_t i = 0; i < count; i++) {
+        simulation_result_clear(&runs[i].result);
+        free(runs[i].values);
+        experiment_free(runs[i].experiment);
+    }
+    return good;
 }
 
 const struct command command_run = {
     .name = "run",
     .summary = "run one simulation and print its figures",
-    .help = "Examples: esgsim run workloads/experiments/strict-light.json --policy edf --seed 7\n"
+    .help = "Prints one row per policy: SLO hits, cost in $ per 1,000 requests, percentiles of\n"
+            "latency, jobs that waited for a cold start, the mean batch, and the mean time that\n"
+            "one decision takes. The row \"bound\" has an upper bound of the hits, and the cost of "
+            "the\n"
+            "cheapest paths whose nominal time meets the SLO; missed requests can cost less.\n"
+            "\n"
+            "Examples: esgsim run workloads/experiments/strict-light.json --policy edf --seed 7\n"
+            "          esgsim run workloads/experiments/strict-light.json --policies esg,fifo,edf\n"
             "          esgsim run workloads/experiments/strict-light.json --set requests=1000 \\\n"
             "              --set record=all --out run.h5 --timeline run.json\n",
     .run = run_command,

@@ -27,11 +27,12 @@ struct request {
     uint64_t stage, stages, k, queue_length;
     double budget_ms;
     int method, blades, later_batches;
+    bool method_chosen; /* by the DAG, because --method was not given */
     bool time_blade, cost_blade, json;
 };
 
 struct decision {
-    const struct request *request;
+    struct request *request;
     const struct workload *workload;
     const struct application *application;
     struct search_table **tables; /* per function, NULL if not needed */
@@ -73,8 +74,9 @@ static const struct cli_option search_table[] = {
      "batches of later stages (default any); bounded: at most the first (astar, exhaustive)",
      MEMBER(later_batches)},
     {"--method", "astar|frontier|exhaustive",
-     "astar (default): ESG_1Q; frontier: best completion of each first-stage "
-     "configuration; exhaustive: brute force",
+     "astar: ESG_1Q, for a chain of stages; frontier: best completion of each first-stage "
+     "configuration, for any DAG; exhaustive: brute force. Default: astar for a chain, frontier "
+     "for any other DAG",
      MEMBER(method)},
     {"--blades", "both|time|cost|none", "pruning of astar (default both)", MEMBER(blades)},
     {"--json", NULL, "one JSON object; costs are dollars per job", MEMBER(json)},
@@ -83,10 +85,11 @@ static const struct cli_option search_table[] = {
 
 static bool parse_arguments(int argc, char **argv, struct request *request, struct error *error)
 {
-    *request = (struct request){.k = 5, .queue_length = 32};
+    *request = (struct request){.k = 5, .queue_length = 32, .method = -1};
     if (!cli_parse(&command_search, &argc, argv, request, error))
         return false;
     request->path = argv[1];
+    request->method_chosen = request->method < 0;
     request->time_blade = request->blades == BLADES_BOTH || request->blades == BLADES_TIME;
     request->cost_blade = request->blades == BLADES_BOTH || request->blades == BLADES_COST;
     return true;
@@ -140,23 +143,47 @@ static void decision_chain(struct decision *decision)
     }
 }
 
+/* Without --method the DAG decides. --stages asks for the first stages of a chain. */
+static void decision_method(struct decision *decision)
+{
+    struct request *request = decision->request;
+    if (request->method_chosen)
+        request->method =
+            decision->is_chain || request->stages > 0 ? METHOD_ASTAR : METHOD_FRONTIER;
+}
+
+/* Refuses an option that the method does not use. */
+static bool decision_check_frontier(const struct request *request, const char *option,
+                                    struct error *error)
+{
+    if (request->method_chosen)
+        return error_input(error,
+                           "%s: the stages from %lu on of '%s' are not a chain, so the method is "
+                           "frontier, which does not use it; omit it, or search the first "
+                           "--stages N",
+                           option, (unsigned long)request->stage, request->application);
+    return error_input(error, "%s: only --method astar%s it; omit it", option,
+                       strcmp(option, "--blades") == 0 ? " uses" : " and exhaustive use");
+}
+
 static bool decision_check(const struct decision *decision, struct error *error)
 {
     const struct request *request = decision->request;
     double combinations = 1;
-    if (request->method != METHOD_ASTAR && !(request->time_blade && request->cost_blade))
-        return error_input(error, "--blades: only --method astar uses it; omit it");
     if (request->method == METHOD_FRONTIER && request->later_batches > 0)
-        return error_input(error, "--later-batches: only --method astar and exhaustive use it");
+        return decision_check_frontier(request, "--later-batches", error);
+    if (request->method != METHOD_ASTAR && request->blades != BLADES_BOTH)
+        return decision_check_frontier(request, "--blades", error);
     if (request->method == METHOD_FRONTIER)
         return request->stages == 0 ||
                error_input(error,
                            "--stages: the frontier always covers all remaining stages; use it "
                            "with --method astar or exhaustive");
     if (decision->chain_length < request->stages)
-        return error_input(error, "--stages: %lu is more than the %zu remaining of '%s'",
-                           (unsigned long)request->stages, decision->chain_length,
-                           decision->application->name);
+        return error_input(error,
+                           "--stages: %lu, but the chain of stages from %lu on of '%s' has %zu",
+                           (unsigned long)request->stages, (unsigned long)request->stage,
+                           decision->application->name, decision->chain_length);
     if (!decision->is_chain)
         return error_input(error,
                            "--method: the stages from %lu on of '%s' are not a chain of at most %d "
@@ -281,12 +308,25 @@ static const struct configuration *path_configuration(const struct decision *dec
     return &decision->workload->functions[f].configurations[path->configuration[i]];
 }
 
-static cJSON *configuration_json(const struct configuration *configuration)
+/* The model of the GPU that the configuration needs; NULL if it needs none, or all are alike. */
+static const char *gpu_model(const struct decision *decision,
+                             const struct configuration *configuration)
 {
+    return decision->workload->kind_count > 1 && configuration->vgpu > 0
+               ? decision->workload->kinds[configuration->kind].model
+               : NULL;
+}
+
+static cJSON *configuration_json(const struct decision *decision,
+                                 const struct configuration *configuration)
+{
+    const char *model = gpu_model(decision, configuration);
     cJSON *object = cJSON_CreateObject();
     cJSON_AddNumberToObject(object, "batch", configuration->batch);
     cJSON_AddNumberToObject(object, "vcpu", configuration->vcpu);
     cJSON_AddNumberToObject(object, "vgpu", configuration->vgpu);
+    if (model != NULL)
+        cJSON_AddStringToObject(object, "gpu", model);
     return object;
 }
 
@@ -300,8 +340,8 @@ static cJSON *paths_json(const struct decision *decision)
         cJSON_AddNumberToObject(object, "time_ms", sim_to_ms(path->time));
         cJSON *configs = cJSON_AddArrayToObject(object, "configs");
         for (size_t i = 0; i < decision->chain_length; i++)
-            cJSON_AddItemToArray(configs,
-                                 configuration_json(path_configuration(decision, path, i)));
+            cJSON_AddItemToArray(
+                configs, configuration_json(decision, path_configuration(decision, path, i)));
         cJSON_AddItemToArray(paths, object);
     }
     return paths;
@@ -318,7 +358,7 @@ static cJSON *first_stage_json(const struct decision *decision)
         for (size_t i = 0; i < first->count; i++) {
             if (first->index[i] != c)
                 continue;
-            cJSON *object = configuration_json(&function->configurations[c]);
+            cJSON *object = configuration_json(decision, &function->configurations[c]);
             if (isinf(decision->first_best[i]))
                 cJSON_AddNullToObject(object, "best_cost_usd");
             else
@@ -350,19 +390,25 @@ static void print_text(const struct decision *decision)
     const struct search_result *result = &decision->result;
     const struct search_table *first = decision->by_stage[decision->request->stage];
     size_t feasible = 0;
-    (void)printf("%s, stage %lu (%s), budget %g ms, queue of %lu, method %s\n",
+    (void)printf("%s, stage %lu (%s), budget %g ms, queue of %lu, method %s%s\n",
                  decision->application->name, (unsigned long)decision->request->stage,
                  decision->application->stages[decision->request->stage].name,
                  decision->request->budget_ms, (unsigned long)decision->request->queue_length,
-                 method_names[decision->request->method]);
+                 method_names[decision->request->method],
+                 !decision->request->method_chosen              ? ""
+                 : decision->request->method == METHOD_FRONTIER ? " (the stages are not a chain)"
+                                                                : " (the stages are a chain)");
     (void)printf("%4s %14s %12s  %s\n", "", "cost/job usd", "time ms",
-                 "batch x vCPU x vGPU of each stage");
+                 decision->workload->kind_count > 1 ? "batch x vCPU x vGPU/GPU of each stage"
+                                                    : "batch x vCPU x vGPU of each stage");
     for (size_t p = 0; p < result->path_count; p++) {
         const struct search_path *path = &result->paths[p];
         (void)printf("%4zu %14.6g %12.3f ", p + 1, path->cost_usd, sim_to_ms(path->time));
         for (size_t i = 0; i < decision->chain_length; i++) {
             const struct configuration *c = path_configuration(decision, path, i);
-            (void)printf(" %ux%ux%u", c->batch, c->vcpu, c->vgpu);
+            const char *model = gpu_model(decision, c);
+            (void)printf(" %ux%ux%u%s%s", c->batch, c->vcpu, c->vgpu, model != NULL ? "/" : "",
+                         model != NULL ? model : "");
         }
         (void)printf("%s\n", decision->is_chain ? "" : " ...");
     }
@@ -391,6 +437,7 @@ static bool search_decide(struct decision *decision, struct error *error)
     if (!decision_tables(decision, error))
         return false;
     decision_chain(decision);
+    decision_method(decision);
     if (!decision_check(decision, error))
         return false;
     if (request->method == METHOD_FRONTIER ? !decide_frontier(decision, error)
@@ -428,7 +475,7 @@ const struct command command_search = {
     .name = "search",
     .summary = "explains one decision: the K best configuration paths and the effort to find them",
     .help = "Example: esgsim search workloads/experiments/strict-light.json \\\n"
-            "             --application image-classification --budget-ms 400 --method frontier\n",
+            "             --application image-classification --budget-ms 400\n",
     .run = search_run,
     .operands = "EXP.json",
     .options = search_table,

@@ -1,10 +1,14 @@
+#include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
 #include "sim/cli/sweep_runner.h"
 #include "sim/cli/cli.h"
 #include "sim/cli/guard.h"
+#include "sim/cli/notices.h"
 #include "sim/cli/worker_pool.h"
+#include "sim/utf8.h"
 #include "workloads/experiment.h"
 
 struct options {
@@ -37,7 +41,7 @@ static bool take_shard(void *options, const char *name, char *value, struct erro
 
 static const struct cli_option sweep_table[] = {
     {"--out", "F.h5", "where the results go; written beside, named when finished",
-     CLI_MEMBER(struct options, sweep_runner.out), .required = true},
+     CLI_MEMBER(struct options, sweep_runner.out)},
     {"--jobs", "N", "worker processes at a time (default: the machine's cores)",
      CLI_MEMBER(struct options, sweep_runner.jobs), .least = 1, .most = 1024},
     {"--shard", "I/N", "the I-th of N parts of the sweep; `esgsim merge` joins their files",
@@ -49,13 +53,64 @@ static const struct cli_option sweep_table[] = {
     {"--restart", NULL, "begin anew, and discard the finished runs that F.h5.runs holds",
      CLI_MEMBER(struct options, sweep_runner.restart)},
     {"--dry-run", NULL,
-     "check everything, list the runs and count them, and run nothing; F.h5 is not written",
+     "check everything, count the runs, and estimate time and memory by runs that are begun and "
+     "stopped; F.h5 is not written and may be omitted",
      CLI_MEMBER(struct options, sweep_runner.dry_run)},
+    {"--details", NULL, "with --dry-run: list each run, too",
+     CLI_MEMBER(struct options, sweep_runner.details)},
     GUARD_OPTION(struct options, sweep_runner.decision_timeout),
     {"--set", "KEY=VALUE", "change a key of the base experiment, e.g. requests=1000",
      .kind = OPTION_TAKE, .repeated = true, .take = take_set},
     {.name = NULL},
 };
+
+/* By the first run's experiment: what --set changes is the same in all. */
+static void note_warmup(const struct options *options, const struct sweep *sweep)
+{
+    struct experiment *experiment = sweep_experiment(sweep, 0, NULL);
+    if (experiment != NULL && !options->sweep_runner.quiet)
+        notices_print_warmup(&options->settings, experiment);
+    experiment_free(experiment);
+}
+
+/* Writes the text as one word of a shell. */
+static void word_write(FILE *out, const char *text)
+{
+    static const char plain[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789"
+                                "._-+=/:,@%";
+    if (text[0] != '\0' && text[strspn(text, plain)] == '\0') {
+        (void)fputs(text, out);
+        return;
+    }
+    (void)fputc('\'', out);
+    for (; *text != '\0'; text++)
+        (void)fputs(*text == '\'' ? "'\\''" : (char[]){*text, '\0'}, out);
+    (void)fputc('\'', out);
+}
+
+/* The command that repeats the sweep, but for its --out. The caller frees it; NULL: out of memory,
+ * or no line of text. */
+static char *command_text(const char *path, const struct cli_settings *settings)
+{
+    char *text = NULL;
+    size_t size = 0;
+    FILE *out = open_memstream(&text, &size);
+    if (out == NULL)
+        return NULL;
+    (void)fputs("esgsim sweep ", out);
+    word_write(out, path);
+    for (size_t i = 0; i < settings->count; i++) {
+        char *pair = NULL;
+        (void)fputs(" --set ", out);
+        if (asprintf(&pair, "%s=%s", settings->list[i].key, settings->list[i].value) >= 0)
+            word_write(out, pair);
+        free(pair);
+    }
+    if (fclose(out) == 0 && utf8_is_name(text))
+        return text;
+    free(text);
+    return NULL;
+}
 
 static bool sweep_run(int argc, char **argv, bool quiet, struct error *error)
 {
@@ -69,11 +124,20 @@ static bool sweep_run(int argc, char **argv, bool quiet, struct error *error)
     if (!cli_parse(&command_sweep, &argc, argv, &options, error) ||
         !cli_check_output("--out", options.sweep_runner.out, "the sweep", argv[1], error))
         return false;
+    if (options.sweep_runner.details && !options.sweep_runner.dry_run)
+        return cli_usage_error(&command_sweep, "--details is an option of --dry-run", error);
+    if (options.sweep_runner.out == NULL && !options.sweep_runner.dry_run)
+        return cli_usage_error(&command_sweep, "--out F.h5 is missing", error);
     if (options.sweep_runner.resume && options.sweep_runner.restart)
         return cli_usage_error(&command_sweep, "--resume keeps what --restart discards; give one",
                                error);
     struct sweep *sweep = sweep_load(argv[1], options.settings.list, options.settings.count, error);
+    if (sweep != NULL && options.settings.count > 0)
+        note_warmup(&options, sweep);
+    char *command = command_text(argv[1], &options.settings);
+    options.sweep_runner.command = command;
     const bool good = sweep != NULL && sweep_runner_run(sweep, &options.sweep_runner, error);
+    free(command);
     if (sweep != NULL)
         sweep_free(sweep);
     return good;
@@ -97,7 +161,8 @@ const struct command command_sweep = {
         "mean\n"
         "is that narrow; \"seeds\" (default 10) is how many it has at least.\n"
         "\n"
-        "Examples: esgsim sweep workloads/experiments/paper.json --out paper.h5\n"
+        "Examples: esgsim sweep workloads/experiments/paper.json --dry-run\n"
+        "          esgsim sweep workloads/experiments/paper.json --out paper.h5\n"
         "          esgsim sweep paper.json --shard 2/8 --resume --out part2.h5\n",
     .run = sweep_run,
     .operands = "SWEEP.json",

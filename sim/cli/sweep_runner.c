@@ -2,6 +2,7 @@
 
 #include <inttypes.h>
 #include <limits.h>
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -11,21 +12,24 @@
 #include "results/report/statistics.h"
 #include "results/store/store.h"
 #include "sim/cli/guard.h"
+#include "sim/cli/sweep_estimate.h"
 #include "sim/cli/sweep_runner_plan.h"
 #include "sim/cli/progress_bar.h"
 #include "sim/cli/modules.h"
 #include "sim/cli/run_once.h"
 #include "sim/cli/worker_pool.h"
 #include "traces/json/atomic_file.h"
+#include "workloads/sweep_keys.h"
 
 struct sweep_runner {
     const struct sweep *sweep;
     const struct sweep_runner_options *options;
     struct sweep_facts facts;
     struct run_folder *folder;
-    struct store *store; /* the results file; not used in a worker */
-    struct store *part;  /* in a worker: the part in progress; NULL: none */
-    size_t part_run;     /* first run of that part */
+    struct store *store;      /* the results file; not used in a worker */
+    struct swept_keys *swept; /* columns of both */
+    struct store *part;       /* in a worker: the part in progress; NULL: none */
+    size_t part_run;          /* first run of that part */
     size_t combinations;
     size_t *wanted;  /* per combination: seeds needed as known so far */
     bool *decided;   /* per combination: `wanted` is final */
@@ -61,9 +65,12 @@ static enum worker_pool_outcome run_record(struct sweep_runner *sweep_runner, si
     struct run_facts *facts = run_facts_create(plan->experiment, plan->policy, plan->values,
                                                sweep_runner->sweep->runs[run].label, error);
     struct simulation_result result;
+    const char *values[SWEEP_KEYS_LIMIT];
+    sweep_keys_values(sweep_runner->sweep->keys, run / sweep_runner->sweep->seeds, values);
     bool good = facts != NULL && label_run(sweep_runner->sweep, plan, facts, error);
     if (good) {
         facts->position = run;
+        facts->swept = values;
         good = store_begin_run(part, facts, error);
     }
     run_facts_free(facts);
@@ -82,6 +89,16 @@ static enum worker_pool_outcome run_record(struct sweep_runner *sweep_runner, si
                                                                  : WORKER_POOL_BROKEN;
 }
 
+static struct store *part_begin(const struct sweep_runner *sweep_runner, size_t run,
+                                struct error *error)
+{
+    struct store *part = run_folder_begin(sweep_runner->folder, run, error);
+    if (part == NULL || store_set_swept(part, sweep_runner->swept, error))
+        return part;
+    store_abandon(part);
+    return NULL;
+}
+
 /* Runs in a worker process. A part is named after its first run. If that run fails, the empty part
  * is therefore abandoned. */
 static enum worker_pool_outcome work(void *context, size_t job, uint64_t *place,
@@ -96,7 +113,7 @@ static enum worker_pool_outcome work(void *context, size_t job, uint64_t *place,
         return WORKER_POOL_FAILED;
     if (sweep_runner->part == NULL) {
         sweep_runner->part_run = run;
-        sweep_runner->part = run_folder_begin(sweep_runner->folder, run, error);
+        sweep_runner->part = part_begin(sweep_runner, run, error);
     }
     const enum worker_pool_outcome outcome = sweep_runner->part == NULL
                                                  ? WORKER_POOL_BROKEN
@@ -457,13 +474,40 @@ static bool sweep_runner_pool(struct sweep_runner *sweep_runner, const char *run
     return whole;
 }
 
+/* Returns the columns of the sweep's keys. NULL: ERROR_RUN, memory exhausted. */
+static struct swept_keys *swept_find(const struct sweep *sweep, struct error *error)
+{
+    struct swept_keys *swept = swept_keys_create();
+    bool good = swept != NULL;
+    for (size_t k = 0; good && k < sweep->keys->count; k++) {
+        const struct sweep_key *key = &sweep->keys->keys[k];
+        good = swept_keys_add(swept, key->name, key->number, key->length);
+    }
+    if (good)
+        return swept;
+    swept_keys_free(swept);
+    (void)error_run(error, "out of memory for the sweep");
+    return NULL;
+}
+
+/* Begins the results file, which also locks it. */
+static bool store_begin(struct sweep_runner *sweep_runner, struct error *error)
+{
+    const char *command = sweep_runner->options->command;
+    sweep_runner->swept = swept_find(sweep_runner->sweep, error);
+    if (sweep_runner->swept != NULL)
+        sweep_runner->store = store_create(sweep_runner->options->out, error);
+    return sweep_runner->store != NULL &&
+           store_set_swept(sweep_runner->store, sweep_runner->swept, error) &&
+           (command == NULL || store_set_command(sweep_runner->store, command, error));
+}
+
 /* The lock of the results file, held throughout, also protects the folder. */
 static bool sweep_runner_work(struct sweep_runner *sweep_runner, const char *runs_path,
                               struct error *error)
 {
     bool whole = false;
-    sweep_runner->store = store_create(sweep_runner->options->out, error);
-    if (sweep_runner->store != NULL)
+    if (store_begin(sweep_runner, error))
         sweep_runner->folder = folder_open(sweep_runner, runs_path, error);
     if (sweep_runner->folder != NULL) {
         const int there = results_there(sweep_runner, error);
@@ -500,8 +544,7 @@ static bool journal_check(const struct sweep_runner_options *options, const char
     return good;
 }
 
-/* Prints the runs of a dry run. With a precision these are the minimum. */
-static bool runs_print(const struct sweep_runner *sweep_runner)
+static void runs_print(const struct sweep_runner *sweep_runner)
 {
     const struct sweep *sweep = sweep_runner->sweep;
     for (size_t run = 0; run < sweep->run_count; run++)
@@ -509,10 +552,62 @@ static bool runs_print(const struct sweep_runner *sweep_runner)
             run % sweep->seeds < sweep_runner->wanted[run / sweep->seeds])
             (void)printf("run %zu: %s seed=%" PRIu64 "\n", run, sweep->runs[run].label,
                          sweep->runs[run].seed);
-    (void)printf("%zu runs of %zu combinations%s\n", runs_expected(sweep_runner),
-                 sweep_runner->combinations,
+}
+
+/* "45 s", "3 min", "2.5 h": an estimate has no more digits. */
+static void duration_print(double seconds)
+{
+    if (seconds < 90)
+        (void)printf("%.2g s", seconds);
+    else if (seconds < 5400)
+        (void)printf("%.0f min", seconds / 60);
+    else
+        (void)printf("%.1f h", seconds / 3600);
+}
+
+/* Prints what the sweep would take. With a precision it is the least. */
+static bool dry_run(const struct sweep_runner *sweep_runner, struct error *error)
+{
+    enum { SAMPLES = 24 };
+    const struct sweep *sweep = sweep_runner->sweep;
+    const struct sweep_runner_options *options = sweep_runner->options;
+    const size_t runs = runs_expected(sweep_runner);
+    struct sweep_estimate estimate;
+    if (options->details)
+        runs_print(sweep_runner);
+    (void)printf("%zu runs of %zu combinations%s\n", runs, sweep_runner->combinations,
                  sweep->precision.given ? ", and more until each interval is narrow enough" : "");
+    if (runs == 0)
+        return true;
+    guard_watch_callbacks(options->decision_timeout);
+    if (!sweep_estimate(sweep, SAMPLES, options->quiet, &estimate, error))
+        return false;
+    const size_t workers = options->jobs < runs ? (size_t)options->jobs : runs;
+    const double rounds = ceil((double)runs / (double)workers);
+    (void)printf("time: %s ", sweep->precision.given ? "at least" : "about");
+    duration_print(estimate.mean_s * rounds);
+    (void)printf(" with %zu worker%s (runs of ", workers, workers == 1 ? "" : "s");
+    duration_print(estimate.shortest_s);
+    (void)printf(" to ");
+    duration_print(estimate.longest_s);
+    (void)printf(", by %zu of them that were begun here)\nmemory: about %.0f MiB per worker\n",
+                 estimate.samples, ceil(estimate.peak_mib));
     return true;
+}
+
+/* Executes the sweep after its plans were checked. */
+static bool sweep_runner_execute(struct sweep_runner *sweep_runner, struct error *error)
+{
+    char *target = atomic_file_target(sweep_runner->options->out, error), *runs_path = NULL;
+    bool good = target != NULL && journal_check(sweep_runner->options, target, error);
+    if (good && asprintf(&runs_path, "%s.runs", target) < 0) {
+        runs_path = NULL;
+        good = error_run(error, "out of memory for the sweep");
+    }
+    good = good && sweep_runner_work(sweep_runner, runs_path, error);
+    free(target);
+    free(runs_path);
+    return good;
 }
 
 bool sweep_runner_run(const struct sweep *sweep, const struct sweep_runner_options *options,
@@ -522,22 +617,15 @@ bool sweep_runner_run(const struct sweep *sweep, const struct sweep_runner_optio
         .sweep = sweep,
         .options = options,
         .facts = {.shard = options->shard, .shards = options->shards, .runs = sweep->run_count}};
-    char *target = atomic_file_target(options->out, error), *runs_path = NULL;
-    bool good = target != NULL && (options->dry_run || journal_check(options, target, error));
-    if (good && asprintf(&runs_path, "%s.runs", target) < 0) {
-        runs_path = NULL;
-        good = error_run(error, "out of memory for the sweep");
-    }
-    good = good && sweep_runner_prepare(&sweep_runner, error) &&
-           plans_check(sweep, sweep_runner.facts.identity, error) &&
-           (options->dry_run ? runs_print(&sweep_runner)
-                             : sweep_runner_work(&sweep_runner, runs_path, error));
-    free(target);
-    free(runs_path);
+    const bool good = sweep_runner_prepare(&sweep_runner, error) &&
+                      plans_check(sweep, sweep_runner.facts.identity, error) &&
+                      (options->dry_run ? dry_run(&sweep_runner, error)
+                                        : sweep_runner_execute(&sweep_runner, error));
     free(sweep_runner.wanted);
     free(sweep_runner.decided);
     free(sweep_runner.failed);
     free(sweep_runner.pending);
     free(sweep_runner.values);
+    swept_keys_free(sweep_runner.swept);
     return good;
 }

@@ -21,12 +21,14 @@
 
 struct sweep_runner_options {
     const char
-        *out;      /* the results file, or a link to it; OUT.runs is next to it until all is done */
-    uint64_t jobs; /* concurrent worker processes */
+        *out; /* the results file, or a link to it; OUT.runs is next to it until all is done */
+    const char *command;    /* recorded in OUT (store_set_command); NULL: none */
+    uint64_t jobs;          /* concurrent worker processes */
     uint64_t shard, shards; /* shard 1..shards */
     bool resume;            /* continue with the runs in OUT.runs */
     bool restart;           /* discard those runs; not with `resume` */
-    bool dry_run;           /* print the runs, execute none, write nothing */
+    bool dry_run;           /* print what the sweep would take, write nothing */
+    bool details;           /* of a dry run: print each run, too */
     bool quiet;
     bool internal;    /* the caller reads OUT itself: say nothing about where results are */
     uint64_t hold_ms; /* a worker collects runs for this time, then publishes them together */

@@ -10,6 +10,7 @@
 #include "sim/cli/run_once.h"
 #include "sim/version.h"
 #include "workloads/loader_internal.h"
+#include "workloads/sweep_keys.h"
 
 void plan_clear(struct plan *plan)
 {
@@ -67,6 +68,8 @@ static void identity_add(FILE *identity, const char *text)
 /* All that decides the tables but the runs' own configurations. */
 static void identity_begin(const struct sweep *sweep, FILE *identity)
 {
+    for (size_t k = 0; k < sweep->keys->count; k++)
+        identity_add(identity, sweep->keys->keys[k].name);
     identity_add(identity, version_number());
     identity_add(identity, version_commit());
     identity_add(identity, sweep->precision.metric);
@@ -84,6 +87,7 @@ static bool combination_add(const struct sweep *sweep, size_t run, struct row *r
 {
     struct plan plan;
     char label[POLICY_LABEL];
+    const char *values[SWEEP_KEYS_LIMIT];
     if (!plan_load(sweep, run, &plan, error))
         return false;
     memcpy(row->hash, plan.experiment->hash, sizeof row->hash);
@@ -94,6 +98,9 @@ static bool combination_add(const struct sweep *sweep, size_t run, struct row *r
     modules_label(sweep, plan.experiment, plan.policy, plan.values, label);
     identity_add(identity, label);
     identity_add(identity, plan.experiment->setting_label);
+    sweep_keys_values(sweep->keys, run / sweep->seeds, values);
+    for (size_t k = 0; k < sweep->keys->count; k++)
+        identity_add(identity, values[k]);
     const bool good =
         modules_note(modules, plan.experiment, plan.policy, plan.values, label, error);
     plan_clear(&plan);

@@ -24,7 +24,40 @@ struct trace_options {
     double scale_rate, start_s, duration_s;
     uint64_t seed;
     bool json;
+    bool sort;
+    const char *unit;
+    struct trace_columns columns; /* without a time: not given */
 };
+
+/* Parses "time=timestamp,application=app,slo_ms=deadline", in place. */
+static bool take_columns(void *options, const char *name, char *value, struct error *error)
+{
+    struct trace_columns *columns = &((struct trace_options *)options)->columns;
+    const struct {
+        const char *name;
+        const char **place;
+    } roles[] = {{"time", &columns->time},
+                 {"application", &columns->application},
+                 {"slo_ms", &columns->slo_ms}};
+    *columns = (struct trace_columns){.time = NULL};
+    for (char *rest = value, *part; (part = strsep(&rest, ",")) != NULL;) {
+        char *equals = strchr(part, '=');
+        size_t r = 0;
+        if (equals != NULL)
+            *equals = '\0';
+        while (r < 3 && strcmp(part, roles[r].name) != 0)
+            r++;
+        if (equals == NULL || equals[1] == '\0' || r == 3 || *roles[r].place != NULL)
+            return error_input(error,
+                               "%s takes time=COLUMN and, if the file has them, "
+                               "application=COLUMN and slo_ms=COLUMN, each once and separated by "
+                               "commas, not '%s'",
+                               name, part);
+        *roles[r].place = equals + 1;
+    }
+    return columns->time != NULL ||
+           error_input(error, "%s names no column of times; add time=COLUMN", name);
+}
 
 #define MEMBER(member) CLI_MEMBER(struct trace_options, member)
 
@@ -33,6 +66,17 @@ static const struct cli_option trace_table[] = {
      MEMBER(out)},
     {"--format", "F", "format of FILE, one of those below (default: recognised by the header)",
      MEMBER(format)},
+    {"--columns", "NAMES",
+     "read any CSV with a header by the names of its columns: time=COLUMN and, if the file has "
+     "them, application=COLUMN and slo_ms=COLUMN, separated by commas; others are ignored; needs "
+     "--unit",
+     .kind = OPTION_TAKE, .take = take_columns},
+    {"--unit", "s|ms|us|ns|min|date", "unit of the column of times; date: 2023-11-16 18:17:03.97",
+     .kind = OPTION_WORD, .place = offsetof(struct trace_options, unit)},
+    {"--sort", NULL,
+     "with --columns: sort the requests by time, in memory (32 bytes each); without it a trace "
+     "that is not in order of time is refused",
+     MEMBER(sort)},
     {"--scale-rate", "X", "compress time by X: 2 doubles the rate (default 1)", MEMBER(scale_rate),
      .low = 1e-6, .high = 1e6},
     {"--start-s", "S", "skip the first S seconds of the trace (default 0)", MEMBER(start_s),
@@ -67,11 +111,13 @@ const struct command command_trace = {
         "longest\n"
         "gap, coefficient of variation of the intervals, index of dispersion (variance / mean) of\n"
         "the counts in whole windows of 1, 10 and 60 s (1 for a Poisson process), sources.\n"
-        "convert: writes the esgsim format.\n"
+        "convert: writes the esgsim format. The first request of FILE, or its first bin, is at 0.\n"
         "\n"
         "Examples: esgsim trace stats traces/arrivals/AzureLLMInferenceTrace_conv.csv.gz\n"
         "          esgsim trace convert traces/arrivals/azure2019_7d_permin_3.txt.gz \\\n"
-        "              --format counts-per-minute --scale-rate 10 --out arrivals.csv.gz\n",
+        "              --format counts-per-minute --scale-rate 10 --out arrivals.csv.gz\n"
+        "          esgsim trace convert requests.csv --columns time=timestamp,application=app \\\n"
+        "              --unit s --out arrivals.csv\n",
     .run = trace_run,
     .operands = "stats|convert FILE",
     .options = trace_table,
@@ -100,6 +146,7 @@ struct source_tally {
 struct statistics {
     const char *format;
     uint64_t requests;
+    double file_first_s; /* stamp of the file's first request or bin */
     sim_time_t first, last, longest_gap;
     gsl_rstat_workspace *intervals;
     struct window windows[WINDOWS];
@@ -170,6 +217,11 @@ static void statistics_add(struct statistics *statistics, sim_time_t time)
     statistics->requests++;
 }
 
+static const struct trace_columns *columns_of(const struct trace_options *options)
+{
+    return options->columns.time == NULL ? NULL : &options->columns;
+}
+
 static bool statistics_read(struct statistics *statistics, const struct trace_options *options,
                             struct error *error)
 {
@@ -179,6 +231,7 @@ static bool statistics_read(struct statistics *statistics, const struct trace_op
                                     .start_s = options->start_s,
                                     .duration_s = options->duration_s,
                                     .scale_rate = options->scale_rate,
+                                    .columns = columns_of(options),
                                     .tally = tally_source,
                                     .context = &statistics->sources};
     struct trace_reader *reader =
@@ -188,6 +241,7 @@ static bool statistics_read(struct statistics *statistics, const struct trace_op
     statistics->format = trace_format(reader);
     while (trace_next(reader, &record, &fault))
         statistics_add(statistics, record.time);
+    statistics->file_first_s = trace_first_s(reader);
     trace_close(reader);
     if (fault.kind != ERROR_NONE) {
         *error = fault;
@@ -254,6 +308,7 @@ static bool print_json(struct statistics *statistics, const char *file, struct e
     (void)utf8_add_json(root, "file", file);
     cJSON_AddStringToObject(root, "format", statistics->format);
     cJSON_AddNumberToObject(root, "requests", (double)statistics->requests);
+    cJSON_AddNumberToObject(root, "file_first_s", statistics->file_first_s);
     cJSON_AddNumberToObject(root, "span_s", sim_to_s(statistics->last - statistics->first));
     cJSON_AddNumberToObject(root, "mean_rate_per_s", mean_rate(statistics));
     cJSON_AddNumberToObject(root, "peak_per_s", (double)statistics->windows[0].most);
@@ -285,6 +340,9 @@ static void print_text(struct statistics *statistics, const char *file)
     size_t count = top_sources(&statistics->sources, top, &named);
     printf("%-28s %s (%s)\n", "trace", file, statistics->format);
     printf("%-28s %llu\n", "requests", (unsigned long long)statistics->requests);
+    if (statistics->file_first_s != 0)
+        printf("%-28s %.13g: it is time 0 of a run and of --start-s\n", "first in the file [s]",
+               statistics->file_first_s);
     printf("%-28s %.3f\n", "span [s]", sim_to_s(statistics->last - statistics->first));
     print_figure("mean rate [1/s]", mean_rate(statistics));
     printf("%-28s %llu\n", "peak in a second", (unsigned long long)statistics->windows[0].most);
@@ -341,15 +399,17 @@ static bool convert_records(struct trace_reader *reader, gzFile out,
     struct error fault = {.kind = ERROR_NONE};
     struct trace_record record;
     uint64_t records = 0;
-    bool with_slo = strcmp(trace_format(reader), "esgsim") == 0;
+    bool with_slo = strcmp(trace_format(reader), "esgsim") == 0 || options->columns.slo_ms != NULL;
     errno = 0;
     if (gzputs(out, with_slo ? "time_ms,application,slo_ms\n" : "time_ms,application\n") < 0)
         return error_run(error, "%s: cannot be written: %s", options->out, strerror(errno));
     for (; trace_next(reader, &record, &fault); records++) {
         const char *name = options->application == NULL ? record.source : options->application;
         if (*name == '\0')
-            return error_input(error, "%s: %s names no sources; give --application NAME",
-                               options->file, trace_format(reader));
+            return error_input(error, "%s: %s names no sources; give --application NAME%s",
+                               options->file, trace_format(reader),
+                               options->columns.time == NULL ? ""
+                                                             : ", or application= in --columns");
         if (!write_record(out, &record, name, with_slo))
             return error_run(error, "%s: cannot be written: %s", options->out, strerror(errno));
     }
@@ -379,13 +439,14 @@ static bool convert_to(struct trace_reader *reader, const struct trace_options *
     return good;
 }
 
-static bool trace_convert(const struct trace_options *options, struct error *error)
+static bool trace_convert(const struct trace_options *options, bool quiet, struct error *error)
 {
     const struct trace_view view = {.others = options->application == NULL ? TRACE_OTHERS_KEEP
                                                                            : TRACE_OTHERS_MERGE,
                                     .start_s = options->start_s,
                                     .duration_s = options->duration_s,
-                                    .scale_rate = options->scale_rate};
+                                    .scale_rate = options->scale_rate,
+                                    .columns = columns_of(options)};
     struct trace_reader *reader =
         trace_open_view(options->file, options->format, options->seed, &view, error);
     if (reader == NULL)
@@ -394,6 +455,9 @@ static bool trace_convert(const struct trace_options *options, struct error *err
     bool good = atomic_file_begin(&file, options->out, error);
     if (good)
         good = atomic_file_end(&file, convert_to(reader, options, file.beside, error), error);
+    if (good && !quiet && trace_first_s(reader) != 0)
+        (void)fprintf(stderr, "note: %s begins at %.13g s, which is 0 in %s\n", options->file,
+                      trace_first_s(reader), options->out);
     trace_close(reader);
     return good;
 }
@@ -410,6 +474,12 @@ static bool check_options(const struct trace_options *options, bool convert, str
         fault = "convert takes no --json";
     else if (convert && options->out == NULL)
         fault = "convert needs --out";
+    else if (options->columns.time != NULL && options->format != NULL)
+        fault = "a trace has either a --format or --columns";
+    else if (options->columns.time != NULL && options->unit == NULL)
+        fault = "--columns needs the --unit of its times: s, ms, us, ns, min or date";
+    else if (options->columns.time == NULL && (options->unit != NULL || options->sort))
+        fault = "--unit and --sort belong to --columns";
     else if (options->application != NULL &&
              (*options->application == '\0' || strlen(options->application) > 256 ||
               strpbrk(options->application, ",\"\r\n") != NULL))
@@ -423,7 +493,6 @@ static bool check_options(const struct trace_options *options, bool convert, str
 static bool trace_run(int argc, char **argv, bool quiet, struct error *error)
 {
     struct trace_options options = {.seed = 1};
-    (void)quiet;
     if (!cli_parse(&command_trace, &argc, argv, &options, error))
         return false;
     const bool convert = strcmp(argv[1], "convert") == 0;
@@ -435,12 +504,14 @@ static bool trace_run(int argc, char **argv, bool quiet, struct error *error)
     options.file = argv[2];
     if (!check_options(&options, convert, error))
         return false;
+    options.columns.unit = options.unit;
+    options.columns.sort = options.sort;
     char *found = json_include_find_operand(options.file);
     if (found != NULL)
         options.file = found;
     bool done = cli_check_output("--out", options.out, "the trace", options.file, error);
     if (done)
-        done = convert ? trace_convert(&options, error) : trace_stats(&options, error);
+        done = convert ? trace_convert(&options, quiet, error) : trace_stats(&options, error);
     free(found);
     return done;
 }

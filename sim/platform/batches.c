@@ -62,12 +62,6 @@ double configuration_rate(const struct platform *platform, const struct configur
 
 /* ---- Execution and rates --------------------------------------------------------------------- */
 
-/* The configuration's time includes the speed of its kind of GPU. */
-static double batch_rate(const struct batch *batch)
-{
-    return quota_part(1, batch->quota);
-}
-
 /* Time at rate 1, in ns: nominal time × noise of the oldest job, or the remaining work if the share
  * was changed. */
 double batch_work(const struct platform *platform, const struct batch *batch)
@@ -96,7 +90,7 @@ void batches_start(struct platform *platform, uint32_t id)
         gpu_work_add(platform, id);
         return;
     }
-    sim_time_t duration = sim_ceil(batch_work(platform, batch) / batch_rate(batch));
+    sim_time_t duration = sim_ceil(batch_work(platform, batch) / quota_part(1, batch->quota));
     if (platform->backend != NULL) {
         replay_start(platform, id, duration);
         return;
@@ -113,7 +107,7 @@ static void batch_settle(struct platform *platform, uint32_t id, bool disturbed)
 {
     struct batch *batch = &platform->batches[id];
     const struct configuration *spec = batch_configuration(platform, batch);
-    const double rate = batch_rate(batch);
+    const double rate = quota_part(1, batch->quota);
     double left = disturbed ? gpu_work_left(platform, id)
                             : batch->work - rate * (double)(platform->now - batch->priced_since);
     left = left > 0 ? left : 0;
@@ -158,7 +152,7 @@ void batches_reshare(struct platform *platform, uint32_t id, uint32_t configurat
         gpu_work_reshare(platform, id);
         return;
     }
-    sim_time_t finish = platform->now + sim_ceil(batch->work / batch_rate(batch));
+    sim_time_t finish = platform->now + sim_ceil(batch->work / quota_part(1, batch->quota));
     if (!event_queue_retime(platform->event_queue, batch->finish_event, finish))
         platform_fail(platform, "the event queue: %s", event_queue_fault(platform->event_queue));
 }
@@ -496,8 +490,8 @@ static void batch_account(struct platform *platform, const struct batch *batch)
     double cost =
         (batch->reshared ? batch->billed : 0) + (double)(platform->now - priced_since) * price;
     double hold = (double)(batch->started - batch->dispatched) * price;
-    double alone =
-        (batch->reshared ? batch->alone : 0) + batch_work(platform, batch) / batch_rate(batch);
+    double alone = (batch->reshared ? batch->alone : 0) +
+                   batch_work(platform, batch) / quota_part(1, batch->quota);
     double slowdown = alone > 0 ? (double)execution / alone : 1.0;
     for (uint32_t job = batch->first_job; job != SIM_NONE; job = platform->jobs[job].next) {
         struct request *request = job_request(platform, job);
@@ -567,13 +561,6 @@ void batches_finish(struct platform *platform, uint32_t id)
     policy_call_finish(platform, &finished);
 }
 
-/* In hundredths of common units, as cluster.use counts. */
-static int64_t units_held(const struct platform *platform, const struct configuration *spec,
-                          uint32_t quota)
-{
-    return (int64_t)spec->vgpu * quota * cluster_unit_weight(&platform->cluster, spec->kind);
-}
-
 void batches_check_holdings(struct platform *platform)
 {
     struct error fault = {0};
@@ -587,7 +574,8 @@ void batches_check_holdings(struct platform *platform)
             continue;
         const struct configuration *spec = batch_configuration(platform, batch);
         vcpus += spec->vcpu;
-        parts += units_held(platform, spec, UNIT_PARTS);
+        parts +=
+            (int64_t)spec->vgpu * UNIT_PARTS * cluster_unit_weight(&platform->cluster, spec->kind);
     }
     for (uint32_t i = 0; i < platform->instance_capacity; i++) {
         const struct instance *instance = &platform->instances[i];
@@ -596,7 +584,8 @@ void batches_check_holdings(struct platform *platform)
         const struct configuration *spec = &platform->workload->functions[instance->function]
                                                 .configurations[instance->configuration];
         vcpus += spec->vcpu;
-        parts += units_held(platform, spec, instance->quota);
+        parts += (int64_t)spec->vgpu * instance->quota *
+                 cluster_unit_weight(&platform->cluster, spec->kind);
         if (instance->quota != platform->cluster.containers[instance->container].quota)
             platform_fail(platform, "invariant quota: instance %" PRIu32 " has not its container's",
                           i);

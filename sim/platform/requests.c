@@ -209,6 +209,32 @@ static uint32_t request_take(struct platform *platform)
     return platform->requests_used++;
 }
 
+static bool fastest_init(struct platform *platform)
+{
+    const struct workload *workload = platform->workload;
+    const size_t kinds = workload->kind_count;
+    platform->fastest = calloc(workload->function_count * kinds, sizeof *platform->fastest);
+    if (platform->fastest == NULL)
+        return false;
+    for (size_t f = 0; f < workload->function_count; f++) {
+        const struct function *function = &workload->functions[f];
+        for (size_t k = 0; k < kinds; k++) {
+            platform->fastest[f * kinds + k].time = SIM_FOREVER;
+            if (function->gpus[k].noise_cv != function->gpus[0].noise_cv)
+                platform->unlike_noise = true;
+        }
+        for (size_t c = 0; c < function->configuration_count; c++) {
+            const struct configuration *spec = &function->configurations[c];
+            struct fastest *best = &platform->fastest[f * kinds + spec->kind];
+            if (spec->time < best->time)
+                *best = (struct fastest){spec->time,
+                                         spec->vgpu > 0 ? workload->kinds[spec->kind].speed : 1,
+                                         function->service == SERVICE_PROFILE};
+        }
+    }
+    return true;
+}
+
 bool jobs_init(struct platform *platform)
 {
     const struct workload *workload = platform->workload;
@@ -227,7 +253,7 @@ bool jobs_init(struct platform *platform)
             platform->queues[application->first_queue + s] = (struct queue){
                 .application = a, .stage = s, .function = application->stages[s].function};
     }
-    return requests_grow(platform);
+    return fastest_init(platform) && requests_grow(platform);
 }
 
 void jobs_clear(struct platform *platform)

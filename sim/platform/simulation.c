@@ -480,32 +480,6 @@ static void simulation_loop(struct platform *platform, struct cursor *cursor,
 
 /* ---- Start and end --------------------------------------------------------------------------- */
 
-static bool fastest_init(struct platform *platform)
-{
-    const struct workload *workload = platform->workload;
-    const size_t kinds = workload->kind_count;
-    platform->fastest = calloc(workload->function_count * kinds, sizeof *platform->fastest);
-    if (platform->fastest == NULL)
-        return false;
-    for (size_t f = 0; f < workload->function_count; f++) {
-        const struct function *function = &workload->functions[f];
-        for (size_t k = 0; k < kinds; k++) {
-            platform->fastest[f * kinds + k].time = SIM_FOREVER;
-            if (function->gpus[k].noise_cv != function->gpus[0].noise_cv)
-                platform->unlike_noise = true;
-        }
-        for (size_t c = 0; c < function->configuration_count; c++) {
-            const struct configuration *spec = &function->configurations[c];
-            struct fastest *best = &platform->fastest[f * kinds + spec->kind];
-            if (spec->time < best->time)
-                *best = (struct fastest){spec->time,
-                                         spec->vgpu > 0 ? workload->kinds[spec->kind].speed : 1,
-                                         function->service == SERVICE_PROFILE};
-        }
-    }
-    return true;
-}
-
 static bool policy_init(struct platform *platform, const double *values)
 {
     const struct policy *policy = platform->policy;
@@ -542,7 +516,7 @@ static bool platform_init(struct platform *platform)
     const bool interference = experiment->platform.interference && platform->backend == NULL;
     if (platform->event_queue == NULL || platform->predictors == NULL || !jobs_init(platform) ||
         !batches_init(platform) || !gpu_work_init(platform, interference) ||
-        !fastest_init(platform) || !trainings_init(platform))
+        !trainings_init(platform))
         return error_run(platform->error, "out of memory at the start of a run");
     return keep_alive_init(platform);
 }

@@ -1,4 +1,5 @@
-/* Arrival traces: every format on any bytes; times never run backwards. */
+/* Arrival traces: every format on any bytes, and any CSV by its columns; times never run backwards.
+ */
 #include <stdlib.h>
 #include <unistd.h>
 
@@ -7,12 +8,13 @@
 
 enum { MOST_RECORDS = 20000 };
 
-static void read_as(const char *path, const char *format)
+static void read_as(const char *path, const char *format, const struct trace_columns *columns)
 {
+    const struct trace_view view = {.columns = columns};
     struct error error = {0};
     struct trace_record record;
     sim_time_t last = 0;
-    struct trace_reader *reader = trace_open(path, format, 1, &error);
+    struct trace_reader *reader = trace_open_view(path, format, 1, &view, &error);
     if (reader == NULL) {
         if (error.kind == ERROR_NONE || error.message[0] == '\0')
             abort();
@@ -38,7 +40,15 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     for (size_t i = 0; i < sizeof formats / sizeof formats[0]; i++) {
         char path[64];
         int file = input_open(data, size, path);
-        read_as(path, formats[i]);
+        read_as(path, formats[i], NULL);
+        (void)close(file);
+    }
+    for (int sort = 0; sort < 2; sort++) {
+        const struct trace_columns columns = {
+            .time = "time_ms", .application = "application", .unit = "ms", .sort = sort == 1};
+        char path[64];
+        int file = input_open(data, size, path);
+        read_as(path, NULL, &columns);
         (void)close(file);
     }
     return 0;

@@ -12,6 +12,7 @@
 
 #include "results/store/hdf5_table.h"
 #include "results/report/report.h"
+#include "results/report/tidy.h"
 #include "tests/fuzz/input.h"
 
 enum { RUNS_MOST = 6, TEXT_MOST = 31, CHANGES_MOST = 200 };
@@ -38,6 +39,10 @@ static void report_all(const struct report *report)
         (void)fclose(out);
         free(text);
     }
+    FILE *out = fopen("/dev/null", "w");
+    if (out == NULL || !tidy_csv(&report->results, 1, out, NULL))
+        abort();
+    (void)fclose(out);
 }
 
 static void copy_runs(const char *path)
@@ -53,11 +58,11 @@ static void copy_runs(const char *path)
     struct store *store = store_create(copy, &error);
     if (store == NULL)
         abort();
-    bool good = true;
+    bool good = store_set_swept(store, run_source_results(source)->swept, &error);
     for (size_t run = 0; good && run < run_source_results(source)->run_count; run++)
         good = store_copy_run(store, source, run, &error);
-    run_source_close(source);
     store_abandon(store);
+    run_source_close(source);
 }
 
 static void read_back(const char *path)
@@ -198,6 +203,10 @@ static void tables_write(const struct tables *tables, const char *path)
     table_write(file, "applications", &layout_applications, tables->applications,
                 tables->application_count);
     runs_write(file, tables);
+    /* The keys of a sweep: the last run's label of its setting, which only a change fills. */
+    const char *keys = tables->runs[RUNS_MOST - 1].setting_label;
+    if (keys[0] != '\0' && !hdf5_set_text(file, "swept_keys", keys))
+        abort();
     (void)H5Fclose(file);
 }
 

@@ -48,23 +48,99 @@ static bool cut_surfaces(const struct sample_set *set, struct calibration *calib
     return true;
 }
 
+/* ---- What functions have in common ----------------------------------------------------------- */
+
+static double median(double *values, size_t count);
+
+/* The prior of surface `of` from the laws of all others: the median of each coefficient, and its
+ * spread by the median absolute deviation (empirical Bayes). */
+static struct latency_prior prior_of(const struct latency_prior *fits, size_t count, size_t of,
+                                     double *room)
+{
+    static const double normal = 1.4826;
+    static const double least = 0.1;
+    static const double most = 2;
+    struct latency_prior prior;
+    for (size_t j = 0; j < LAW_COEFFICIENTS; j++) {
+        size_t others = 0;
+        for (size_t i = 0; i < count; i++)
+            if (i != of)
+                room[others++] = fits[i].place[j];
+        prior.place[j] = median(room, others);
+        for (size_t i = 0; i < others; i++)
+            room[i] = fabs(room[i] - prior.place[j]);
+        prior.pull[j] = 1 / fmax(least, fmin(most, normal * median(room, others)));
+    }
+    return prior;
+}
+
+/* Sets priors[surface]; *priors is NULL where there are too few functions to learn from. */
+static bool learn_priors(const struct calibration *calibration, struct latency_prior **priors,
+                         struct error *error)
+{
+    enum { FEW = 7 };
+    static const double pull = 0.03;
+    const size_t count = calibration->surface_count;
+    *priors = NULL;
+    if (count <= FEW)
+        return true;
+    struct latency_prior *fits = calloc(count, sizeof *fits);
+    double *room = calloc(count, sizeof *room);
+    *priors = calloc(count, sizeof **priors);
+    bool fine = fits != NULL && room != NULL && *priors != NULL;
+    if (!fine)
+        (void)out_of_memory(error);
+    for (size_t i = 0; fine && i < count; i++) {
+        const struct calibrated_surface *surface = &calibration->surfaces[i];
+        struct latency_law law;
+        fits[i] = latency_prior_weak(pull);
+        fine = latency_law_fit_near(surface->points, surface->count, NULL, NULL, &fits[i], &law,
+                                    error);
+        if (fine)
+            latency_prior_place(&fits[i], &law, surface->points, surface->count);
+    }
+    for (size_t i = 0; fine && i < count; i++)
+        (*priors)[i] = prior_of(fits, count, i, room);
+    free(fits);
+    free(room);
+    return fine;
+}
+
+static bool check_counts(const struct calibration *calibration, struct error *error)
+{
+    for (size_t i = 0; i < calibration->surface_count; i++)
+        if (calibration->surfaces[i].count < 2)
+            return error_input(error,
+                               "%s at %d vCPUs has %zu point to fit; measure at least 2 batches or "
+                               "shares",
+                               calibration->set->functions.names[calibration->surfaces[i].function],
+                               calibration->surfaces[i].vcpu, calibration->surfaces[i].count);
+    return true;
+}
+
+static bool calibrate_surfaces(const struct sample_set *set, calibration_progress *progress,
+                               void *context, struct calibration *calibration, struct error *error)
+{
+    const size_t total = calibration->surface_count + calibration->has_interference;
+    struct latency_prior *priors = NULL;
+    bool fine = check_counts(calibration, error) && learn_priors(calibration, &priors, error);
+    for (size_t i = 0; fine && i < calibration->surface_count; i++) {
+        struct calibrated_surface *surface = &calibration->surfaces[i];
+        if (progress != NULL)
+            progress(context, set->functions.names[surface->function], i, total);
+        fine = surface_calibrate(surface->points, surface->count,
+                                 priors == NULL ? NULL : &priors[i], &surface->surface, error);
+    }
+    free(priors);
+    return fine;
+}
+
 static bool calibrate_all(const struct sample_set *set, calibration_progress *progress,
                           void *context, struct calibration *calibration, struct error *error)
 {
     size_t total = calibration->surface_count + calibration->has_interference;
-    for (size_t i = 0; i < calibration->surface_count; i++) {
-        struct calibrated_surface *surface = &calibration->surfaces[i];
-        const char *name = set->functions.names[surface->function];
-        if (progress != NULL)
-            progress(context, name, i, total);
-        if (surface->count < 2)
-            return error_input(error,
-                               "%s at %d vCPUs has %zu point to fit; measure at least 2 batches or "
-                               "shares",
-                               name, surface->vcpu, surface->count);
-        if (!surface_calibrate(surface->points, surface->count, &surface->surface, error))
-            return false;
-    }
+    if (!calibrate_surfaces(set, progress, context, calibration, error))
+        return false;
     if (!calibration->has_interference)
         return true;
     if (progress != NULL)

@@ -2,9 +2,9 @@
  *
  * Each pair of function and vCPU count gets a surface over batch and share
  * (traces/calibrate/calibrate_surface.h). The device gets one interference law
- * (traces/calibrate/calibrate_interference.h). The profile's grid consists of the measured
- * configurations, with the values of the selected predictor. Configurations that were not measured
- * are null.
+ * (traces/calibrate/calibrate_interference.h). The profile's grid consists of the measured batches,
+ * vCPU counts and shares (traces/calibrate/calibrate_grid.h). What was measured keeps its value,
+ * the selected predictor gives the others.
  */
 #ifndef ESGSIM_TRACES_CALIBRATE_CALIBRATE_H
 #define ESGSIM_TRACES_CALIBRATE_CALIBRATE_H
@@ -57,6 +57,8 @@ struct mean_error calibration_chosen_error(const struct calibration *calibration
 struct profile_options {
     int unit; /* of the profile; 0: the set's. Drops shares that are not whole multiples of it */
     int extend_batch;           /* above 0: the law is valid up to this batch and for all shares */
+    bool full_grid;             /* cells also at powers of two of the batch, up to the largest and
+                                   extend_batch, and at shares in up to 100 equal steps */
     const struct profile *base; /* source of values that the samples lack; NULL: none */
 };
 

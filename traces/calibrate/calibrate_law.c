@@ -11,6 +11,9 @@
 
 enum { ITERATIONS = 60, REWEIGHTINGS = 8, STARTS = 4 };
 
+/* A search that begins at a fit to about the same points ends sooner. */
+enum { ITERATIONS_AFTER = 12 };
+
 const char *const latency_coefficient_names[LAW_COEFFICIENTS] = {
     "floor_ms", "floor_per_item_ms", "work_square_ms", "work_per_item_ms",
     "work_ms",  "share_offset",      "kink",           "share_exponent"};
@@ -74,18 +77,16 @@ double latency_law_ms(const struct latency_law *law, double batch, double share)
 }
 
 /* The points that are not left out, divided by their geometric mean `scale`. One more row per
- * coefficient pulls it weakly towards a fixed value. That determines coefficients which the points
- * do not, for instance if there is only one batch size. */
+ * coefficient pulls it towards the prior's value. That determines coefficients which the points do
+ * not, for instance if there is only one batch size. */
 struct problem {
     struct latency_point *points;
     size_t count;
     double scale;
-    double anchor[LAW_COEFFICIENTS];
+    struct latency_prior prior;
     double *weights; /* of points and of the additional rows */
     double *sizes;   /* |residuals|, for computing their median */
 };
-
-static const double PULL = 1e-3;
 
 static int residuals_of(const gsl_vector *x, void *data, gsl_vector *residuals)
 {
@@ -98,7 +99,7 @@ static int residuals_of(const gsl_vector *x, void *data, gsl_vector *residuals)
     }
     for (size_t j = 0; j < LAW_COEFFICIENTS; j++)
         gsl_vector_set(residuals, problem->count + j,
-                       PULL * (gsl_vector_get(x, j) - problem->anchor[j]));
+                       problem->prior.pull[j] * (gsl_vector_get(x, j) - problem->prior.place[j]));
     return GSL_SUCCESS;
 }
 
@@ -139,13 +140,13 @@ static int jacobian_of(const gsl_vector *x, void *data, gsl_matrix *jacobian)
     }
     for (size_t j = 0; j < LAW_COEFFICIENTS; j++)
         for (size_t i = 0; i < LAW_COEFFICIENTS; i++)
-            gsl_matrix_set(jacobian, problem->count + i, j, i == j ? PULL : 0);
+            gsl_matrix_set(jacobian, problem->count + i, j, i == j ? problem->prior.pull[j] : 0);
     return GSL_SUCCESS;
 }
 
 /* One weighted least-squares search from x, which is replaced by the result. */
-static bool descend(struct problem *problem, double *x, gsl_multifit_nlinear_workspace *work,
-                    struct error *error)
+static bool descend(struct problem *problem, double *x, bool near,
+                    gsl_multifit_nlinear_workspace *work, struct error *error)
 {
     size_t rows = problem->count + LAW_COEFFICIENTS;
     gsl_multifit_nlinear_fdf system = {
@@ -155,7 +156,8 @@ static bool descend(struct problem *problem, double *x, gsl_multifit_nlinear_wor
     int why = 0;
     int status = gsl_multifit_nlinear_winit(&from.vector, &weights.vector, &system, work);
     if (status == GSL_SUCCESS)
-        status = gsl_multifit_nlinear_driver(ITERATIONS, 1e-6, 1e-6, 0, NULL, NULL, &why, work);
+        status = gsl_multifit_nlinear_driver(near ? ITERATIONS_AFTER : ITERATIONS,
+                                             near ? 1e-4 : 1e-6, 1e-6, 0, NULL, NULL, &why, work);
     /* A search that ends with EMAXITER or ENOPROG has reached sufficient precision. */
     if (status != GSL_SUCCESS && status != GSL_EMAXITER && status != GSL_ENOPROG)
         return error_run(error, "a fit of %zu points failed: %s", problem->count,
@@ -201,17 +203,16 @@ static const struct latency_law starts[STARTS] = {
     {{0.1, 0.1, 1e-5, 0.02, 0.02, 0.02, 6, 1}},
 };
 
-static bool search(struct problem *problem, const struct latency_law *start, double x[],
+static bool search(struct problem *problem, const struct latency_law *start, bool near, double x[],
                    double *loss, gsl_multifit_nlinear_workspace *work, struct error *error)
 {
     static const double infinite_scale = 1e6;
-    static const double settled = 1e-3;
+    const double settled = near ? 1e-2 : 1e-3;
     double before = 0;
     search_place(start, x);
-    search_place(&starts[0], problem->anchor);
     (void)reweight(problem, x, infinite_scale);
     for (int round = 0; round < REWEIGHTINGS; round++) {
-        if (!descend(problem, x, work, error))
+        if (!descend(problem, x, near && round > 0, work, error))
             return false;
         (void)reweight(problem, x, infinite_scale);
         double scale = residual_scale(problem);
@@ -221,6 +222,8 @@ static bool search(struct problem *problem, const struct latency_law *start, dou
         before = scale;
     }
     *loss = reweight(problem, x, COMPARED_SCALE);
+    for (size_t j = 0; j < LAW_COEFFICIENTS; j++)
+        *loss += gsl_pow_2(problem->prior.pull[j] * (x[j] - problem->prior.place[j])) / 2;
     return true;
 }
 
@@ -228,6 +231,13 @@ static void law_scale(struct latency_law *law, double by)
 {
     for (size_t i = LAW_FLOOR; i <= LAW_WORK; i++)
         law->k[i] *= by;
+}
+
+bool latency_in_part(size_t index, size_t count, size_t wanted)
+{
+    static const double golden = 0.61803398874989485;
+    double whole;
+    return count <= wanted || modf((double)index * golden, &whole) * (double)count < (double)wanted;
 }
 
 static bool problem_fill(struct problem *problem, const struct latency_point *points, size_t count,
@@ -239,8 +249,11 @@ static bool problem_fill(struct problem *problem, const struct latency_point *po
     problem->sizes = calloc(count, sizeof *problem->sizes);
     if (problem->points == NULL || problem->weights == NULL || problem->sizes == NULL)
         return error_run(error, "out of memory for a fit of %zu points", count);
+    size_t seen = 0;
     for (size_t i = 0; i < count; i++)
-        if (left_out == NULL || !left_out[i])
+        seen += left_out == NULL || !left_out[i];
+    for (size_t i = 0, at = 0; i < count; i++)
+        if ((left_out == NULL || !left_out[i]) && latency_in_part(at++, seen, LATENCY_LAW_POINTS))
             problem->points[problem->count++] = points[i];
     if (problem->count < 2)
         return error_input(error, "a latency law needs at least 2 points");
@@ -265,7 +278,7 @@ static bool search_all(struct problem *problem, const struct latency_law *start,
         struct latency_law from = start == NULL ? starts[i] : *start;
         if (start != NULL)
             law_scale(&from, 1 / problem->scale);
-        if (!search(problem, &from, x, &loss, work, error))
+        if (!search(problem, &from, start != NULL, x, &loss, work, error))
             return false;
         if (!(loss < best))
             continue;
@@ -277,10 +290,38 @@ static bool search_all(struct problem *problem, const struct latency_law *start,
     return isfinite(best) || error_run(error, "no fit of %zu points converged", problem->count);
 }
 
+struct latency_prior latency_prior_weak(double pull)
+{
+    struct latency_prior prior;
+    search_place(&starts[0], prior.place);
+    for (size_t j = 0; j < LAW_COEFFICIENTS; j++)
+        prior.pull[j] = pull;
+    return prior;
+}
+
+void latency_prior_place(struct latency_prior *prior, const struct latency_law *law,
+                         const struct latency_point *points, size_t count)
+{
+    struct latency_law scaled = *law;
+    double sum = 0;
+    for (size_t i = 0; i < count; i++)
+        sum += log(points[i].ms) / (double)count;
+    law_scale(&scaled, exp(-sum));
+    search_place(&scaled, prior->place);
+}
+
 bool latency_law_fit(const struct latency_point *points, size_t count, const bool *left_out,
                      const struct latency_law *start, struct latency_law *law, struct error *error)
 {
-    struct problem problem = {0};
+    const struct latency_prior prior = latency_prior_weak(LATENCY_PULL_WEAK);
+    return latency_law_fit_near(points, count, left_out, start, &prior, law, error);
+}
+
+bool latency_law_fit_near(const struct latency_point *points, size_t count, const bool *left_out,
+                          const struct latency_law *start, const struct latency_prior *prior,
+                          struct latency_law *law, struct error *error)
+{
+    struct problem problem = {.prior = *prior};
     gsl_multifit_nlinear_parameters parameters = gsl_multifit_nlinear_default_parameters();
     gsl_multifit_nlinear_workspace *work = NULL;
     bool fine = problem_fill(&problem, points, count, left_out, error);

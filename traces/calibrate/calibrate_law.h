@@ -46,13 +46,42 @@ struct latency_point {
     double ms;
 };
 
+/* What is known of a law's coefficients before its points are seen. `place` has them in the
+ * search's variables (square roots, angles), for points with geometric mean 1. Each is pulled there
+ * with the weight of `pull` measured relative errors per unit of distance: the errors' standard
+ * deviation / the standard deviation of the coefficient. */
+struct latency_prior {
+    double place[LAW_COEFFICIENTS];
+    double pull[LAW_COEFFICIENTS];
+};
+
+/* Weak enough not to move a coefficient that the points determine. */
+#define LATENCY_PULL_WEAK 1e-3
+
+/* The prior for one function alone: mostly work, divided by the share. */
+struct latency_prior latency_prior_weak(double pull);
+/* Sets the prior's place to that of a law fitted to these points. */
+void latency_prior_place(struct latency_prior *prior, const struct latency_law *law,
+                         const struct latency_point *points, size_t count);
+
 /* Latency in milliseconds; batch >= 0, share > 0. */
 double latency_law_ms(const struct latency_law *law, double batch, double share);
+
+/* Returns whether point `index` of `count` belongs to a part of about `wanted` points, which is
+ * spread over them by multiples of the golden ratio. */
+bool latency_in_part(size_t index, size_t count, size_t wanted);
+
+/* A fit uses a part of about so many points if there are more. Eight coefficients need no more. */
+enum { LATENCY_LAW_POINTS = 192 };
 
 /* Fits at least two points; all batches, shares and times must be above 0. With `start` the search
  * begins there only, with NULL at several places. Points whose entry of `left_out` is true are
  * ignored (NULL: none). ERROR_INPUT for fewer than two points. */
 bool latency_law_fit(const struct latency_point *points, size_t count, const bool *left_out,
                      const struct latency_law *start, struct latency_law *law, struct error *error);
+/* The same with a prior in place of the weak one. */
+bool latency_law_fit_near(const struct latency_point *points, size_t count, const bool *left_out,
+                          const struct latency_law *start, const struct latency_prior *prior,
+                          struct latency_law *law, struct error *error);
 
 #endif

@@ -8,6 +8,7 @@
 #include <cjson/cJSON.h>
 
 #include "traces/calibrate/calibrate.h"
+#include "traces/calibrate/calibrate_grid.h"
 #include "traces/calibrate/calibrate_launches.h"
 
 /* The surfaces of one function are [first, end). */
@@ -65,132 +66,68 @@ static void put_text(cJSON *object, const char *key, const char *format, ...)
 
 /* ---- The grid -------------------------------------------------------------------------------- */
 
-static int compare(const void *left, const void *right)
+typedef cJSON *cell_row(const struct calibrated_grid *grid, const struct grid_cell *cells);
+
+static cJSON *latency_row(const struct calibrated_grid *grid, const struct grid_cell *cells)
 {
-    int a = *(const int *)left;
-    int b = *(const int *)right;
-    return (a > b) - (a < b);
+    cJSON *row = cJSON_CreateArray();
+    for (size_t g = 0; g < grid->vgpus; g++)
+        (void)cJSON_AddItemToArray(row, number(cells[g].ms));
+    return row;
 }
 
-static size_t distinct(int *values, size_t count)
+/* An expected error has two digits. */
+static cJSON *error_row(const struct calibrated_grid *grid, const struct grid_cell *cells)
 {
-    size_t kept = 0;
-    qsort(values, count, sizeof *values, compare);
-    for (size_t i = 0; i < count; i++)
-        if (i == 0 || values[i] != values[kept - 1])
-            values[kept++] = values[i];
-    return kept;
-}
-
-/* The share in units of the profile; -1 if it is not a whole number of them. */
-static int share_in_unit(const struct writer *writer, int share)
-{
-    int scaled = share * writer->unit;
-    int unit = writer->calibration->set->unit;
-    return scaled % unit == 0 ? scaled / unit : -1;
-}
-
-struct axes {
-    int *batch, *vcpu, *vgpu;
-    size_t batches, vcpus, vgpus;
-};
-
-static void axes_clear(struct axes *axes)
-{
-    free(axes->batch);
-    free(axes->vcpu);
-    free(axes->vgpu);
-}
-
-static bool has_parts(const struct sample_set *set);
-
-/* Where the whole GPU is more than its share says (132 multiprocessors, and 96 on six sevenths), a
- * profile must not answer between the last share and the whole: the share next to the whole is of
- * the grid, and null where it was not measured. */
-static void guard_whole(const struct writer *writer, int *vgpu, size_t *count)
-{
-    bool whole = false;
-    for (size_t i = 0; i < *count; i++)
-        whole = whole || vgpu[i] == writer->unit;
-    if (whole && *count > 1 && writer->unit > 1 && has_parts(writer->calibration->set))
-        vgpu[(*count)++] = writer->unit - 1;
-}
-
-static bool axes_fill(const struct writer *writer, struct span span, struct axes *axes)
-{
-    const struct calibrated_surface *surfaces = writer->calibration->surfaces;
-    size_t count = 0;
-    for (size_t s = span.first; s < span.end; s++)
-        count += surfaces[s].count;
-    *axes = (struct axes){calloc(count, sizeof(int)),
-                          calloc(count, sizeof(int)),
-                          calloc(count + 1, sizeof(int)),
-                          0,
-                          0,
-                          0};
-    if (axes->batch == NULL || axes->vcpu == NULL || axes->vgpu == NULL)
-        return false;
-    size_t n = 0;
-    for (size_t s = span.first; s < span.end; s++)
-        for (size_t i = 0; i < surfaces[s].count; i++) {
-            int share = share_in_unit(writer, surfaces[s].samples[i].share);
-            if (share < 0)
-                continue;
-            axes->batch[n] = surfaces[s].samples[i].batch;
-            axes->vcpu[n] = surfaces[s].vcpu;
-            axes->vgpu[n++] = share;
-        }
-    axes->batches = distinct(axes->batch, n);
-    axes->vcpus = distinct(axes->vcpu, n);
-    guard_whole(writer, axes->vgpu, &n);
-    axes->vgpus = distinct(axes->vgpu, n);
-    return true;
-}
-
-static double value_at(const struct writer *writer, struct span span, int batch, int vcpu, int vgpu)
-{
-    for (size_t s = span.first; s < span.end; s++) {
-        const struct calibrated_surface *surface = &writer->calibration->surfaces[s];
-        for (size_t i = 0; surface->vcpu == vcpu && i < surface->count; i++)
-            if (surface->samples[i].batch == batch &&
-                share_in_unit(writer, surface->samples[i].share) == vgpu)
-                return surface->surface.fitted_ms[i];
+    cJSON *row = cJSON_CreateArray();
+    for (size_t g = 0; g < grid->vgpus; g++) {
+        char text[32];
+        (void)snprintf(text, sizeof text, "%.2g", cells[g].expected_error);
+        (void)cJSON_AddItemToArray(row, isfinite(cells[g].expected_error)
+                                            ? cJSON_CreateNumber(strtod(text, NULL))
+                                            : cJSON_CreateNull());
     }
-    return NAN;
+    return row;
 }
 
-static cJSON *latency_json(const struct writer *writer, struct span span, const struct axes *axes)
+static cJSON *source_row(const struct calibrated_grid *grid, const struct grid_cell *cells)
 {
-    cJSON *latency = cJSON_CreateArray();
-    for (size_t b = 0; b < axes->batches; b++) {
+    char *text = calloc(grid->vgpus + 1, 1);
+    for (size_t g = 0; text != NULL && g < grid->vgpus; g++)
+        text[g] = (char)cells[g].source;
+    cJSON *row = text == NULL ? NULL : cJSON_CreateString(text);
+    free(text);
+    return row;
+}
+
+static void put_cells(const struct calibrated_grid *grid, const char *key, cell_row *row,
+                      cJSON *function)
+{
+    cJSON *planes = cJSON_AddArrayToObject(function, key);
+    for (size_t b = 0; b < grid->batches; b++) {
         cJSON *plane = cJSON_CreateArray();
-        for (size_t c = 0; c < axes->vcpus; c++) {
-            cJSON *row = cJSON_CreateArray();
-            for (size_t g = 0; g < axes->vgpus; g++)
-                (void)cJSON_AddItemToArray(row, number(value_at(writer, span, axes->batch[b],
-                                                                axes->vcpu[c], axes->vgpu[g])));
-            (void)cJSON_AddItemToArray(plane, row);
-        }
-        (void)cJSON_AddItemToArray(latency, plane);
+        for (size_t c = 0; c < grid->vcpus; c++)
+            (void)cJSON_AddItemToArray(
+                plane, row(grid, grid->cells + (b * grid->vcpus + c) * grid->vgpus));
+        (void)cJSON_AddItemToArray(planes, plane);
     }
-    return latency;
 }
 
-static bool put_grid(const struct writer *writer, struct span span, cJSON *function,
-                     struct axes *axes, struct error *error)
+static bool put_grid(const struct writer *writer, const struct calibrated_grid *cells,
+                     cJSON *function, struct error *error)
 {
-    if (!axes_fill(writer, span, axes))
-        return error_run(error, "out of memory for a profile");
-    if (axes->batches == 0)
+    if (cells->batches == 0)
         return error_input(error,
                            "no share of %s is a whole number of units of 1/%d; give another --unit",
                            function->string, writer->unit);
     cJSON *grid = cJSON_AddObjectToObject(function, "grid");
     (void)cJSON_AddItemToObject(grid, "batch",
-                                cJSON_CreateIntArray(axes->batch, (int)axes->batches));
-    (void)cJSON_AddItemToObject(grid, "vcpu", cJSON_CreateIntArray(axes->vcpu, (int)axes->vcpus));
-    (void)cJSON_AddItemToObject(grid, "vgpu", cJSON_CreateIntArray(axes->vgpu, (int)axes->vgpus));
-    (void)cJSON_AddItemToObject(function, "latency_ms", latency_json(writer, span, axes));
+                                cJSON_CreateIntArray(cells->batch, (int)cells->batches));
+    (void)cJSON_AddItemToObject(grid, "vcpu", cJSON_CreateIntArray(cells->vcpu, (int)cells->vcpus));
+    (void)cJSON_AddItemToObject(grid, "vgpu", cJSON_CreateIntArray(cells->vgpu, (int)cells->vgpus));
+    put_cells(cells, "latency_ms", latency_row, function);
+    put_cells(cells, "source", source_row, function);
+    put_cells(cells, "expected_error", error_row, function);
     return true;
 }
 
@@ -220,66 +157,54 @@ static void put_surface(const struct calibrated_surface *surface, cJSON *list)
     (void)cJSON_AddItemToArray(list, object);
 }
 
-/* Returns whether some share differs from its nominal fraction. */
-static bool has_parts(const struct sample_set *set)
+/* The range in which a law may be evaluated: up to the batch that was asked for, else the grid's.
+ */
+static void put_range(cJSON *law, const char *key, const int *values, size_t count, int extended)
 {
-    for (size_t i = 0; i < set->latency_count; i++)
-        if (samples_share(set, &set->latencies[i]) != (double)set->latencies[i].share / set->unit)
-            return true;
-    return false;
+    const int range[2] = {extended > 0 ? 1 : values[0],
+                          extended > 0 ? extended : values[count - 1]};
+    (void)cJSON_AddItemToObject(law, key, cJSON_CreateIntArray(range, 2));
 }
 
-/* Computes the fraction of the GPU for 1..unit vGPUs from the samples. It is linear between
- * measured shares, with 0 for no share and 1 for all. */
-static void parts_fill(const struct writer *writer, double *parts)
+static cJSON *law_json(const struct writer *writer, const struct calibrated_surface *surface,
+                       const struct calibrated_grid *grid)
 {
-    const struct sample_set *set = writer->calibration->set;
-    int before = 0;
-    parts[writer->unit] = 1;
-    for (size_t i = 0; i < set->latency_count; i++) {
-        const struct latency_sample *sample = &set->latencies[i];
-        const int vgpu = share_in_unit(writer, sample->share);
-        if (vgpu > 0)
-            parts[vgpu] = samples_share(set, sample);
-    }
-    for (int vgpu = 1; vgpu <= writer->unit; vgpu++) {
-        if (parts[vgpu] == 0)
-            continue;
-        for (int between = before + 1; between < vgpu; between++)
-            parts[between] = parts[before] +
-                             (parts[vgpu] - parts[before]) * (between - before) / (vgpu - before);
-        before = vgpu;
-    }
-}
-
-static bool put_parts(const struct writer *writer, cJSON *law, struct error *error)
-{
-    if (!has_parts(writer->calibration->set))
-        return true;
-    double *parts = calloc((size_t)writer->unit + 1, sizeof *parts);
-    if (parts == NULL)
-        return error_run(error, "out of memory for a profile");
-    parts_fill(writer, parts);
-    cJSON *array = cJSON_AddArrayToObject(law, "parts");
-    for (int vgpu = 1; vgpu <= writer->unit; vgpu++)
-        (void)cJSON_AddItemToArray(array, number(parts[vgpu]));
-    free(parts);
-    return true;
-}
-
-static bool put_law(const struct writer *writer, const struct calibrated_surface *surface,
-                    cJSON *function, struct error *error)
-{
-    cJSON *law = cJSON_AddObjectToObject(function, "law");
+    const struct surface *fit = &surface->surface;
+    const struct latency_law *found =
+        fit->kind == SURFACE_LAW ? &fit->law : latency_model_law(&fit->model);
+    const int extended = writer->options->extend_batch;
+    const int most = grid->batch[grid->batches - 1];
+    cJSON *law = cJSON_CreateObject();
     for (int i = 0; i < LAW_COEFFICIENTS; i++)
-        put_number(law, latency_coefficient_names[i], surface->surface.law.k[i]);
-    cJSON *range = cJSON_AddArrayToObject(law, "batch");
-    (void)cJSON_AddItemToArray(range, cJSON_CreateNumber(1));
-    (void)cJSON_AddItemToArray(range, cJSON_CreateNumber(writer->options->extend_batch));
-    range = cJSON_AddArrayToObject(law, "vgpu");
-    (void)cJSON_AddItemToArray(range, cJSON_CreateNumber(1));
-    (void)cJSON_AddItemToArray(range, cJSON_CreateNumber(writer->unit));
-    return put_parts(writer, law, error);
+        put_number(law, latency_coefficient_names[i], found->k[i]);
+    put_known(law, "expected_error",
+              fit->chosen.inner.count > 0 ? fit->chosen.inner.mape : fit->chosen.all.mape);
+    put_range(law, "batch", grid->batch, grid->batches,
+              extended > 0 && extended < most ? most : extended);
+    put_range(law, "vgpu", grid->vgpu, grid->vgpus, extended > 0 ? writer->unit : 0);
+    if (!calibrated_has_parts(writer->calibration->set))
+        return law;
+    cJSON *parts = cJSON_AddArrayToObject(law, "parts");
+    for (int vgpu = 1; vgpu <= writer->unit; vgpu++)
+        (void)cJSON_AddItemToArray(parts, number(grid->parts[vgpu]));
+    return law;
+}
+
+/* One law, or one for each vCPU count. */
+static void put_laws(const struct writer *writer, struct span span,
+                     const struct calibrated_grid *grid, cJSON *function)
+{
+    const struct calibrated_surface *surfaces = writer->calibration->surfaces;
+    if (grid->vcpus == 1) {
+        (void)cJSON_AddItemToObject(function, "law", law_json(writer, &surfaces[span.first], grid));
+        return;
+    }
+    cJSON *laws = cJSON_AddArrayToObject(function, "law");
+    for (size_t s = span.first, c = 0; s < span.end && c < grid->vcpus; s++)
+        if (surfaces[s].vcpu == grid->vcpu[c]) {
+            (void)cJSON_AddItemToArray(laws, law_json(writer, &surfaces[s], grid));
+            c++;
+        }
 }
 
 /* Returns the measured value, or the base profile's if there is none, and records the source in
@@ -312,8 +237,14 @@ static void put_facts(const struct writer *writer, uint32_t index, cJSON *functi
         fact(calibration_noise(writer->calibration, index), base->noise_cv, "noise.cv", evidence);
     if (isfinite(noise))
         put_number(cJSON_AddObjectToObject(function, "noise"), "cv", noise);
-    double cold = fact(facts->cold_start_ms, base->cold_start_mean_ms, "cold_start_ms", evidence);
-    if (isfinite(cold)) {
+    double cold = fact(facts->cold_count > 0 ? facts->cold_samples_ms[0] : facts->cold_start_ms,
+                       base->cold_start_mean_ms, "cold_start_ms", evidence);
+    if (facts->cold_count > 0) {
+        cJSON *object = cJSON_AddObjectToObject(function, "cold_start_ms");
+        cJSON *samples = cJSON_AddArrayToObject(object, "samples_ms");
+        for (size_t i = 0; i < facts->cold_count; i++)
+            (void)cJSON_AddItemToArray(samples, number(facts->cold_samples_ms[i]));
+    } else if (isfinite(cold)) {
         cJSON *object = cJSON_AddObjectToObject(function, "cold_start_ms");
         put_number(object, "mean", cold);
         put_known(object, "cv",
@@ -353,20 +284,20 @@ static bool put_function(const struct writer *writer, struct span span, cJSON *f
     const char *name = writer->calibration->set->functions.names[first->function];
     cJSON *function = cJSON_AddObjectToObject(functions, name);
     cJSON *evidence = cJSON_CreateObject();
-    struct axes axes = {0};
+    struct calibrated_grid grid = {0};
     put_text(function, "model", "%s", name);
-    bool fine = put_grid(writer, span, function, &axes, error);
-    axes_clear(&axes);
-    put_text(evidence, "latency_ms", "fitted to measurements; null: not measured");
-    if (writer->options->extend_batch > 0) {
-        if (fine && span.end - span.first > 1)
-            fine = error_input(error,
-                               "%s was measured at several vCPU counts; its law cannot be "
-                               "extended: omit --extend-batch",
-                               name);
-        fine = fine && put_law(writer, first, function, error);
-        put_text(evidence, "law", "fitted; outside the grid it is an extrapolation");
-    }
+    bool fine = calibrated_grid_fill(writer->calibration, span.first, span.end, writer->options,
+                                     writer->unit, &grid, error) &&
+                put_grid(writer, &grid, function, error);
+    put_text(evidence, "latency_ms",
+             "source: m measured (median of repeats), i interpolated and x extrapolated by the "
+             "predictor; null: did not run");
+    if (fine)
+        put_laws(writer, span, &grid, function);
+    put_text(evidence, "law",
+             "fitted; shapes latency between cells, and outside the grid if its "
+             "ranges are wider");
+    calibrated_grid_clear(&grid);
     put_facts(writer, first->function, function, evidence);
     put_launches(writer->calibration->set, first->function, function);
     (void)cJSON_AddItemToObject(function, "evidence", evidence);
@@ -434,11 +365,13 @@ static void put_origin(const struct sample_set *set, cJSON *profile)
     put_text(profile, "source", "%s", set->source == NULL ? "" : set->source);
     put_text(profile, "licence", "%s", set->licence == NULL ? "" : set->licence);
     cJSON *derivation = cJSON_AddObjectToObject(profile, "derivation");
-    put_text(derivation, "latency_ms",
-             "predictor chosen for each function by leaving points out, see its \"calibration\" "
-             "(errors as fractions); %zu configurations measured",
-             set->latency_count);
-    if (has_parts(set))
+    put_text(
+        derivation, "latency_ms",
+        "measured, and between and beyond it the predictor chosen for each function by leaving "
+        "points out, see its \"calibration\" (errors as fractions); %zu configurations "
+        "measured",
+        set->latency_count);
+    if (calibrated_has_parts(set))
         put_text(derivation, "share",
                  "fitted over the multiprocessors that a share came to, of all of the device's; "
                  "vGPUs name the shares that were asked for");

@@ -2,17 +2,9 @@
  * points best, by cross-validation.
  *
  * Predictors:
- * - naive: a + c·b/s by ordinary least squares. It is a baseline for comparison.
+ * - naive: a + c·b/s by least squares of relative errors. It is a baseline for comparison.
  * - law: the latency law (traces/calibrate/calibrate_law.h).
- * - table: monotone interpolation (Steffen 1990) of the logarithms of neighbouring points over log
- *   batch and log share. It is the mean of both axes if both have neighbours on both sides.
- * - corrected: the law times a smooth correction, which is simple kriging of the law's log
- *   residuals. Residuals are clipped at three robust standard deviations. The correlation is
- *   exp(−|Δ log2 b|/2 − |Δ log2 s|/2) with a nugget of 0.3. These constants are fixed, not fitted.
- *
- * Predictions of `table` and `corrected` are made monotone over the measured points (increasing
- * with batch, decreasing with share). The result is the geometric mean of the running maximum and
- * the running minimum, which is the nearest monotone surface in the maximum norm of logarithms.
+ * - corrected: laws times a smooth correction (traces/calibrate/latency_model.h).
  *
  * Errors are mean |predicted / measured − 1| over points excluded from the fit. Every step, from
  * the initial search to the correction, is repeated without them.
@@ -25,19 +17,27 @@
 
 #include "sim/error.h"
 #include "traces/calibrate/calibrate_law.h"
+#include "traces/calibrate/latency_model.h"
 
-enum surface_kind { SURFACE_NAIVE, SURFACE_LAW, SURFACE_TABLE, SURFACE_CORRECTED, SURFACE_KINDS };
+enum surface_kind { SURFACE_NAIVE, SURFACE_LAW, SURFACE_CORRECTED, SURFACE_KINDS };
 
 extern const char *const surface_kind_names[SURFACE_KINDS];
 
 /* Which points are left out together. An edge point or level has no measurement beyond it. Its
- * prediction is an extrapolation, and `inner` errors exclude it. */
+ * prediction is an extrapolation, and `inner` errors exclude it.
+ *
+ * The first three leave out each point once. Up to SURFACE_FULL_FOLDS places or levels, each is
+ * left out alone; of more, every SURFACE_FOLDS_MOST-th, so that the number of fits is bounded. The
+ * last two leave out one edge: a fifth of the levels, at least one. */
 enum surface_fold {
-    FOLD_POINT, /* one point and its duplicates (same batch and share) */
+    FOLD_POINT, /* points and their duplicates (same batch and share) */
     FOLD_SHARE, /* all points of a share */
     FOLD_BATCH, /* all points of a batch size */
+    FOLD_LEAST_SHARES,
+    FOLD_LARGEST_BATCHES,
     SURFACE_FOLDS
 };
+enum { SURFACE_FULL_FOLDS = 20, SURFACE_FOLDS_MOST = 10 };
 
 extern const char *const surface_fold_names[SURFACE_FOLDS];
 
@@ -56,24 +56,44 @@ struct surface_errors {
 
 struct surface {
     struct latency_law law;
+    struct latency_model model;
     enum surface_kind kind; /* selected */
     double *fitted_ms;      /* [count], predictions of the selected kind fitted to all points */
     double *left_out_ms;    /* [count], the same with the point itself left out */
     struct surface_errors errors[SURFACE_KINDS][SURFACE_FOLDS];
-    /* Leave-one-out errors if the kind, too, is selected without the point. Includes the cost of
+    /* Left-out errors if the kind, too, is selected without the point. Includes the cost of
      * selection. */
     struct surface_errors chosen;
+    /* Octaves from the points that an edge fold leaves out to the nearest level that it keeps, on
+     * average; NAN where an edge cannot be left out. */
+    double edge_octaves[SURFACE_FOLDS];
     double residual_cv; /* robust standard deviation of log(measured / fitted) */
 };
 
-/* Fits all kinds, cross-validates them and selects law, table or corrected; never naive. If errors
- * are equal to 0.01 %, the simpler kind is selected. The table is a candidate only if it predicts
- * every inner point. O(count) fits. Free with surface_clear. */
-bool surface_calibrate(const struct latency_point *points, size_t count, struct surface *surface,
+/* Fits all kinds, cross-validates them and selects law or corrected; never naive. The law is
+ * selected if its error is less by two standard errors. `prior` has unit errors
+ * (traces/calibrate/latency_model.h); NULL: the weak one. A bounded number of fits, each linear in
+ * `count`. Free with surface_clear. */
+bool surface_calibrate(const struct latency_point *points, size_t count,
+                       const struct latency_prior *prior, struct surface *surface,
                        struct error *error);
 void surface_clear(struct surface *surface);
 
+/* Latency in ms by the selected kind, fitted to all points; batch and share above 0. */
+double surface_ms(const struct surface *surface, double batch, double share);
+
 /* Returns whether the point has neighbours on both sides at its batch and at its share. */
 bool surface_is_inner(const struct latency_point *points, size_t count, size_t index);
+
+/* Returns whether (batch, share) is within the convex hull of the points, in logarithms. There a
+ * prediction is an interpolation. O(count log count). */
+bool surface_is_between(const struct latency_point *points, size_t count, double batch,
+                        double share);
+
+/* Expected |predicted / measured − 1| of a prediction. Between the points it is the left-out error
+ * of inner points. Beyond an edge it grows with the octaves to the nearest measured level, as the
+ * error did where that edge was left out. NAN if the folds cannot tell. */
+double surface_expected_error(const struct surface *surface, const struct latency_point *points,
+                              size_t count, double batch, double share);
 
 #endif

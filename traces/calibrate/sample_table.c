@@ -3,108 +3,26 @@
  *   a header with                          is
  *   model1 … slowdown2                     co-located pairs (as iGniter measured them)
  *   "Mig instance", "Batch size", …        a ParvaGPU file as published, named after its model
- *   model (function, network), batch,      latencies alone; optional columns: cpu_cores or vcpu,
- *   a share column, latency_ms             mps_procs, saturated, dram_util_pct
+ *   model (function, network), batch,      latencies alone; optional columns: a share (else the
+ *   latency_ms                             whole GPU), cpu_cores or vcpu, mps_procs, saturated,
+ *                                          dram_util_pct, std_ms (std), gpu_memory_mb (memory_mb)
+ *   model (…), cold_start_ms               samples of cold starts, one a row
  *   no header, 4 numbers                   a Dilu file as published, named after its model
  *   no header, 7 numbers                   SGPRS's speed-up table: ResNet-18 over its 68 SMs
  *   no header, name and 4 numbers, blanks  an INFless file as published
  *
- * Share columns: mps_pct, gpu_pct, share_pct (of 100), mig_gpcs (of 7), sms (of 68).
+ * Share columns: mps_pct, gpu_pct, share_pct (of 100), mig_gpcs (of 7), sms (of 68). Any other
+ * column of a table with a header must be named in the set's filters.
  */
-#include <errno.h>
-#include <limits.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 
-#include "sim/utf8.h"
-#include "traces/readers/line_reader.h"
-#include "traces/calibrate/samples.h"
+#include "traces/calibrate/table_reader.h"
 
-enum { CELLS = 32, PERCENT = 100, GPCS = 7, SMS = 68, INFLESS_SENTINEL_MS = 2000 };
-
-static const double MS_LIMIT = 1e9;
-
-struct table_reader {
-    struct sample_set *set;
-    struct line_reader lines;
-    const char *path;
-    char *cells[CELLS];
-    size_t cell_count;
-    int column[CELLS]; /* column of each field of the format; -1: absent */
-    int unit;
-    char name[128]; /* the function's name, if it is taken from the file name */
-    size_t taken, zero_share, saturated, packed;
-};
-
-/* ---- Cells ----------------------------------------------------------------------------------- */
-
-/* Splits a line in place. Cells beyond CELLS are counted but not stored. */
-static size_t cut(char *line, const char *separators, char **cells)
-{
-    size_t count = 0;
-    char *rest = line;
-    for (char *cell = strsep(&rest, separators); cell != NULL; cell = strsep(&rest, separators)) {
-        if (separators[0] == ' ' && cell[0] == '\0')
-            continue;
-        if (count < CELLS)
-            cells[count] = cell;
-        count++;
-    }
-    return count;
-}
-
-static bool cell_number(const struct table_reader *reader, int column, double low, double high,
-                        double *value, struct error *error)
-{
-    const char *text = reader->cells[column];
-    char *end = NULL;
-    *value = strtod(text, &end);
-    if (end == text || *end != '\0' || !isfinite(*value))
-        return line_fault(&reader->lines, error, "column %d: '%.40s' is not a number", column + 1,
-                          text);
-    if (*value < low || *value > high)
-        return line_fault(&reader->lines, error, "column %d: %.40s is not from %g to %g",
-                          column + 1, text, low, high);
-    return true;
-}
-
-static bool cell_integer(const struct table_reader *reader, int column, int low, int high,
-                         int *value, struct error *error)
-{
-    double number = 0;
-    if (!cell_number(reader, column, low, high, &number, error))
-        return false;
-    *value = (int)number;
-    return *value == number ||
-           line_fault(&reader->lines, error, "column %d: %.40s is not a whole number", column + 1,
-                      reader->cells[column]);
-}
-
-static bool cell_function(const struct table_reader *reader, int column, uint32_t *function,
-                          struct error *error)
-{
-    const char *name = column < 0 ? reader->name : reader->cells[column];
-    if (name[0] == '\0' || strlen(name) >= sizeof reader->name)
-        return line_fault(&reader->lines, error, "the function's name is empty or above %zu bytes",
-                          sizeof reader->name - 1);
-    if (!utf8_is_name(name))
-        return line_fault(&reader->lines, error,
-                          "the function's name '%s' holds control characters or is not UTF-8; mend "
-                          "it",
-                          name);
-    return samples_function(reader->set, name, function, error);
-}
-
-/* An empty cell means that the value was not measured. */
-static bool cell_optional(const struct table_reader *reader, int column, double low, double high,
-                          double *value, struct error *error)
-{
-    *value = NAN;
-    return column < 0 || reader->cells[column][0] == '\0' ||
-           cell_number(reader, column, low, high, value, error);
-}
+enum { PERCENT = 100, GPCS = 7, SMS = 68, WHOLE = 1, INFLESS_SENTINEL_MS = 2000 };
 
 /* ---- Latencies alone ------------------------------------------------------------------------- */
 
@@ -117,67 +35,111 @@ enum {
     ALONE_PROCESSES,
     ALONE_SATURATED,
     ALONE_DEMAND,
-    ALONE_RATE
+    ALONE_RATE,
+    ALONE_STD,
+    ALONE_MEMORY,
+    ALONE_FIELDS
 };
 
 /* Returns whether the row is the latency of a batch that ran alone. It is not if the row has no GPU
- * share (CPU only), if the system was saturated (queueing), or if several processes ran in one
- * slice. */
-static bool is_time_alone(struct table_reader *reader, int share, double ms, double saturated,
-                          double processes)
+ * share (CPU only), if the system was saturated (queueing) or out of memory, or if several
+ * processes ran in one slice. What did not run alone is kept as such. */
+static bool is_time_alone(struct table_reader *reader, const struct latency_sample *sample,
+                          double saturated, double processes, bool *alone, struct error *error)
 {
-    if (share == 0)
+    const bool ran = saturated == 0 && sample->ms > 0;
+    *alone = sample->share > 0 && ran && processes == 1;
+    if (sample->share == 0)
         reader->zero_share++;
-    else if (saturated != 0 || (reader->column[ALONE_MS] < 0 && ms <= 0))
+    else if (!ran)
         reader->saturated++;
     else if (processes != 1)
         reader->packed++;
-    else
-        return true;
-    return false;
+    return ran || sample->share == 0 || processes != 1 || sample->batch < 1 ||
+           samples_add_refused(reader->set, sample, error);
 }
 
+/* 0: did not run. */
 static bool read_time(struct table_reader *reader, int batch, double *ms, struct error *error)
 {
     const int *column = reader->column;
     double rate = 0;
-    if (column[ALONE_MS] >= 0)
-        return cell_number(reader, column[ALONE_MS], 0, MS_LIMIT, ms, error);
-    if (!cell_number(reader, column[ALONE_RATE], 0, MS_LIMIT, &rate, error))
+    if (column[ALONE_MS] >= 0) {
+        const char *text = reader->cells[column[ALONE_MS]];
+        *ms = 0;
+        if (text[0] == '\0' || strcasecmp(text, "oom") == 0)
+            return true;
+        return cell_number(reader, column[ALONE_MS], 0, TABLE_MS_LIMIT, ms, error) &&
+               (*ms > 0 || line_fault(&reader->lines, error,
+                                      "the time must be above 0, or empty if it did not run"));
+    }
+    if (!cell_number(reader, column[ALONE_RATE], 0, TABLE_MS_LIMIT, &rate, error))
         return false;
     *ms = rate > 0 ? 1000 * batch / rate : 0; /* 0: out of memory */
     return true;
 }
 
+/* The columns that a table may have beside a name, a batch, a share and a time. */
+struct extras {
+    double saturated, processes, demand, deviation, memory;
+};
+
+static bool read_extras(struct table_reader *reader, struct latency_sample *sample,
+                        struct extras *extras, struct error *error)
+{
+    const int *column = reader->column;
+    if (column[ALONE_VCPU] >= 0 &&
+        !cell_integer(reader, column[ALONE_VCPU], 1, UINT16_MAX, &sample->vcpu, error))
+        return false;
+    if (column[ALONE_SATURATED] >= 0 &&
+        !cell_number(reader, column[ALONE_SATURATED], 0, 1, &extras->saturated, error))
+        return false;
+    if (column[ALONE_PROCESSES] >= 0 &&
+        !cell_number(reader, column[ALONE_PROCESSES], 1, 1000, &extras->processes, error))
+        return false;
+    return cell_optional(reader, column[ALONE_DEMAND], 0, PERCENT, &extras->demand, error) &&
+           cell_optional(reader, column[ALONE_STD], 0, TABLE_MS_LIMIT, &extras->deviation, error) &&
+           cell_optional(reader, column[ALONE_MEMORY], 0, TABLE_MS_LIMIT, &extras->memory, error);
+}
+
 static bool read_alone(struct table_reader *reader, struct error *error)
 {
     const int *column = reader->column;
-    struct latency_sample sample = {.vcpu = 1, .repeats = 1, .cv = NAN};
-    double saturated = 0;
-    double processes = 1;
-    double demand = NAN;
+    struct latency_sample sample = {.vcpu = 1, .share = WHOLE, .repeats = 1, .cv = NAN};
+    struct extras extras = {0, 1, NAN, NAN, NAN};
+    bool alone = false;
     if (!cell_function(reader, column[ALONE_NAME], &sample.function, error) ||
-        !cell_integer(reader, column[ALONE_SHARE], 0, reader->unit, &sample.share, error) ||
+        (column[ALONE_SHARE] >= 0 &&
+         !cell_share(reader, column[ALONE_SHARE], 0, &sample.share, error)) ||
         !cell_integer(reader, column[ALONE_BATCH], 0, UINT16_MAX, &sample.batch, error) ||
         !read_time(reader, sample.batch, &sample.ms, error) ||
-        !cell_optional(reader, column[ALONE_DEMAND], 0, PERCENT, &demand, error))
+        !read_extras(reader, &sample, &extras, error) ||
+        !is_time_alone(reader, &sample, extras.saturated, extras.processes, &alone, error))
         return false;
-    if (column[ALONE_VCPU] >= 0 &&
-        !cell_integer(reader, column[ALONE_VCPU], 1, UINT16_MAX, &sample.vcpu, error))
-        return false;
-    if (column[ALONE_SATURATED] >= 0 &&
-        !cell_number(reader, column[ALONE_SATURATED], 0, 1, &saturated, error))
-        return false;
-    if (column[ALONE_PROCESSES] >= 0 &&
-        !cell_number(reader, column[ALONE_PROCESSES], 1, 1000, &processes, error))
-        return false;
-    if (!is_time_alone(reader, sample.share, sample.ms, saturated, processes))
+    if (!alone)
         return true;
-    if (!(sample.ms > 0) || sample.batch < 1)
-        return line_fault(&reader->lines, error, "batch and time must be above 0");
-    samples_add_demand(reader->set, sample.function, sample.share, demand / PERCENT);
+    if (sample.batch < 1)
+        return line_fault(&reader->lines, error, "the batch must be above 0");
+    sample.cv = extras.deviation / sample.ms;
+    samples_add_demand(reader->set, sample.function, sample.share, extras.demand / PERCENT);
+    samples_add_memory(reader->set, sample.function, sample.batch, extras.memory);
     reader->taken++;
     return samples_add_latency(reader->set, &sample, error);
+}
+
+/* ---- Cold starts ----------------------------------------------------------------------------- */
+
+enum { COLD_NAME, COLD_MS, COLD_FIELDS };
+
+static bool read_cold(struct table_reader *reader, struct error *error)
+{
+    uint32_t function = 0;
+    double ms = 0;
+    if (!cell_function(reader, reader->column[COLD_NAME], &function, error) ||
+        !cell_number(reader, reader->column[COLD_MS], 0, TABLE_MS_LIMIT, &ms, error))
+        return false;
+    reader->taken++;
+    return samples_add_cold_start(reader->set, function, ms, error);
 }
 
 /* ---- Pairs ----------------------------------------------------------------------------------- */
@@ -201,9 +163,9 @@ static bool read_side(struct table_reader *reader, int side, struct co_run *run,
     double deviation = NAN;
     if (!cell_function(reader, column[PAIR_NAME + side], &run->function, error) ||
         !cell_integer(reader, column[PAIR_BATCH + side], 1, UINT16_MAX, &run->batch, error) ||
-        !cell_integer(reader, column[PAIR_SHARE + side], 1, reader->unit, &run->share, error) ||
-        !cell_number(reader, column[PAIR_MS + side], 1e-6, MS_LIMIT, &ms, error) ||
-        !cell_optional(reader, column[PAIR_STD + side], 0, MS_LIMIT, &deviation, error) ||
+        !cell_share(reader, column[PAIR_SHARE + side], 1, &run->share, error) ||
+        !cell_number(reader, column[PAIR_MS + side], 1e-6, TABLE_MS_LIMIT, &ms, error) ||
+        !cell_optional(reader, column[PAIR_STD + side], 0, TABLE_MS_LIMIT, &deviation, error) ||
         !cell_number(reader, column[PAIR_SLOWDOWN + side], 0.1, 1000, &run->slowdown, error))
         return false;
     run->cv = deviation / ms;
@@ -225,42 +187,30 @@ static bool read_pair(struct table_reader *reader, struct error *error)
 
 /* ---- Formats --------------------------------------------------------------------------------- */
 
-static int find_column(const struct table_reader *reader, const char *name)
-{
-    for (size_t i = 0; i < reader->cell_count; i++)
-        if (strcmp(reader->cells[i], name) == 0)
-            return (int)i;
-    return -1;
-}
-
-static int find_any(const struct table_reader *reader, const char *const *names)
-{
-    int found = -1;
-    for (size_t i = 0; found < 0 && names[i] != NULL; i++)
-        found = find_column(reader, names[i]);
-    return found;
-}
-
 static bool is_pairs(struct table_reader *reader)
 {
     static const char *const names[PAIR_FIELDS] = {
         "model1",  "model2",  "batch1",  "batch2",  "mps1_pct",  "mps2_pct",
         "lat1_ms", "lat2_ms", "std1_ms", "std2_ms", "slowdown1", "slowdown2"};
     for (size_t i = 0; i < PAIR_FIELDS; i++) {
-        reader->column[i] = find_column(reader, names[i]);
+        reader->column[i] = table_column(reader, names[i]);
         if (reader->column[i] < 0)
             return false;
     }
     reader->unit = PERCENT;
+    reader->fields = PAIR_FIELDS;
     return true;
 }
 
+static const char *const name_columns[] = {"model", "function", "network", NULL};
+
 static bool is_alone(struct table_reader *reader)
 {
-    static const char *const names[] = {"model", "function", "network", NULL};
     static const char *const batches[] = {"batch", "Batch size", NULL};
     static const char *const vcpus[] = {"cpu_cores", "vcpu", NULL};
     static const char *const processes[] = {"mps_procs", "Workload Number", NULL};
+    static const char *const deviations[] = {"std_ms", "std", NULL};
+    static const char *const memories[] = {"gpu_memory_mb", "memory_mb", NULL};
     static const struct {
         const char *name;
         int unit;
@@ -269,20 +219,32 @@ static bool is_alone(struct table_reader *reader)
     int *column = reader->column;
     column[ALONE_SHARE] = -1;
     for (size_t i = 0; column[ALONE_SHARE] < 0 && i < sizeof shares / sizeof shares[0]; i++) {
-        column[ALONE_SHARE] = find_column(reader, shares[i].name);
-        reader->unit = shares[i].unit;
+        column[ALONE_SHARE] = table_column(reader, shares[i].name);
+        reader->unit = column[ALONE_SHARE] >= 0 ? shares[i].unit : WHOLE;
     }
-    column[ALONE_NAME] = find_any(reader, names);
-    column[ALONE_BATCH] = find_any(reader, batches);
-    column[ALONE_MS] = find_column(reader, "latency_ms");
-    column[ALONE_VCPU] = find_any(reader, vcpus);
-    column[ALONE_PROCESSES] = find_any(reader, processes);
-    column[ALONE_SATURATED] = find_column(reader, "saturated");
-    column[ALONE_DEMAND] = find_column(reader, "dram_util_pct");
-    column[ALONE_RATE] = find_column(reader, "Throughput");
+    column[ALONE_NAME] = table_column_any(reader, name_columns);
+    column[ALONE_BATCH] = table_column_any(reader, batches);
+    column[ALONE_MS] = table_column(reader, "latency_ms");
+    column[ALONE_VCPU] = table_column_any(reader, vcpus);
+    column[ALONE_PROCESSES] = table_column_any(reader, processes);
+    column[ALONE_SATURATED] = table_column(reader, "saturated");
+    column[ALONE_DEMAND] = table_column(reader, "dram_util_pct");
+    column[ALONE_RATE] = table_column(reader, "Throughput");
+    column[ALONE_STD] = table_column_any(reader, deviations);
+    column[ALONE_MEMORY] = table_column_any(reader, memories);
+    reader->fields = ALONE_FIELDS;
     /* A table without a name column is named after its model. */
-    return column[ALONE_SHARE] >= 0 && column[ALONE_BATCH] >= 0 &&
+    return column[ALONE_BATCH] >= 0 &&
            (column[ALONE_NAME] >= 0 ? column[ALONE_MS] >= 0 : column[ALONE_RATE] >= 0);
+}
+
+static bool is_cold(struct table_reader *reader)
+{
+    reader->column[COLD_NAME] = table_column_any(reader, name_columns);
+    reader->column[COLD_MS] = table_column(reader, "cold_start_ms");
+    reader->fields = COLD_FIELDS;
+    reader->unit = 0;
+    return reader->column[COLD_NAME] >= 0 && reader->column[COLD_MS] >= 0;
 }
 
 /* Returns whether every cell from `first` on is a number. */
@@ -303,7 +265,8 @@ enum format {
     FORMAT_PAIRS,
     FORMAT_DILU,
     FORMAT_SGPRS,
-    FORMAT_INFLESS
+    FORMAT_INFLESS,
+    FORMAT_COLD
 };
 
 static enum format table_format(struct table_reader *reader)
@@ -312,6 +275,9 @@ static enum format table_format(struct table_reader *reader)
         return FORMAT_PAIRS;
     if (is_alone(reader))
         return FORMAT_ALONE;
+    if (is_cold(reader))
+        return FORMAT_COLD;
+    reader->fields = 0;
     if (reader->cell_count == 4 && all_numbers(reader, 0))
         return FORMAT_DILU;
     if (reader->cell_count == 7 && all_numbers(reader, 0))
@@ -325,8 +291,8 @@ static bool read_dilu(struct table_reader *reader, struct error *error)
     struct latency_sample sample = {.vcpu = 1, .repeats = 1, .cv = NAN};
     if (!cell_function(reader, -1, &sample.function, error) ||
         !cell_integer(reader, 0, 1, UINT16_MAX, &sample.batch, error) ||
-        !cell_integer(reader, 1, 1, PERCENT, &sample.share, error) ||
-        !cell_number(reader, 2, 1e-9, MS_LIMIT, &sample.ms, error))
+        !cell_share(reader, 1, 1, &sample.share, error) ||
+        !cell_number(reader, 2, 1e-9, TABLE_MS_LIMIT, &sample.ms, error))
         return false;
     sample.ms *= 1000;
     reader->taken++;
@@ -338,8 +304,8 @@ static bool read_sgprs(struct table_reader *reader, struct error *error)
 {
     struct latency_sample sample = {.batch = 1, .vcpu = 1, .repeats = 1, .cv = NAN};
     if (!samples_function(reader->set, "resnet18", &sample.function, error) ||
-        !cell_integer(reader, 0, 1, SMS, &sample.share, error) ||
-        !cell_number(reader, 6, 1e-3, MS_LIMIT, &sample.ms, error))
+        !cell_share(reader, 0, 1, &sample.share, error) ||
+        !cell_number(reader, 6, 1e-3, TABLE_MS_LIMIT, &sample.ms, error))
         return false;
     sample.ms /= 1000;
     reader->taken++;
@@ -350,13 +316,16 @@ static bool read_sgprs(struct table_reader *reader, struct error *error)
 static bool read_infless(struct table_reader *reader, struct error *error)
 {
     struct latency_sample sample = {.repeats = 1, .cv = NAN};
+    bool alone = false;
     if (!cell_function(reader, 0, &sample.function, error) ||
         !cell_integer(reader, 1, 1, UINT16_MAX, &sample.vcpu, error) ||
-        !cell_integer(reader, 2, 0, PERCENT, &sample.share, error) ||
+        !cell_share(reader, 2, 0, &sample.share, error) ||
         !cell_integer(reader, 3, 1, UINT16_MAX, &sample.batch, error) ||
-        !cell_number(reader, 4, 1e-9, MS_LIMIT, &sample.ms, error))
+        !cell_number(reader, 4, 1e-9, TABLE_MS_LIMIT, &sample.ms, error))
         return false;
-    if (!is_time_alone(reader, sample.share, sample.ms, sample.ms >= INFLESS_SENTINEL_MS, 1))
+    if (!is_time_alone(reader, &sample, sample.ms >= INFLESS_SENTINEL_MS, 1, &alone, error))
+        return false;
+    if (!alone)
         return true;
     reader->taken++;
     return samples_add_latency(reader->set, &sample, error);
@@ -380,8 +349,8 @@ typedef bool read_row(struct table_reader *reader, struct error *error);
 static bool read_rows(struct table_reader *reader, enum format format, bool header,
                       struct error *error)
 {
-    static read_row *const readers[] = {NULL,      read_alone, read_pair,
-                                        read_dilu, read_sgprs, read_infless};
+    static read_row *const readers[] = {NULL,       read_alone,   read_pair, read_dilu,
+                                        read_sgprs, read_infless, read_cold};
     const char *separators = format == FORMAT_INFLESS ? " \t" : ",";
     size_t columns = reader->cell_count;
     char *line = NULL;
@@ -389,10 +358,14 @@ static bool read_rows(struct table_reader *reader, enum format format, bool head
     if (!header && !readers[format](reader, error))
         return false;
     while ((status = line_reader_next(&reader->lines, &line, error)) == LINE_READ) {
-        reader->cell_count = cut(line, separators, reader->cells);
+        reader->cell_count = table_cut(line, separators, reader->cells);
         if (reader->cell_count != columns)
             return line_fault(&reader->lines, error, "has %zu columns, the first line %zu",
                               reader->cell_count, columns);
+        if (header && !table_is_selected(reader)) {
+            reader->unselected++;
+            continue;
+        }
         if (!readers[format](reader, error))
             return false;
     }
@@ -406,7 +379,8 @@ static bool note_left_out(const struct table_reader *reader, struct error *error
         const char *why;
     } notes[] = {{reader->zero_share, "without a share of the GPU"},
                  {reader->saturated, "saturated or out of memory"},
-                 {reader->packed, "of several processes in one slice"}};
+                 {reader->packed, "of several processes in one slice"},
+                 {reader->unselected, "not selected by --where"}};
     for (size_t i = 0; i < sizeof notes / sizeof notes[0]; i++)
         if (notes[i].rows > 0 && !samples_note(reader->set, error, "%s: %zu rows left out, %s",
                                                reader->path, notes[i].rows, notes[i].why))
@@ -425,26 +399,31 @@ static bool read_table(struct table_reader *reader, struct error *error)
     if (status == LINE_END)
         return error_input(error, "%s: is empty; give a table of measurements", reader->path);
     bool blanks = strchr(line, ',') == NULL;
-    reader->cell_count = cut(line, blanks ? " \t" : ",", reader->cells);
+    reader->cell_count = table_cut(line, blanks ? " \t" : ",", reader->cells);
     enum format format = FORMAT_UNKNOWN;
     if (blanks && reader->cell_count == 5 && all_numbers(reader, 1))
         format = FORMAT_INFLESS;
-    else if (!blanks && reader->cell_count <= CELLS)
+    else if (!blanks && reader->cell_count <= TABLE_CELLS)
         format = table_format(reader);
     if (format == FORMAT_UNKNOWN)
-        return error_input(error,
-                           "%s: unknown table of measurements; it needs a header "
-                           "with model, batch, mps_pct (or gpu_pct, share_pct, mig_gpcs, sms) and "
-                           "latency_ms",
-                           reader->path);
+        return error_input(
+            error,
+            "%s: unknown table of measurements; it needs a header "
+            "with model, batch, mps_pct (or gpu_pct, share_pct, mig_gpcs, sms; none: "
+            "the whole GPU) and latency_ms; or with model and cold_start_ms",
+            reader->path);
     if (format == FORMAT_DILU || format == FORMAT_INFLESS)
         reader->unit = PERCENT;
     if (format == FORMAT_SGPRS)
         reader->unit = SMS;
     name_after_file(reader);
-    return samples_set_unit(reader->set, reader->unit, reader->path, error) &&
-           read_rows(reader, format, format == FORMAT_ALONE || format == FORMAT_PAIRS, error) &&
-           (reader->taken > 0 || error_input(error, "%s: has no usable sample", reader->path)) &&
+    return (reader->unit == 0 ||
+            samples_set_unit(reader->set, reader->unit, reader->path, error)) &&
+           (reader->fields == 0 || table_check_columns(reader, error)) &&
+           read_rows(reader, format, reader->fields > 0, error) &&
+           (reader->taken > 0 ||
+            error_input(error, "%s: has no usable sample%s", reader->path,
+                        reader->unselected > 0 ? "; --where selects no row" : "")) &&
            note_left_out(reader, error);
 }
 

@@ -20,9 +20,12 @@ static bool out_of_memory(struct error *error)
 
 void samples_clear(struct sample_set *set)
 {
+    for (size_t i = 0; i < set->functions.count && set->facts != NULL; i++)
+        free(set->facts[i].cold_samples_ms);
     string_index_clear(&set->functions);
     free(set->facts);
     free(set->latencies);
+    free(set->refused);
     free(set->co_runs);
     free(set->device);
     free(set->evidence);
@@ -67,7 +70,14 @@ bool samples_function(struct sample_set *set, const char *name, uint32_t *index,
     if (!grow(&facts, before, &set->fact_capacity, sizeof *set->facts, error))
         return false;
     set->facts = facts;
-    set->facts[before] = (struct function_facts){NAN, NAN, NAN, NAN, NAN, NAN, NAN, 0, 0, NAN};
+    set->facts[before] = (struct function_facts){.input_bytes = NAN,
+                                                 .weights_mb = NAN,
+                                                 .per_item_mb = NAN,
+                                                 .host_memory_mb = NAN,
+                                                 .cold_start_ms = NAN,
+                                                 .cold_start_cv = NAN,
+                                                 .demand = NAN,
+                                                 .launches = NAN};
     return true;
 }
 
@@ -79,6 +89,17 @@ bool samples_add_latency(struct sample_set *set, const struct latency_sample *sa
         return false;
     set->latencies = entries;
     set->latencies[set->latency_count++] = *sample;
+    return true;
+}
+
+bool samples_add_refused(struct sample_set *set, const struct latency_sample *sample,
+                         struct error *error)
+{
+    void *entries = set->refused;
+    if (!grow(&entries, set->refused_count, &set->refused_capacity, sizeof *set->refused, error))
+        return false;
+    set->refused = entries;
+    set->refused[set->refused_count++] = *sample;
     return true;
 }
 
@@ -106,6 +127,44 @@ void samples_add_demand(struct sample_set *set, uint32_t function, int share, do
     }
     facts->demand_reads++;
     facts->demand += (demand - facts->demand) / (double)facts->demand_reads;
+}
+
+void samples_add_memory(struct sample_set *set, uint32_t function, int batch, double mb)
+{
+    struct function_facts *facts = &set->facts[function];
+    if (isnan(mb))
+        return;
+    facts->memory_reads++;
+    facts->memory_batches += batch;
+    facts->memory_mb += mb;
+    facts->memory_squares += (double)batch * batch;
+    facts->memory_products += batch * mb;
+}
+
+/* Least squares of memory over batch. One batch size alone does not tell weights and items apart:
+ * then nothing is known. */
+static void fit_memory(struct function_facts *facts)
+{
+    const double n = (double)facts->memory_reads;
+    const double spread = n * facts->memory_squares - facts->memory_batches * facts->memory_batches;
+    if (!(spread > 0))
+        return;
+    double slope = (n * facts->memory_products - facts->memory_batches * facts->memory_mb) / spread;
+    slope = fmax(0, slope);
+    facts->per_item_mb = slope;
+    facts->weights_mb = fmax(0, (facts->memory_mb - slope * facts->memory_batches) / n);
+}
+
+bool samples_add_cold_start(struct sample_set *set, uint32_t function, double ms,
+                            struct error *error)
+{
+    struct function_facts *facts = &set->facts[function];
+    void *entries = facts->cold_samples_ms;
+    if (!grow(&entries, facts->cold_count, &facts->cold_capacity, sizeof ms, error))
+        return false;
+    facts->cold_samples_ms = entries;
+    facts->cold_samples_ms[facts->cold_count++] = ms;
+    return true;
 }
 
 bool samples_set_text(char **text, const char *value, struct error *error)
@@ -140,13 +199,38 @@ bool samples_note(struct sample_set *set, struct error *error, const char *forma
 
 bool samples_set_unit(struct sample_set *set, int unit, const char *path, struct error *error)
 {
-    if (set->unit != 0 && set->unit != unit)
+    if (set->base != 0 && set->base != unit)
         return error_input(error,
                            "%s: its shares are of %d, those of the files before it of %d; "
                            "calibrate one device at a time",
-                           path, unit, set->unit);
-    set->unit = unit;
+                           path, unit, set->base);
+    if (set->base == 0)
+        set->base = set->unit = unit;
     return true;
+}
+
+void samples_refine_unit(struct sample_set *set, int unit)
+{
+    const int by = unit / set->unit;
+    if (by == 1)
+        return;
+    for (size_t i = 0; i < set->latency_count; i++)
+        set->latencies[i].share *= by;
+    for (size_t i = 0; i < set->refused_count; i++)
+        set->refused[i].share *= by;
+    for (size_t i = 0; i < set->co_run_count; i++)
+        set->co_runs[i].share *= by;
+    for (size_t i = 0; i < set->functions.count; i++)
+        set->facts[i].demand_share *= by;
+    set->unit = unit;
+}
+
+int samples_in_unit(const struct sample_set *set, int share, int unit)
+{
+    const int scaled = share * unit;
+    const int nearest = (scaled + set->unit / 2) / set->unit;
+    const int off = abs(scaled - nearest * set->unit);
+    return off == 0 || (unit < set->unit && 2 * off <= unit) ? nearest : -1;
 }
 
 double samples_share(const struct sample_set *set, const struct latency_sample *sample)
@@ -175,7 +259,8 @@ static bool same_configuration(const struct latency_sample *a, const struct late
            a->share == b->share;
 }
 
-/* Merges `count` repeats, sorted by latency, into one sample. */
+/* Merges `count` repeats, sorted by latency, into one sample. The spread that a table states of its
+ * own repeats is kept in place of the spread of its means. */
 static struct latency_sample join_repeats(const struct latency_sample *first, size_t count)
 {
     struct latency_sample joined = *first;
@@ -191,13 +276,15 @@ static struct latency_sample join_repeats(const struct latency_sample *first, si
         mean += log(first[i].ms) / (double)count;
     for (size_t i = 0; i < count; i++)
         squares += pow(log(first[i].ms) - mean, 2);
-    joined.cv = sqrt(squares / (double)(count - 1));
+    joined.cv = isnan(first->cv) ? sqrt(squares / (double)(count - 1)) : first->cv;
     return joined;
 }
 
 void samples_reduce(struct sample_set *set)
 {
     size_t kept = 0;
+    for (size_t i = 0; i < set->functions.count; i++)
+        fit_memory(&set->facts[i]);
     if (set->latency_count == 0)
         return;
     qsort(set->latencies, set->latency_count, sizeof *set->latencies, compare);

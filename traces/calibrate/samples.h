@@ -50,7 +50,20 @@ struct function_facts {
     double demand_share; /* share at which the demand was measured; 0 before the first */
     size_t demand_reads;
     double launches; /* kernels and library calls of one inference */
+    double *cold_samples_ms;
+    size_t cold_count, cold_capacity;
+    /* Numbers, sums and products of batch and GPU memory in MiB, for a line through them. */
+    size_t memory_reads;
+    double memory_batches, memory_mb, memory_squares, memory_products;
 };
+
+/* Selects the rows of a table whose `column` is `value`; NULL: all, and the column does not matter.
+ */
+struct sample_filter {
+    const char *column, *value;
+    bool found; /* a table has the column */
+};
+enum { SAMPLE_FILTERS = 16 };
 
 struct sample_set {
     struct string_index functions; /* names by index */
@@ -58,10 +71,15 @@ struct sample_set {
     size_t fact_capacity;
     struct latency_sample *latencies;
     size_t latency_count, latency_capacity;
+    struct latency_sample *refused; /* did not run: out of memory, or saturated; without a time */
+    size_t refused_count, refused_capacity;
     struct co_run *co_runs; /* groups are contiguous */
     size_t co_run_count, co_run_capacity;
     uint32_t groups;
-    int unit;                                   /* shares in a whole GPU; 0 until a file gives it */
+    int unit; /* shares in a whole GPU; 0 until a file gives it */
+    int base; /* the unit that files give, of which `unit` is a multiple */
+    struct sample_filter filters[SAMPLE_FILTERS];
+    size_t filter_count;
     char *device, *evidence, *source, *licence; /* NULL: not known */
     char *left_out; /* what the readers skipped, one sentence each; NULL: nothing */
 };
@@ -75,10 +93,18 @@ bool samples_function(struct sample_set *set, const char *name, uint32_t *index,
                       struct error *error);
 bool samples_add_latency(struct sample_set *set, const struct latency_sample *sample,
                          struct error *error);
+/* Adds a configuration that did not run. */
+bool samples_add_refused(struct sample_set *set, const struct latency_sample *sample,
+                         struct error *error);
 bool samples_add_co_run(struct sample_set *set, const struct co_run *run, struct error *error);
 /* Adds a measured use of memory bandwidth. The demand is the mean over those at the largest share.
  */
 void samples_add_demand(struct sample_set *set, uint32_t function, int share, double demand);
+/* Adds a measured use of GPU memory by a running batch; NAN: nothing. samples_reduce fits a line.
+ */
+void samples_add_memory(struct sample_set *set, uint32_t function, int batch, double mb);
+bool samples_add_cold_start(struct sample_set *set, uint32_t function, double ms,
+                            struct error *error);
 /* Replaces *text by a copy of `value`. */
 bool samples_set_text(char **text, const char *value, struct error *error);
 /* Appends a sentence to set->left_out. */
@@ -88,12 +114,20 @@ bool samples_note(struct sample_set *set, struct error *error, const char *forma
 /* Sets the unit. ERROR_INPUT naming `path` if another file gave a different unit. */
 bool samples_set_unit(struct sample_set *set, int unit, const char *path, struct error *error);
 
-/* Sorts by function, vCPU, batch and share, and merges repeats. */
+/* Makes the unit finer: converts all shares to `unit`, a multiple of the present one. */
+void samples_refine_unit(struct sample_set *set, int unit);
+
+/* Sorts by function, vCPU, batch and share, and merges repeats. Fits memory: weights, and what each
+ * item of a batch adds. */
 void samples_reduce(struct sample_set *set);
 
 /* Removes from a reduced set the functions that have a single point at some vCPU count, because no
  * law can be fitted to one point. Adds a note for each. ERROR_INPUT if nothing remains. */
 bool samples_leave_out_lone(struct sample_set *set, struct error *error);
+
+/* A share of the set in units of 1/`unit` of the GPU; -1 if it is no whole number of them. A coarser
+ * unit admits shares that a table rounds: 14.3 % is 1 of 7. */
+int samples_in_unit(const struct sample_set *set, int share, int unit);
 
 /* Fraction of the GPU that the sample ran on, 0..1. It is the sample's `part` if that is known,
  * else share / unit. The two differ for slices: a slice consists of whole groups of

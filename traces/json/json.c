@@ -232,6 +232,29 @@ bool json_fault(const struct json_value *value, struct error *error, const char 
     return error_input(error, "%s: %s: %s", value->file, value->path, message);
 }
 
+/* ---- Recording ------------------------------------------------------------------------------ */
+
+static json_recorder *current_recorder;
+static void *current_context;
+
+void json_record(json_recorder *recorder, void *context)
+{
+    current_recorder = recorder;
+    current_context = context;
+}
+
+void json_asked(const struct json_question *question)
+{
+    if (current_recorder != NULL)
+        current_recorder(current_context, question);
+}
+
+static void asked(enum json_ask ask, const struct json_value *value, const char *key, double low,
+                  double high, const char *const *words)
+{
+    json_asked(&(struct json_question){ask, value, key, low, high, words});
+}
+
 /* ---- Shapes --------------------------------------------------------------------------------- */
 
 static const char *kind_name(const cJSON *node)
@@ -265,6 +288,7 @@ static bool unknown_key(const struct json_value *value, const char *key, const c
 
 bool json_is_object(const struct json_value *value, const char *const *keys, struct error *error)
 {
+    asked(JSON_ASK_OBJECT, value, NULL, 0, 0, keys);
     if (!cJSON_IsObject(value->node))
         return json_fault(value, error, "must be an object, is %s", kind_name(value->node));
     for (const cJSON *child = value->node->child; keys != NULL && child != NULL;
@@ -283,6 +307,7 @@ bool json_is_object(const struct json_value *value, const char *const *keys, str
 
 bool json_is_array(const struct json_value *value, size_t low, size_t high, struct error *error)
 {
+    asked(JSON_ASK_ARRAY, value, NULL, (double)low, (double)high, NULL);
     if (!cJSON_IsArray(value->node))
         return json_fault(value, error, "must be an array, is %s", kind_name(value->node));
     size_t size = json_size(value);
@@ -312,6 +337,7 @@ bool json_child(const struct json_value *value, const char *key, struct json_val
 bool json_require(const struct json_value *value, const char *key, struct json_value *child,
                   struct error *error)
 {
+    asked(JSON_ASK_KEY, value, key, 0, 0, NULL);
     if (!cJSON_IsObject(value->node))
         return json_fault(value, error, "must be an object, is %s", kind_name(value->node));
     if (!json_child(value, key, child))
@@ -351,6 +377,7 @@ struct json_value json_after(const struct json_value *parent, const struct json_
 bool json_as_number(const struct json_value *value, double low, double high, double *out,
                     struct error *error)
 {
+    asked(JSON_ASK_NUMBER, value, NULL, low, high, NULL);
     if (!cJSON_IsNumber(value->node))
         return json_fault(value, error, "must be a number, is %s", kind_name(value->node));
     double number = value->node->valuedouble;
@@ -369,6 +396,7 @@ bool json_as_number(const struct json_value *value, double low, double high, dou
 bool json_as_integer(const struct json_value *value, int64_t low, int64_t high, int64_t *out,
                      struct error *error)
 {
+    asked(JSON_ASK_INTEGER, value, NULL, (double)low, (double)high, NULL);
     if (!cJSON_IsNumber(value->node))
         return json_fault(value, error, "must be a whole number, is %s", kind_name(value->node));
     double number = value->node->valuedouble;
@@ -382,13 +410,19 @@ bool json_as_integer(const struct json_value *value, int64_t low, int64_t high, 
     return true;
 }
 
-const char *json_as_text(const struct json_value *value, struct error *error)
+static const char *text_of(const struct json_value *value, struct error *error)
 {
     if (!cJSON_IsString(value->node)) {
         json_fault(value, error, "must be a string, is %s", kind_name(value->node));
         return NULL;
     }
     return value->node->valuestring;
+}
+
+const char *json_as_text(const struct json_value *value, struct error *error)
+{
+    asked(JSON_ASK_STRING, value, NULL, 0, 0, NULL);
+    return text_of(value, error);
 }
 
 bool json_is_name(const struct json_value *value, const char *name, struct error *error)
@@ -406,6 +440,7 @@ const char *json_as_string(const struct json_value *value, struct error *error)
 bool json_number(const struct json_value *object, const char *key, double low, double high,
                  double *out, struct error *error)
 {
+    asked(JSON_ASK_NUMBER, object, key, low, high, NULL);
     struct json_value child;
     return !json_child(object, key, &child) || json_as_number(&child, low, high, out, error);
 }
@@ -413,12 +448,14 @@ bool json_number(const struct json_value *object, const char *key, double low, d
 bool json_integer(const struct json_value *object, const char *key, int64_t low, int64_t high,
                   int64_t *out, struct error *error)
 {
+    asked(JSON_ASK_INTEGER, object, key, (double)low, (double)high, NULL);
     struct json_value child;
     return !json_child(object, key, &child) || json_as_integer(&child, low, high, out, error);
 }
 
 bool json_bool(const struct json_value *object, const char *key, bool *out, struct error *error)
 {
+    asked(JSON_ASK_BOOL, object, key, 0, 0, NULL);
     struct json_value child;
     if (!json_child(object, key, &child))
         return true;
@@ -430,6 +467,7 @@ bool json_bool(const struct json_value *object, const char *key, bool *out, stru
 
 bool json_string(const struct json_value *object, const char *key, char **out, struct error *error)
 {
+    asked(JSON_ASK_STRING, object, key, 0, 0, NULL);
     struct json_value child;
     if (!json_child(object, key, &child))
         return true;
@@ -447,11 +485,12 @@ bool json_string(const struct json_value *object, const char *key, char **out, s
 bool json_choice(const struct json_value *object, const char *key, const char *const *choices,
                  int *out, struct error *error)
 {
+    asked(JSON_ASK_CHOICE, object, key, 0, 0, choices);
     struct json_value child;
     if (!json_child(object, key, &child))
         return true;
-    const char *text = json_as_string(&child, error);
-    if (text == NULL)
+    const char *text = text_of(&child, error);
+    if (text == NULL || !json_is_name(&child, text, error))
         return false;
     int count = 0;
     for (; choices[count] != NULL; count++)

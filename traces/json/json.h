@@ -85,6 +85,19 @@ bool json_string(const struct json_value *object, const char *key, char **out, s
 bool json_choice(const struct json_value *object, const char *key, const char *const *choices,
                  int *out, struct error *error);
 
+/* Measured samples, which stand for a distribution that gives each equal probability. */
+struct json_samples {
+    double *values; /* NULL: none */
+    size_t count;
+    double mean;
+    double cv; /* standard deviation over the samples / mean; 0 if the mean is 0 */
+};
+
+/* Loads the object's "samples_ms", an array of 1..10^6 numbers in 0..high. A "mean", "mean_ms" or
+ * "cv" beside it is a fault. The caller frees `values`, also after a fault. */
+bool json_samples(const struct json_value *object, double high, struct json_samples *samples,
+                  struct error *error);
+
 /* The value itself as a finite number or an integer within the range. */
 bool json_as_number(const struct json_value *value, double low, double high, double *out,
                     struct error *error);
@@ -98,6 +111,37 @@ const char *json_as_text(const struct json_value *value, struct error *error);
 
 /* Checks that `name`, the value's own string or its key, has no control characters. */
 bool json_is_name(const struct json_value *value, const char *name, struct error *error);
+
+/* ---- Recording ----
+ * Loaders tell a recorder what they ask of a document, from which the schemas of workloads/schemas/
+ * are generated. */
+
+enum json_ask {
+    JSON_ASK_OBJECT,  /* with keys only from `words`; NULL: any */
+    JSON_ASK_ARRAY,   /* with low..high entries */
+    JSON_ASK_NUMBER,  /* within low..high */
+    JSON_ASK_INTEGER, /* within low..high */
+    JSON_ASK_BOOL,
+    JSON_ASK_STRING,
+    JSON_ASK_CHOICE, /* one of `words` */
+    JSON_ASK_FILE,   /* a string may name a file that has the value */
+    JSON_ASK_KEY     /* an object that has the key */
+};
+
+struct json_question {
+    enum json_ask ask;
+    const struct json_value *value;
+    const char *key; /* asked of this member, which may be absent; NULL: of the value itself */
+    double low, high;
+    const char *const *words; /* NULL-terminated */
+};
+
+/* Sets the recorder; NULL: none, as at the start. It is global, and meant for one thread. */
+typedef void json_recorder(void *context, const struct json_question *question);
+void json_record(json_recorder *recorder, void *context);
+
+/* Tells the recorder, if there is one. */
+void json_asked(const struct json_question *question);
 
 /* ---- Writing ---- */
 

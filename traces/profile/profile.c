@@ -6,12 +6,12 @@
 #include <string.h>
 
 #include "traces/json/json.h"
+#include "traces/profile/profile_fit.h"
 
 enum { AXIS_LIMIT = 1024, GRID_LIMIT = 1 << 20, FUNCTION_LIMIT = 10000, TEXT_KEYS_LIMIT = 64 };
 
 static const double MS_LIMIT = 1e9;
 static const double MB_LIMIT = 1e9;
-static const double LEAST_PART = 1e-4; /* smallest valid fraction of a GPU in `parts` */
 
 /* ---- Text ---------------------------------------------------------------------------------- */
 
@@ -192,13 +192,22 @@ static bool read_noise(const struct json_value *value, struct profile_function *
 static bool read_cold_start(const struct json_value *value, struct profile_function *function,
                             struct error *error)
 {
-    static const char *const keys[] = {"mean", "cv", NULL};
-    struct json_value cold;
-    struct json_value mean;
-    return !json_child(value, "cold_start_ms", &cold) ||
-           (json_is_object(&cold, keys, error) && json_require(&cold, "mean", &mean, error) &&
-            json_number(&cold, "mean", 0, MS_LIMIT, &function->cold_start_mean_ms, error) &&
-            json_number(&cold, "cv", 0, 10, &function->cold_start_cv, error));
+    static const char *const keys[] = {"mean", "cv", "samples_ms", NULL};
+    struct json_value cold, child;
+    struct json_samples samples = {0};
+    if (!json_child(value, "cold_start_ms", &cold))
+        return true;
+    if (!json_child(&cold, "samples_ms", &child))
+        return json_is_object(&cold, keys, error) && json_require(&cold, "mean", &child, error) &&
+               json_number(&cold, "mean", 0, MS_LIMIT, &function->cold_start_mean_ms, error) &&
+               json_number(&cold, "cv", 0, 10, &function->cold_start_cv, error);
+    const bool good =
+        json_is_object(&cold, keys, error) && json_samples(&cold, MS_LIMIT, &samples, error);
+    function->cold_start_samples_ms = samples.values;
+    function->cold_start_sample_count = samples.count;
+    function->cold_start_mean_ms = samples.mean;
+    function->cold_start_cv = samples.cv;
+    return good;
 }
 
 static bool read_gpu_memory(const struct json_value *value, struct profile_function *function,
@@ -210,71 +219,6 @@ static bool read_gpu_memory(const struct json_value *value, struct profile_funct
            (json_is_object(&memory, keys, error) &&
             json_number(&memory, "weights", 0, MB_LIMIT, &function->gpu_weights_mb, error) &&
             json_number(&memory, "per_item", 0, MB_LIMIT, &function->gpu_per_item_mb, error));
-}
-
-static bool read_range(const struct json_value *law, const char *key, int most, int range[2],
-                       struct error *error)
-{
-    struct json_value array;
-    int64_t bounds[2] = {0, 0};
-    if (!json_require(law, key, &array, error) || !json_is_array(&array, 2, 2, error))
-        return false;
-    for (size_t i = 0; i < 2; i++) {
-        struct json_value entry = json_entry(&array, i);
-        if (!json_as_integer(&entry, i == 0 ? 1 : bounds[0], most, &bounds[i], error))
-            return false;
-        range[i] = (int)bounds[i];
-    }
-    return true;
-}
-
-static bool read_parts(const struct json_value *law, struct profile_law *extension,
-                       struct error *error)
-{
-    const size_t count = (size_t)extension->unit;
-    struct json_value array;
-    if (!json_child(law, "parts", &array))
-        return true;
-    if (!json_is_array(&array, count, count, error))
-        return false;
-    extension->parts = calloc(count, sizeof *extension->parts);
-    if (extension->parts == NULL)
-        return error_run(error, "out of memory while reading a profile");
-    for (size_t i = 0; i < count; i++) {
-        const struct json_value entry = json_entry(&array, i);
-        const double least = i == 0 ? LEAST_PART : extension->parts[i - 1];
-        if (!json_as_number(&entry, least, 1, &extension->parts[i], error))
-            return false;
-    }
-    return true;
-}
-
-static bool read_extension(const struct json_value *value, int unit,
-                           struct profile_function *function, struct error *error)
-{
-    const char *keys[LAW_COEFFICIENTS + 4] = {"batch", "vgpu", "parts"};
-    struct json_value law;
-    for (size_t i = 0; i < LAW_COEFFICIENTS; i++)
-        keys[i + 3] = latency_coefficient_names[i];
-    if (!json_child(value, "law", &law))
-        return true;
-    function->extension = calloc(1, sizeof *function->extension);
-    if (function->extension == NULL)
-        return error_run(error, "out of memory while reading a profile");
-    function->extension->unit = unit;
-    if (!json_is_object(&law, keys, error))
-        return false;
-    for (size_t i = 0; i < LAW_COEFFICIENTS; i++) {
-        struct json_value coefficient;
-        if (!json_require(&law, latency_coefficient_names[i], &coefficient, error) ||
-            !json_as_number(&coefficient, i == LAW_KINK ? 1 : 0,
-                            i == LAW_SHARE_EXPONENT ? 2 : MS_LIMIT, &function->extension->law.k[i],
-                            error))
-            return false;
-    }
-    return read_range(&law, "batch", UINT16_MAX, function->extension->batch, error) &&
-           read_range(&law, "vgpu", unit, function->extension->vgpu, error) &&
-           read_parts(&law, function->extension, error);
 }
 
 static bool read_function(const struct json_value *value, int unit,
@@ -292,6 +236,8 @@ static bool read_function(const struct json_value *value, int unit,
                                        "evidence",
                                        "derivation",
                                        "law",
+                                       "source",
+                                       "expected_error",
                                        "calibration",
                                        "launch_bound", /* for readers */
                                        NULL};
@@ -321,7 +267,7 @@ static bool read_function(const struct json_value *value, int unit,
            json_number(value, "input_bytes", 0, 1e15, &function->input_bytes, error) &&
            read_text(value, "evidence", NULL, error) &&
            read_text(value, "derivation", NULL, error) &&
-           read_extension(value, unit, function, error);
+           profile_fit_read(value, unit, function, error);
 }
 
 static bool read_functions(const struct json_value *root, struct profile *profile,
@@ -567,9 +513,8 @@ void profile_free(struct profile *profile)
         free(function->vcpu.values);
         free(function->vgpu.values);
         free(function->latency_ms);
-        if (function->extension != NULL)
-            free(function->extension->parts);
-        free(function->extension);
+        free(function->cold_start_samples_ms);
+        profile_fit_clear(function);
     }
     free(profile->functions);
     free_interference(profile->interference);

@@ -8,8 +8,10 @@
  * configuration did not run (out of memory).
  *
  * A function has no latency outside its grid unless the file gives a fitted `law`
- * (traces/calibrate/calibrate_law.h). A law consists of the coefficients and of the ranges of batch
- * and vGPU, as [least, most], for which it may be evaluated. Its optional `parts` lists the
+ * (traces/calibrate/calibrate_law.h), or an array of laws, one for each vCPU count. A law consists
+ * of the coefficients and of the ranges of batch and vGPU, as [least, most], for which it may be
+ * evaluated. Its optional `expected_error` is that of a latency between cells. Its optional
+ * `parts` lists the
  * fraction of the GPU that 1, 2, … vGPUs provide, if that is not vGPUs / unit. Outside the grid the
  * latency is the law's, scaled to agree with the grid at the grid's edge.
  *
@@ -17,7 +19,11 @@
  * then batch. An axis whose values include the wanted one is not interpolated. Interpolation along
  * an axis uses the longest run of non-null points around the wanted value. With three points or
  * more it is GSL's Steffen spline, which is monotone between points and never overshoots them. With
- * two points it is linear.
+ * two points it is linear. With a law, and a vCPU count of the grid, what is interpolated is the
+ * logarithm of latency / law over the logarithms of batch and vGPU.
+ *
+ * `source` marks each cell: an array over batch of arrays over vCPU of strings over vGPU, with the
+ * letters of enum profile_source. `expected_error` is nested as `latency_ms`.
  *
  * `calibration`, of a function or of the interference, records cross-validation errors. It is
  * documentation and is not checked.
@@ -45,12 +51,21 @@ struct profile_axis {
     size_t count;
 };
 
+/* Where a cell's latency comes from, as the file writes it in `source`. */
+enum profile_source {
+    PROFILE_MEASURED = 'm',
+    PROFILE_INTERPOLATED = 'i',
+    PROFILE_EXTRAPOLATED = 'x',
+    PROFILE_NONE = '-' /* null */
+};
+
 /* The latency law that covers configurations outside the grid. */
 struct profile_law {
     struct latency_law law;
     int batch[2], vgpu[2]; /* least, most */
     int unit;              /* unit of the profile */
     double *parts;         /* parts[v - 1] is the fraction of the GPU in v vGPUs; NULL: v / unit */
+    double expected_error; /* between cells, a fraction; NAN: not given */
 };
 
 struct profile_function {
@@ -60,13 +75,18 @@ struct profile_function {
     double *latency_ms; /* [batch][vcpu][vgpu], row-major; NAN where null */
     double input_bytes; /* NAN if the file gives none; likewise below */
     double noise_cv;
-    double cold_start_mean_ms;
+    double cold_start_mean_ms; /* this and the next: of the samples, if the file gives samples */
     double cold_start_cv;
+    double *cold_start_samples_ms; /* NULL: lognormal with mean and cv */
+    size_t cold_start_sample_count;
     double gpu_weights_mb;
     double gpu_per_item_mb;
     double host_memory_mb;
     double bandwidth_share;
     struct profile_law *extension; /* NULL if the file gives no law */
+    size_t extension_count;        /* of laws: one for all vCPU counts, or one for each */
+    char *sources;                 /* [cells], an enum profile_source each; NULL: not given */
+    double *expected_errors;       /* [cells], fractions, NAN where null; NULL: not given */
 };
 
 struct profile {
@@ -96,5 +116,18 @@ const struct profile_function *profile_find(const struct profile *profile, const
  * it is interpolated. It is NAN outside the grid or next to a null, unless the function has a law,
  * its ranges include batch and vgpu, and vcpu is one of the grid's. */
 double profile_latency_ms(const struct profile_function *function, int batch, int vcpu, int vgpu);
+
+/* How a latency that profile_latency_ms gives came about. */
+struct profile_origin {
+    enum profile_source source;
+    double expected_error; /* NAN: not known */
+};
+
+/* Without `source` in the file, a cell counts as measured. Between cells it is an interpolation,
+ * or an extrapolation if one of the cells around is; the expected error is the largest of theirs
+ * and the law's.
+ * Outside the grid it is an extrapolation of unknown error. */
+struct profile_origin profile_origin_at(const struct profile_function *function, int batch,
+                                        int vcpu, int vgpu);
 
 #endif

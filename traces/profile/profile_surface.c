@@ -14,7 +14,14 @@ struct surface {
     const struct profile_axis *axes[AXES];
     int query[AXES];
     const double *values;
+    const struct profile_law *law; /* NULL: interpolates latencies; else log(latency / law) */
 };
+
+static double law_ms(const struct profile_law *law, int batch, int vgpu)
+{
+    return latency_law_ms(&law->law, batch,
+                          law->parts != NULL ? law->parts[vgpu - 1] : (double)vgpu / law->unit);
+}
 
 /* Index of the last axis value <= `wanted`, which the caller has checked to be within the axis. */
 static size_t axis_floor(const struct profile_axis *axis, int wanted)
@@ -58,6 +65,23 @@ static double interpolate_run(const double *x, const double *y, size_t count, si
 
 static double surface_at(const struct surface *surface, size_t level, size_t offset);
 
+static double coordinate(const struct surface *surface, double value)
+{
+    return surface->law == NULL ? value : log(value);
+}
+
+/* The value that is interpolated, at one cell. */
+static double value_at(const struct surface *surface, size_t offset)
+{
+    const struct profile_axis *vgpu = surface->axes[2];
+    const struct profile_axis *batch = surface->axes[0];
+    if (surface->law == NULL)
+        return surface->values[offset];
+    return log(surface->values[offset] /
+               law_ms(surface->law, batch->values[offset / vgpu->count / surface->axes[1]->count],
+                      vgpu->values[offset % vgpu->count]));
+}
+
 static double interpolate_axis(const struct surface *surface, size_t level, size_t offset,
                                size_t floor)
 {
@@ -67,10 +91,11 @@ static double interpolate_axis(const struct surface *surface, size_t level, size
         return NAN;
     double *y = x + axis->count;
     for (size_t i = 0; i < axis->count; i++) {
-        x[i] = axis->values[i];
+        x[i] = coordinate(surface, axis->values[i]);
         y[i] = surface_at(surface, level + 1, offset * axis->count + i);
     }
-    double result = interpolate_run(x, y, axis->count, floor, surface->query[level]);
+    double result =
+        interpolate_run(x, y, axis->count, floor, coordinate(surface, surface->query[level]));
     free(x);
     return result;
 }
@@ -78,7 +103,7 @@ static double interpolate_axis(const struct surface *surface, size_t level, size
 static double surface_at(const struct surface *surface, size_t level, size_t offset)
 {
     if (level == AXES)
-        return surface->values[offset];
+        return value_at(surface, offset);
     const struct profile_axis *axis = surface->axes[level];
     size_t floor = axis_floor(axis, surface->query[level]);
     if (axis->values[floor] == surface->query[level])
@@ -98,35 +123,107 @@ static int clamp(const struct profile_axis *axis, int value)
     return value > axis->values[axis->count - 1] ? axis->values[axis->count - 1] : value;
 }
 
-static double law_ms(const struct profile_law *law, int batch, int vgpu)
+/* The law at a vCPU count of the grid; NULL: none. */
+static const struct profile_law *law_at(const struct profile_function *function, int vcpu)
 {
-    return latency_law_ms(&law->law, batch,
-                          law->parts != NULL ? law->parts[vgpu - 1] : (double)vgpu / law->unit);
+    const size_t c = axis_floor(&function->vcpu, vcpu);
+    if (function->extension == NULL || function->vcpu.values[c] != vcpu)
+        return NULL;
+    return &function->extension[function->extension_count > 1 ? c : 0];
+}
+
+static bool is_on(const struct profile_axis *axis, int value)
+{
+    return axis->values[axis_floor(axis, value)] == value;
+}
+
+/* Within the grid. A share of 0 has no law. */
+static double inside_ms(const struct profile_function *function, int batch, int vcpu, int vgpu)
+{
+    struct surface surface = {.axes = {&function->batch, &function->vcpu, &function->vgpu},
+                              .query = {batch, vcpu, vgpu},
+                              .values = function->latency_ms};
+    const struct profile_law *law = law_at(function, vcpu);
+    if (law == NULL || function->vgpu.values[0] == 0 ||
+        (is_on(&function->batch, batch) && is_on(&function->vgpu, vgpu)))
+        return surface_at(&surface, 0, 0);
+    surface.law = law;
+    return exp(surface_at(&surface, 0, 0)) * law_ms(law, batch, vgpu);
 }
 
 /* The law's latency outside the grid, times the ratio of grid to law at the nearest grid point. */
-static double extended_latency_ms(const struct profile_function *function, int batch, int vcpu,
+static double extended_latency_ms(const struct profile_function *function,
+                                  const struct profile_law *extension, int batch, int vcpu,
                                   int vgpu)
 {
-    const struct profile_law *extension = function->extension;
     if (batch < extension->batch[0] || batch > extension->batch[1] || vgpu < extension->vgpu[0] ||
         vgpu > extension->vgpu[1])
         return NAN;
     int edge_batch = clamp(&function->batch, batch);
     int edge_vgpu = clamp(&function->vgpu, vgpu);
-    double edge = profile_latency_ms(function, edge_batch, vcpu, edge_vgpu);
+    double edge = inside_ms(function, edge_batch, vcpu, edge_vgpu);
     double law = law_ms(extension, batch, vgpu);
     return isnan(edge) ? law : law * (edge / law_ms(extension, edge_batch, edge_vgpu));
 }
 
+static bool is_inside(const struct profile_function *function, int batch, int vcpu, int vgpu)
+{
+    return axis_holds(&function->vcpu, vcpu) && axis_holds(&function->batch, batch) &&
+           axis_holds(&function->vgpu, vgpu);
+}
+
 double profile_latency_ms(const struct profile_function *function, int batch, int vcpu, int vgpu)
 {
-    struct surface surface = {.axes = {&function->batch, &function->vcpu, &function->vgpu},
-                              .query = {batch, vcpu, vgpu},
-                              .values = function->latency_ms};
     if (!axis_holds(&function->vcpu, vcpu))
         return NAN;
-    if (axis_holds(&function->batch, batch) && axis_holds(&function->vgpu, vgpu))
-        return surface_at(&surface, 0, 0);
-    return function->extension == NULL ? NAN : extended_latency_ms(function, batch, vcpu, vgpu);
+    if (is_inside(function, batch, vcpu, vgpu))
+        return inside_ms(function, batch, vcpu, vgpu);
+    const struct profile_law *law = law_at(function, vcpu);
+    return law == NULL ? NAN : extended_latency_ms(function, law, batch, vcpu, vgpu);
+}
+
+/* The origin of one cell. */
+static struct profile_origin cell_origin(const struct profile_function *function, size_t cell)
+{
+    return (struct profile_origin){
+        function->sources == NULL ? PROFILE_MEASURED : (enum profile_source)function->sources[cell],
+        function->expected_errors == NULL ? NAN : function->expected_errors[cell]};
+}
+
+struct profile_origin profile_origin_at(const struct profile_function *function, int batch,
+                                        int vcpu, int vgpu)
+{
+    const struct profile_axis *const axes[AXES] = {&function->batch, &function->vcpu,
+                                                   &function->vgpu};
+    const int query[AXES] = {batch, vcpu, vgpu};
+    const struct profile_law *law =
+        axis_holds(&function->vcpu, vcpu) ? law_at(function, vcpu) : NULL;
+    struct profile_origin origin = {PROFILE_INTERPOLATED, law == NULL ? NAN : law->expected_error};
+    size_t floors[AXES];
+    bool between[AXES];
+    bool exact = true;
+    if (!is_inside(function, batch, vcpu, vgpu))
+        return (struct profile_origin){PROFILE_EXTRAPOLATED, NAN};
+    for (size_t i = 0; i < AXES; i++) {
+        floors[i] = axis_floor(axes[i], query[i]);
+        between[i] = axes[i]->values[floors[i]] != query[i];
+        exact = exact && !between[i];
+    }
+    for (size_t corner = 0; corner < 1 << AXES; corner++) {
+        size_t cell = 0;
+        bool beside = false; /* the axis is not interpolated: only its lower corner counts */
+        for (size_t i = 0; i < AXES; i++) {
+            beside = beside || ((corner >> i & 1) != 0 && !between[i]);
+            cell = cell * axes[i]->count + floors[i] + (corner >> i & 1);
+        }
+        if (beside)
+            continue;
+        struct profile_origin at = cell_origin(function, cell);
+        if (exact)
+            return at;
+        if (at.source == PROFILE_EXTRAPOLATED)
+            origin.source = at.source;
+        origin.expected_error = fmax(origin.expected_error, at.expected_error);
+    }
+    return origin;
 }

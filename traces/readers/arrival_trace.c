@@ -25,6 +25,18 @@ bool trace_has_times(const struct trace_reader *reader)
     return reader->layout->bin == 0;
 }
 
+double trace_first_s(const struct trace_reader *reader)
+{
+    if (reader->layout->dated)
+        return 0;
+    return (double)reader->first_bin * sim_to_s(reader->layout->bin) + sim_to_s(reader->origin);
+}
+
+/* How a message asks for a format, of commands and of experiments. */
+#define WHERE_FORMAT                                                                               \
+    "(--format, or \"format\" of an experiment's arrivals): counts-per-second or "                 \
+    "counts-per-minute"
+
 /* ---- The header ------------------------------------------------------------------------------ */
 
 static bool is_header_of(const struct trace_layout *layout, const char *line)
@@ -92,8 +104,7 @@ static bool header_fault(const struct trace_reader *reader, const char *line,
                          const struct trace_layout *asked, struct error *error)
 {
     if (asked == NULL && is_bare_count(line))
-        return line_fault(&reader->lines, error,
-                          "has no header; name the format: counts-per-second or counts-per-minute");
+        return line_fault(&reader->lines, error, "has no header; name the format " WHERE_FORMAT);
     if (!is_text(line))
         return line_fault(&reader->lines, error,
                           "is not text; a trace begins with a header such "
@@ -105,9 +116,11 @@ static bool header_fault(const struct trace_reader *reader, const char *line,
                           "from files only that are neither compressed nor pipes",
                           asked != NULL ? asked->header : trace_layout_esgsim.header);
     if (asked == NULL)
-        return line_fault(&reader->lines, error,
-                          "header '%.60s' is of no known trace format; one is '%s'", line,
-                          trace_layout_esgsim.header);
+        return line_fault(
+            &reader->lines, error,
+            "header '%.60s' is of no known trace format; one is '%s'; convert any "
+            "other CSV by `esgsim trace convert --columns`, or name the format " WHERE_FORMAT,
+            line, trace_layout_esgsim.header);
     return line_fault(&reader->lines, error, "header '%.60s' is not that of %s: '%s'", line,
                       asked->name, asked->header);
 }
@@ -116,16 +129,26 @@ static bool read_header(struct trace_reader *reader, const char *name, struct er
 {
     const struct trace_layout *asked = NULL;
     char *line = NULL;
+    const struct trace_columns *columns = reader->view.columns;
+    if (columns != NULL && name != NULL)
+        return error_input(error, "%s: has either a format or columns; give one of them",
+                           reader->path);
     if (!layout_find(reader, name, &asked, error))
         return false;
     reader->lines.words = asked != NULL && asked->bare;
+    if (asked == NULL && columns == NULL)
+        reader->lines.hint = "; name the format of a list of bare counts " WHERE_FORMAT;
     enum line_status status = line_reader_next(&reader->lines, &line, error);
     if (status == LINE_FAULT)
         return false;
+    reader->lines.hint = NULL;
     if (status == LINE_END)
         return error_input(error, "%s:1: the file is empty; a trace begins with a header line",
                            reader->path);
-    if (asked != NULL && asked->bare && is_bare_count(line)) {
+    if (columns != NULL) {
+        const bool dated = strcmp(columns->unit, "date") == 0;
+        reader->layout = dated ? &trace_layout_dated_columns : &trace_layout_columns;
+    } else if (asked != NULL && asked->bare && is_bare_count(line)) {
         reader->layout = asked;
         reader->pending = line;
     } else {

@@ -9,6 +9,8 @@
  * | counts-per-second | CSV `second,requests`, or bare integers                                 |
  * | counts-per-minute | CSV `minute,requests`, or bare integers                                 |
  *
+ * Any other CSV with a header is read by naming its columns (struct trace_columns).
+ *
  * Counts become arrivals at uniform random times within their bin, sorted. They are drawn from the
  * stream (seed, RANDOM_TRACE_BIN, bin, source); bin 0 is the first of the file. For azure-2019 the
  * source is the row in which the label first appears, so a function's arrivals do not depend on
@@ -20,8 +22,11 @@
  * within a window of 24 hours before the latest end, or of 1,048,576 rows if that is shorter. A row
  * outside the window is an error. In all other formats the stamps must ascend.
  *
+ * The first record is at time 0, whatever its stamp; trace_first_s gives the stamp.
+ *
  * Memory is bounded by one bin, or by the reorder window of azure-2021. For azure-2019, whose rows
- * are functions, it is bounded by 1,440 bins per source kept.
+ * are functions, it is bounded by 1,440 bins per source kept. Only a sorted trace of named columns
+ * is held whole, 32 bytes per record.
  */
 #ifndef ESGSIM_TRACES_READERS_ARRIVAL_TRACE_H
 #define ESGSIM_TRACES_READERS_ARRIVAL_TRACE_H
@@ -59,15 +64,33 @@ enum trace_others {
     TRACE_OTHERS_DROP
 };
 
+/* The columns of a CSV that is in none of the formats. The header gives their order; other columns
+ * are ignored. A field may be quoted ("" is a quote inside), but may not contain a line break. */
+struct trace_columns {
+    const char *time;        /* required */
+    const char *application; /* NULL: the trace has no sources */
+    const char *slo_ms;      /* NULL: no SLOs; an empty field has none */
+    const char *unit;        /* of time: one of trace_units, required */
+    bool sort;               /* read the trace whole and sort it by time; records of equal time keep
+                              * their order. At most TRACE_MOST_SORTED records */
+};
+
+enum { TRACE_MOST_SORTED = 1 << 26 };
+
+/* Units of a time column, NULL-terminated. "date" is 2023-11-16 18:17:03.97 in UTC, also with T or
+ * Z. */
+extern const char *const trace_units[];
+
 /* A selection from a trace. A zeroed structure selects all of it, unscaled. */
 struct trace_view {
     const char *const *labels; /* names of sources to select: `application` of esgsim; HashFunction
                                   or HashApp; func or app (func is matched first) */
     size_t label_count;
     enum trace_others others;
-    double start_s;    /* seconds of the trace to skip */
-    double duration_s; /* seconds of the trace to read; 0: to its end */
-    double scale_rate; /* > 1: time is compressed by this factor; 0 means 1 */
+    double start_s;                      /* seconds of the trace to skip */
+    double duration_s;                   /* seconds of the trace to read; 0: to its end */
+    double scale_rate;                   /* > 1: time is compressed by this factor; 0 means 1 */
+    const struct trace_columns *columns; /* NULL: the trace is in one of the formats */
     /* Called for every source that is not dropped, under its own label even if merged, with a
      * number of requests. That is 1 per record, except for azure-2019: one call per source at
      * opening, with the count of the whole day. May be NULL. */
@@ -89,12 +112,16 @@ struct trace_reader *trace_open(const char *path, const char *format, uint64_t s
 struct trace_reader *trace_open_view(const char *path, const char *format, uint64_t seed,
                                      const struct trace_view *view, struct error *error);
 
-/* The format in use, a name of the table above. */
+/* The format in use, a name of the table above, or "columns". */
 const char *trace_format(const struct trace_reader *reader);
 
 /* True if the arrival times are in the file, false if they are drawn within bins and depend on the
  * seed. */
 bool trace_has_times(const struct trace_reader *reader);
+
+/* The stamp of the first record read, or of the first bin, in s, which is time 0 of the records.
+ * It is 0 before the first record, and for dates, whose zero means nothing. */
+double trace_first_s(const struct trace_reader *reader);
 
 /* Returns the next record in order of time. False at the end (error unchanged) or on a malformed
  * line (error set: file, line, fault, remedy). */

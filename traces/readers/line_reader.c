@@ -122,7 +122,8 @@ static enum line_status gather_line(struct line_reader *reader, size_t *length, 
         *length = line_length(reader, searched, &found);
         if (*length > LINE_LENGTH_MOST) {
             reader->line++;
-            (void)line_fault(reader, error, "the line is longer than 1 MiB; is this a trace?");
+            (void)line_fault(reader, error, "the line is longer than 1 MiB%s",
+                             reader->hint == NULL ? "" : reader->hint);
             return LINE_FAULT;
         }
         if (found)

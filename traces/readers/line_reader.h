@@ -27,6 +27,7 @@ struct line_reader {
     uint64_t line;               /* number of the last line read, from 1 */
     bool words;                  /* white space also ends a "line": for lists of integers */
     bool line_goes_on;           /* the previous word ended at a space */
+    const char *hint;            /* ends the message on a line that is too long; may be NULL */
     bool ended;
 };
 

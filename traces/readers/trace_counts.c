@@ -59,7 +59,7 @@ enum { FIELDS = 2 };
 
 struct counts {
     struct drawn_bin drawn;
-    uint64_t bin, first_bin;
+    uint64_t bin;
     bool begun;
 };
 
@@ -80,29 +80,28 @@ static void close_counts(struct trace_reader *reader)
 }
 
 /* Reads the bin number and count of one line. Bare integers are numbered consecutively. */
-static bool parse_bin(const struct trace_reader *reader, char *line, uint64_t *count,
-                      struct error *error)
+static bool parse_bin(struct trace_reader *reader, char *line, uint64_t *count, struct error *error)
 {
     struct counts *counts = reader->state;
     const uint64_t most = (uint64_t)TRACE_MOST_SECONDS / (uint64_t)(reader->layout->bin / SIM_S);
     const char *what = reader->layout->bin == SIM_S ? "second" : "minute";
     char *fields[FIELDS];
     const bool bare = reader->lines.words;
-    uint64_t number = counts->begun ? counts->first_bin + counts->bin + 1 : 0;
+    uint64_t number = counts->begun ? reader->first_bin + counts->bin + 1 : 0;
     if (!trace_split(reader, line, fields, error) ||
         (!bare && !trace_parse_count(reader, fields[0], what, UINT64_MAX / 16, &number, error)) ||
         !trace_parse_count(reader, fields[bare ? 0 : 1], "requests", TRACE_MOST_IN_COUNT, count,
                            error))
         return false;
     if (!counts->begun) {
-        counts->first_bin = number;
+        reader->first_bin = number;
         counts->begun = true;
-    } else if (number <= counts->first_bin + counts->bin) {
+    } else if (number <= reader->first_bin + counts->bin) {
         return line_fault(&reader->lines, error, "%s %llu does not come after %llu; sort the file",
                           what, (unsigned long long)number,
-                          (unsigned long long)counts->first_bin + counts->bin);
+                          (unsigned long long)reader->first_bin + counts->bin);
     }
-    counts->bin = number - counts->first_bin;
+    counts->bin = number - reader->first_bin;
     if (counts->bin > most)
         return line_fault(&reader->lines, error, "%s %llu is more than %llu after the first", what,
                           (unsigned long long)number, (unsigned long long)most);

@@ -12,8 +12,11 @@
 #include "traces/profile/string_index.h"
 #include "traces/readers/line_reader.h"
 
-/* Largest stamp, about 31 years. Scaled or summed stamps stay far below the clock's maximum. */
+/* Largest duration, about 31 years. Scaled or summed durations stay far below the clock's maximum.
+ */
 #define TRACE_MOST_SECONDS 1e9
+/* Largest stamp of a record, about 285 years, so that seconds since 1970 are read. */
+#define TRACE_MOST_STAMP 9e9
 
 /* A source is mapped to an index into the view's labels, to TRACE_UNSELECTED, or to this. */
 #define TRACE_DROPPED (UINT32_MAX - 1)
@@ -36,6 +39,7 @@ struct trace_layout {
     sim_time_t bin;                       /* width of its bins; 0: none */
     bool bare;                            /* also accepts integers without a header */
     bool whole; /* read completely when opened, which is when it reports to the tally */
+    bool dated; /* its stamps are dates */
     /* Called after the header line. Sets `fields` and, if the layout needs it, `state`. */
     bool (*open)(struct trace_reader *reader, const char *header, struct error *error);
     enum raw_status (*next)(struct trace_reader *reader, struct raw_record *raw,
@@ -45,7 +49,7 @@ struct trace_layout {
 
 extern const struct trace_layout trace_layout_esgsim, trace_layout_azure_llm,
     trace_layout_azure_2019, trace_layout_azure_2021, trace_layout_per_second,
-    trace_layout_per_minute;
+    trace_layout_per_minute, trace_layout_columns, trace_layout_dated_columns;
 
 struct trace_reader {
     char *path;
@@ -65,6 +69,7 @@ struct trace_reader {
     uint64_t record_lines;
     sim_time_t origin, last; /* stamps of the first and of the last record */
     bool has_origin;
+    uint64_t first_bin; /* of the file, for counts */
 };
 
 /* ---- Lines and fields: false with ERROR_INPUT "FILE:LINE: …" ---- */
@@ -74,10 +79,16 @@ enum raw_status trace_next_line(struct trace_reader *reader, char **line, struct
 /* Cuts the line at its commas, in place, into reader->fields fields. */
 bool trace_split(const struct trace_reader *reader, char *line, char **fields, struct error *error);
 
-/* Parses a number of seconds in 0 .. 10^9, given in units of `unit` ns. Faults name the field
- * `what`. */
+/* Parses a duration in 0 .. 10^9 s, given in units of `unit` ns. Faults name the field `what`. */
 bool trace_parse_time(const struct trace_reader *reader, const char *text, const char *what,
                       sim_time_t unit, sim_time_t *time, struct error *error);
+
+/* The same for a stamp in 0 .. TRACE_MOST_STAMP s. */
+bool trace_parse_stamp(const struct trace_reader *reader, const char *text, const char *what,
+                       sim_time_t unit, sim_time_t *time, struct error *error);
+
+/* Parses "2023-11-16 18:17:03.9799600" in UTC to nanoseconds since 1970. */
+bool trace_parse_date(const char *text, sim_time_t *time);
 
 bool trace_parse_count(const struct trace_reader *reader, const char *text, const char *what,
                        uint64_t most, uint64_t *count, struct error *error);

@@ -41,15 +41,15 @@ bool trace_split(const struct trace_reader *reader, char *line, char **fields, s
 
 /* Parses digits with at most one decimal point exactly, rounded to the nanosecond. `unit`: ns per
  * unit. */
-static bool parse_plain_time(const char *text, sim_time_t unit, sim_time_t *time)
+static bool parse_plain_time(const char *text, sim_time_t unit, double most_s, sim_time_t *time)
 {
-    const sim_time_t most = (sim_time_t)TRACE_MOST_SECONDS * SIM_S;
+    const sim_time_t most = (sim_time_t)most_s * SIM_S;
     sim_time_t value = 0;
     const char *c = text;
     for (; *c >= '0' && *c <= '9'; c++) {
-        value = value * 10 + (*c - '0');
-        if (value > most / unit)
+        if (value > (most / unit - (*c - '0')) / 10)
             return false;
+        value = value * 10 + (*c - '0');
     }
     value *= unit;
     if (c == text || (*c != '.' && *c != '\0'))
@@ -68,12 +68,12 @@ static bool parse_plain_time(const char *text, sim_time_t unit, sim_time_t *time
     return *c == '\0';
 }
 
-bool trace_parse_time(const struct trace_reader *reader, const char *text, const char *what,
-                      sim_time_t unit, sim_time_t *time, struct error *error)
+static bool parse_time(const struct trace_reader *reader, const char *text, const char *what,
+                       sim_time_t unit, double most_s, sim_time_t *time, struct error *error)
 {
-    if (parse_plain_time(text, unit, time))
+    if (parse_plain_time(text, unit, most_s, time))
         return true;
-    const double most = TRACE_MOST_SECONDS * ((double)SIM_S / (double)unit);
+    const double most = most_s * ((double)SIM_S / (double)unit);
     char *end = NULL;
     double value = strtod(text, &end);
     if (*text == '\0')
@@ -85,6 +85,18 @@ bool trace_parse_time(const struct trace_reader *reader, const char *text, const
         return line_fault(&reader->lines, error, "%s %.40s is outside 0..%g", what, text, most);
     *time = (sim_time_t)llround(value * (double)unit);
     return true;
+}
+
+bool trace_parse_time(const struct trace_reader *reader, const char *text, const char *what,
+                      sim_time_t unit, sim_time_t *time, struct error *error)
+{
+    return parse_time(reader, text, what, unit, TRACE_MOST_SECONDS, time, error);
+}
+
+bool trace_parse_stamp(const struct trace_reader *reader, const char *text, const char *what,
+                       sim_time_t unit, sim_time_t *time, struct error *error)
+{
+    return parse_time(reader, text, what, unit, TRACE_MOST_STAMP, time, error);
 }
 
 bool trace_parse_count(const struct trace_reader *reader, const char *text, const char *what,
@@ -185,9 +197,13 @@ bool trace_order(struct trace_reader *reader, sim_time_t stamp, sim_time_t *time
         reader->has_origin = true;
     }
     if (stamp < reader->last)
-        return line_fault(&reader->lines, error, "time goes back by %.9g s; sort the file by time",
-                          sim_to_s(reader->last - stamp));
+        return line_fault(
+            &reader->lines, error, "time goes back by %.9g s; sort the file by time%s",
+            sim_to_s(reader->last - stamp), reader->view.columns != NULL ? ", or give --sort" : "");
     reader->last = stamp;
     *time = stamp - reader->origin;
-    return true;
+    return sim_to_s(*time) <= TRACE_MOST_SECONDS ||
+           line_fault(&reader->lines, error,
+                      "is %.9g s after the first record, more than %g; is the unit right?",
+                      sim_to_s(*time), TRACE_MOST_SECONDS);
 }

@@ -24,7 +24,7 @@ static bool parse_esgsim(struct trace_reader *reader, char *line, struct raw_rec
     char *fields[ESGSIM_FIELDS];
     sim_time_t stamp = 0;
     if (!trace_split(reader, line, fields, error) ||
-        !trace_parse_time(reader, fields[0], "time_ms", SIM_MS, &stamp, error) ||
+        !trace_parse_stamp(reader, fields[0], "time_ms", SIM_MS, &stamp, error) ||
         !trace_check_label(reader, fields[1], "application", error))
         return false;
     raw->slo = 0;
@@ -98,8 +98,7 @@ static bool parse_seconds(const char *text, sim_time_t *time)
     return *text == '\0' || strcmp(text, "Z") == 0 || strcmp(text, "+00:00") == 0;
 }
 
-/* Parses "2023-11-16 18:17:03.9799600" in UTC to nanoseconds since 1970. */
-static bool parse_stamp(const char *text, sim_time_t *time)
+bool trace_parse_date(const char *text, sim_time_t *time)
 {
     int year = 0, month = 0, day = 0, hour = 0, minute = 0;
     sim_time_t seconds = 0;
@@ -134,7 +133,7 @@ static bool parse_azure_llm(struct trace_reader *reader, char *line, struct raw_
     uint64_t tokens = 0;
     if (!trace_split(reader, line, fields, error))
         return false;
-    if (!parse_stamp(fields[0], &stamp))
+    if (!trace_parse_date(fields[0], &stamp))
         return line_fault(&reader->lines, error,
                           "TIMESTAMP '%.40s' is not of the form 2023-11-16 18:17:03.9799600",
                           fields[0]);
@@ -160,5 +159,6 @@ static enum raw_status next_azure_llm(struct trace_reader *reader, struct raw_re
 const struct trace_layout trace_layout_azure_llm = {.name = "azure-llm",
                                                     .header =
                                                         "TIMESTAMP,ContextTokens,GeneratedTokens",
+                                                    .dated = true,
                                                     .open = open_azure_llm,
                                                     .next = next_azure_llm};

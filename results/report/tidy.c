@@ -1,0 +1,127 @@
+#include "results/report/tidy.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "results/report/csv.h"
+
+/* Returns whether a file before `file` has the key. */
+static bool key_is_listed(const struct results *const *files, size_t file, const char *name)
+{
+    for (size_t f = 0; f < file; f++)
+        if (results_key_find(files[f], name) < results_key_count(files[f]))
+            return true;
+    return false;
+}
+
+/* Finds the keys of all files that are no columns of every summary. The caller frees the array;
+ * NULL: memory exhausted. */
+static const char **keys_list(const struct results *const *files, size_t count, size_t *listed)
+{
+    size_t most = 1;
+    for (size_t f = 0; f < count; f++)
+        most += results_key_count(files[f]);
+    const char **names = calloc(most, sizeof *names);
+    *listed = 0;
+    for (size_t f = 0; names != NULL && f < count; f++)
+        for (size_t k = 0; k < results_key_count(files[f]); k++) {
+            const char *name = files[f]->swept->columns[k].name;
+            if (!swept_is_shared(name) && !key_is_listed(files, f, name))
+                names[(*listed)++] = name;
+        }
+    return names;
+}
+
+static void print_value(FILE *out, const struct summary_row *run, const struct column *column)
+{
+    const char *at = (const char *)run + column->offset;
+    uint64_t whole = 0;
+    double number = 0;
+    (void)fputc(',', out);
+    switch (column->type) {
+    case COLUMN_TEXT:
+        csv_text(out, at);
+        return;
+    case COLUMN_F64:
+        memcpy(&number, at, sizeof number);
+        csv_number(out, number);
+        return;
+    case COLUMN_U8:
+        whole = *(const uint8_t *)at;
+        break;
+    case COLUMN_U32:
+        whole = *(const uint32_t *)(const void *)at;
+        break;
+    case COLUMN_U64:
+        memcpy(&whole, at, sizeof whole);
+        break;
+    default:
+        return;
+    }
+    (void)fprintf(out, "%" PRIu64, whole);
+}
+
+/* The first column of the summary that is a metric. All after it are metrics, too. */
+static size_t metrics_begin(void)
+{
+    size_t c = 0;
+    while (metric_find(layout_summary.columns[c].name) == NULL)
+        c++;
+    return c;
+}
+
+static void print_names(size_t begin, size_t end, FILE *out)
+{
+    for (size_t c = begin; c < end; c++)
+        (void)fprintf(out, ",%s", layout_summary.columns[c].name);
+}
+
+static void print_header(const char **keys, size_t key_count, FILE *out)
+{
+    (void)fputs("file", out);
+    print_names(0, metrics_begin(), out);
+    for (size_t k = 0; k < key_count; k++) {
+        (void)fputc(',', out);
+        csv_text(out, keys[k]);
+    }
+    print_names(metrics_begin(), layout_summary.count, out);
+    (void)fputs("\r\n", out);
+}
+
+static void print_values(const struct summary_row *run, size_t begin, size_t end, FILE *out)
+{
+    for (size_t c = begin; c < end; c++)
+        print_value(out, run, &layout_summary.columns[c]);
+}
+
+static void print_run(const struct results *results, size_t run, const char **keys,
+                      size_t key_count, FILE *out)
+{
+    const struct summary_row *row = &results->runs[run];
+    csv_text(out, results->path);
+    print_values(row, 0, metrics_begin(), out);
+    for (size_t k = 0; k < key_count; k++) {
+        const size_t key = results_key_find(results, keys[k]);
+        (void)fputc(',', out);
+        if (key < results_key_count(results))
+            csv_swept(out, results, run, key);
+    }
+    print_values(row, metrics_begin(), layout_summary.count, out);
+    (void)fputs("\r\n", out);
+}
+
+bool tidy_csv(const struct results *const *files, size_t count, FILE *out, struct error *error)
+{
+    size_t key_count = 0;
+    const char **keys = keys_list(files, count, &key_count);
+    if (keys == NULL)
+        return error_run(error, "out of memory for the table");
+    print_header(keys, key_count, out);
+    for (size_t f = 0; f < count; f++)
+        for (size_t run = 0; run < files[f]->run_count; run++)
+            print_run(files[f], run, keys, key_count, out);
+    free(keys);
+    return !ferror(out) || error_run(error, "cannot write the table: %s", strerror(errno));
+}

@@ -1,0 +1,169 @@
+#include "results/store/swept.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* The unit of a key is the last word of its name: "slo.ms", "arrivals.rate_per_s". */
+static const char *unit_of(const char *name)
+{
+    static const struct {
+        const char *ending, *unit;
+    } units[] = {{"per_s", "1/s"}, {"ns", "ns"}, {"us", "us"},           {"ms", "ms"},
+                 {"s", "s"},       {"mb", "MB"}, {"gbps", "10^9 bit/s"}, {"usd", "$"}};
+    const size_t length = strlen(name);
+    for (size_t u = 0; u < sizeof units / sizeof *units; u++) {
+        const size_t tail = strlen(units[u].ending);
+        if (length > tail && strcmp(name + length - tail, units[u].ending) == 0 &&
+            strchr("._", name[length - tail - 1]) != NULL)
+            return units[u].unit;
+    }
+    return "1";
+}
+
+static const struct column *shared_column(const char *name)
+{
+    for (size_t c = 0; c < layout_summary.count; c++)
+        if (strcmp(layout_summary.columns[c].name, name) == 0)
+            return &layout_summary.columns[c];
+    return NULL;
+}
+
+bool swept_is_shared(const char *name)
+{
+    return shared_column(name) != NULL;
+}
+
+struct swept_keys *swept_keys_create(void)
+{
+    return calloc(1, sizeof(struct swept_keys));
+}
+
+void swept_keys_free(struct swept_keys *keys)
+{
+    if (keys == NULL)
+        return;
+    for (size_t k = 0; k < keys->count; k++)
+        free((char *)(uintptr_t)keys->columns[k].name);
+    free(keys->columns);
+    free(keys);
+}
+
+bool swept_keys_add(struct swept_keys *keys, const char *name, bool number, size_t length)
+{
+    const struct column *shared = shared_column(name);
+    struct column *columns = keys->count == SWEPT_MOST
+                                 ? NULL
+                                 : realloc(keys->columns, (keys->count + 1) * sizeof *columns);
+    if (columns == NULL)
+        return false;
+    keys->columns = columns;
+    struct column column = {.unit = number ? unit_of(name) : "",
+                            .help = "set by the sweep; none where it does not",
+                            .type = number ? COLUMN_F64 : COLUMN_TEXT,
+                            .length = length < 1            ? 1
+                                      : length > TEXT_LABEL ? TEXT_LABEL
+                                                            : length};
+    if (number)
+        column.length = 1;
+    if (shared != NULL)
+        column = *shared;
+    column.offset = keys->row_bytes;
+    column.name = strdup(name);
+    if (column.name == NULL)
+        return false;
+    columns[keys->count++] = column;
+    keys->row_bytes += column.type == COLUMN_TEXT ? (column.length + 8) / 8 * 8 : 8;
+    return true;
+}
+
+bool swept_keys_equal(const struct swept_keys *keys, const struct swept_keys *others)
+{
+    const size_t count = keys == NULL ? 0 : keys->count;
+    bool equal = count == (others == NULL ? 0 : others->count);
+    for (size_t k = 0; equal && k < count; k++)
+        equal = strcmp(keys->columns[k].name, others->columns[k].name) == 0 &&
+                keys->columns[k].type == others->columns[k].type &&
+                keys->columns[k].length == others->columns[k].length;
+    return equal;
+}
+
+char *swept_keys_names(const struct swept_keys *keys)
+{
+    size_t size = 1;
+    for (size_t k = 0; k < keys->count; k++)
+        size += strlen(keys->columns[k].name) + 1;
+    char *text = calloc(1, size);
+    char *end = text;
+    for (size_t k = 0; text != NULL && k < keys->count; k++) {
+        if (k > 0)
+            *end++ = '\n';
+        end = stpcpy(end, keys->columns[k].name);
+    }
+    return text;
+}
+
+void swept_row_fill(const struct swept_keys *keys, const char *const *values, void *row)
+{
+    memset(row, 0, keys->row_bytes);
+    for (size_t k = 0; k < keys->count; k++) {
+        const struct column *column = &keys->columns[k];
+        char *at = (char *)row + column->offset;
+        const double number = values[k] == NULL ? NAN : strtod(values[k], NULL);
+        if (column->type == COLUMN_TEXT)
+            column_copy_text(at, column->length + 1, values[k] == NULL ? "" : values[k]);
+        else if (column->type == COLUMN_F64)
+            memcpy(at, &number, sizeof number);
+    }
+}
+
+struct layout *swept_layout(const struct swept_keys *keys)
+{
+    const size_t most = layout_summary.count + keys->count;
+    struct layout *layout = malloc(sizeof *layout + most * sizeof(struct column));
+    if (layout == NULL)
+        return NULL;
+    struct column *columns = (struct column *)(layout + 1);
+    *layout = layout_summary;
+    layout->columns = columns;
+    layout->row_bytes = sizeof(struct summary_row) + keys->row_bytes;
+    memcpy(columns, layout_summary.columns, layout_summary.count * sizeof *columns);
+    for (size_t k = 0; k < keys->count; k++) {
+        if (swept_is_shared(keys->columns[k].name))
+            continue;
+        columns[layout->count] = keys->columns[k];
+        columns[layout->count++].offset += sizeof(struct summary_row);
+    }
+    return layout;
+}
+
+double swept_number(const struct swept_keys *keys, const void *row, size_t index)
+{
+    const struct column *column = &keys->columns[index];
+    const char *at = (const char *)row + column->offset;
+    uint64_t count = 0;
+    double number = NAN;
+    if (column->type == COLUMN_F64)
+        memcpy(&number, at, sizeof number);
+    if (column->type != COLUMN_U64)
+        return number;
+    memcpy(&count, at, sizeof count);
+    return (double)count;
+}
+
+const char *swept_text(const struct swept_keys *keys, const void *row, size_t index,
+                       char number[SWEPT_NUMBER])
+{
+    const struct column *column = &keys->columns[index];
+    if (column->type == COLUMN_TEXT)
+        return (const char *)row + column->offset;
+    const double value = swept_number(keys, row, index);
+    number[0] = '\0';
+    if (isnan(value))
+        return number;
+    (void)snprintf(number, SWEPT_NUMBER, "%.15g", value);
+    if (strtod(number, NULL) != value)
+        (void)snprintf(number, SWEPT_NUMBER, "%.17g", value);
+    return number;
+}

@@ -1,0 +1,110 @@
+/* ESG: the state of the policy, shared by its files only.
+ *   setup.c  parameters, set-up, clean-up
+ *   esg.c    the policy: ESG_1Q, ESG_Dispatch
+ */
+#ifndef ESGSIM_SCHED_ESG_ESG_INTERNAL_H
+#define ESGSIM_SCHED_ESG_ESG_INTERNAL_H
+
+#include "sched/common/load_index.h"
+#include "sched/common/placement.h"
+#include "sched/common/slo.h"
+#include "sched/esg/frontier_plans.h"
+#include "sched/esg/search.h"
+#include "sched/policy.h"
+
+enum parameter_index {
+    PARAMETER_K,
+    PARAMETER_GROUP_SIZE,
+    PARAMETER_METHOD,
+    PARAMETER_RECHECK_LIMIT,
+    PARAMETER_INFEASIBLE,
+    PARAMETER_SPLIT,
+    PARAMETER_HEADROOM,
+    PARAMETER_SHARING,
+    PARAMETER_BATCHING,
+    PARAMETER_REDISTRIBUTION,
+    PARAMETER_LOCALITY,
+    PARAMETER_PLACEMENT,
+    PARAMETER_LATER_BATCHES,
+    PARAMETER_RECHECK,
+    PARAMETER_COUNT
+};
+
+enum { METHOD_ASTAR, METHOD_FRONTIER };
+enum { INFEASIBLE_FASTEST, INFEASIBLE_CHEAPEST, INFEASIBLE_MINIMUM };
+enum { RECHECK_CHANGED, RECHECK_EACH_STEP };
+/* The candidates of one queue, and its number of failed attempts. */
+struct esg_queue {
+    bool listed; /* is on the recheck list */
+    uint32_t rechecks;
+    uint64_t tried; /* `changes` at the last attempt */
+    uint32_t seen;  /* length of the queue then */
+    size_t candidate_count;
+    uint16_t candidates[SEARCH_MAX_K]; /* configurations, in ascending order of their plans' cost */
+    double cost[SEARCH_MAX_K];         /* cost of these plans */
+    sim_time_t time[SEARCH_MAX_K];
+    /* The key of the last search, and the units it was charged. */
+    sim_time_t budget;
+    uint32_t length;
+    uint64_t units; /* 0: no search yet */
+};
+
+struct esg_application {
+    struct slo_plan *plan;              /* for A* */
+    struct frontier_plans *frontiers;   /* for the frontier method */
+    const struct search_table **tables; /* by stage */
+};
+
+/* A function on GPUs of one kind. */
+struct esg_kind {
+    struct search_table *table; /* NULL: it does not run on the kind */
+    uint16_t minimum; /* configuration of batch 1 with the fewest vGPUs, then the fewest vCPUs, that
+                       * fits the cluster */
+};
+
+struct esg_function {
+    struct search_table *table; /* of all kinds */
+    uint16_t *by_cost;          /* indices into the table, cheapest first */
+    struct esg_kind *kinds;     /* by kind; with a single kind its table is `table` */
+};
+
+struct esg {
+    size_t k;
+    size_t group_size;
+    int method, infeasible;
+    bool bounded;   /* later batches */
+    bool each_step; /* rechecks */
+    enum slo_split split;
+    uint32_t recheck_limit;
+    double headroom;
+    struct search_limits limits;
+    bool redistribution;
+    enum placement_preference locality;
+    struct load_index *loads; /* NULL: best fit */
+    size_t function_count, application_count;
+    uint32_t queue_count, kind_count;
+    struct esg_function *functions;
+    struct esg_application *applications;
+    struct esg_queue *queues;
+    uint32_t *list; /* recheck list, oldest first */
+    size_t list_count;
+    uint64_t changes; /* number of reasons for a recheck so far */
+    uint64_t running; /* batches */
+    bool in_round;    /* the previous step asked to be called again */
+    bool joined;      /* a job has entered a queue since the previous step */
+    uint32_t cursor;  /* next queue of the round robin */
+    struct search_workspace *workspace;
+    struct search_result result;
+};
+
+/* The policy's init: fills a state that is all zeros. False with ERROR_INPUT if a function fits no
+ * invoker, or ERROR_RUN when out of memory; the state is then cleared. O(functions ×
+ * configurations), plus the frontiers. */
+bool esg_init(void *state, struct platform *platform, const double *values, struct error *error);
+/* The policy's finish: frees all that the state owns and sets it to zeros. */
+void esg_finish(void *state);
+
+/* By enum parameter_index. */
+extern const struct parameter esg_parameters[PARAMETER_COUNT];
+
+#endif

@@ -1,0 +1,297 @@
+/* gpulet's parameters, and the set-up of its state. */
+#include "sched/gpulet/gpulet_internal.h"
+
+#include <math.h>
+#include <stdlib.h>
+
+#include "sched/common/kinds.h"
+
+static const double sizes[SIZES] = {0.2, 0.4, 0.5, 0.6, 0.8, 1};
+
+const struct parameter gpulet_parameters[PARAMETER_COUNT] = {
+    [PARAMETER_MAX_BATCH] = {"max_batch", 32, 1, 65535, NULL, "most jobs per batch (code)"},
+    [PARAMETER_SPLIT] = {"split", 0, 0, 1, "proportional|equal",
+                         "a stage's share of the SLO: by mean latency"},
+    [PARAMETER_EPOCH] = {"epoch_s", 20, 0.1, 86400, NULL, "between plans (code)"},
+    [PARAMETER_RATE] = {"rate", RATE_P99, 0, 1, "p99|mean",
+                        "rate planned for: 99th percentile of a Poisson law (code), or the mean"},
+    [PARAMETER_MARGIN] = {"margin", 1.1, 1, 10, NULL, "safety factor on latencies (code)"},
+    [PARAMETER_INTERFERENCE] = {"interference", 0, 0, 1, "profile|none",
+                                "interference between two gpu-lets in the plan (derived)"},
+    [PARAMETER_SLACK] = {"slack", 1e-6, 0, 1e6, NULL,
+                         "jobs per second that may remain unplanned (derived; code: 15)"},
+    [PARAMETER_DROP] = {"early_drop", 0, 0, 1, "on|off",
+                        "drop jobs that the next batch would finish too late (derived; code: off)"},
+    [PARAMETER_KEEP] = {"keep_s", 600, 0, 1e6, NULL,
+                        "keep-alive of containers that are not in the plan (assumed)"},
+};
+
+void gpulet_finish(void *state)
+{
+    struct gpulets *self = state;
+    for (uint32_t k = 0; self->fleets != NULL && k < self->kinds; k++) {
+        struct fleet *fleet = &self->fleets[k];
+        const size_t ladders = self->workload->function_count * fleet->part_count;
+        for (size_t i = 0; fleet->ladders != NULL && i < ladders; i++)
+            batch_latency_clear(&fleet->ladders[i]);
+        free(fleet->ladders);
+        free(fleet->tasks);
+        free(fleet->rates);
+    }
+    planner_destroy(self->planner);
+    duty_cycle_destroy(self->rounds);
+    free(self->fleets);
+    free(self->rest);
+    free(self->gpus);
+    free(self->arrived);
+    free(self->planned);
+    *self = (struct gpulets){0};
+}
+
+static bool gpus_fill(struct gpulets *self, struct error *error)
+{
+    const struct cluster_spec *cluster = &self->workload->cluster;
+    size_t count = 0;
+    for (size_t g = 0; g < cluster->group_count; g++)
+        count += cluster->groups[g].count *
+                 (cluster->groups[g].gpu_count > 0 ? cluster->groups[g].gpu_count : 1);
+    self->gpus = calloc(count + 1, sizeof *self->gpus);
+    if (self->gpus == NULL)
+        return error_run(error, "policy gpulet: out of memory for %zu GPUs", count);
+    uint32_t invoker = 0;
+    for (size_t g = 0; g < cluster->group_count; g++) {
+        const struct invoker_group *group = &cluster->groups[g];
+        const size_t each = group->gpu_count > 0 ? group->gpu_count : 1;
+        for (uint32_t i = 0; i < group->count; i++, invoker++)
+            for (size_t u = 0; u < each; u++)
+                self->gpus[self->gpu_count++] =
+                    (struct gpu){.invoker = invoker,
+                                 .group = group,
+                                 .kind = group->gpu_count > 0 ? group->gpus[u].kind : 0,
+                                 .units = group->gpu_count > 0 ? group->gpus[u].units : 1};
+    }
+    for (size_t i = 0; i < self->gpu_count; i++) {
+        struct gpu *gpu = &self->gpus[i];
+        struct fleet *fleet = &self->fleets[gpu->kind];
+        if (fleet->units == 0)
+            fleet->units = gpu->units;
+        gpu->planned = gpu->units == fleet->units;
+        fleet->gpu_count += gpu->planned;
+    }
+    for (uint32_t k = 0; k < self->kinds; k++)
+        self->fleets[k].shared = kinds_divisible(self->workload, k);
+    return true;
+}
+
+/* The number of vCPUs that two gpu-lets of every GPU of the kind can have at the same time. */
+static uint16_t vcpus_of_gpulet(const struct gpulets *self, uint32_t kind)
+{
+    uint32_t least = UINT16_MAX;
+    for (size_t i = 0; i < self->gpu_count; i++) {
+        const struct invoker_group *group = self->gpus[i].group;
+        const size_t gpus = group->gpu_count > 0 ? group->gpu_count : 1;
+        const uint32_t each = group->vcpus / (uint32_t)(gpus * GPULETS_PER_GPU);
+        if (self->gpus[i].kind == kind && each < least)
+            least = each;
+    }
+    return (uint16_t)(least > 0 ? least : 1);
+}
+
+/* Finds the shares of used functions that are nearest to the published sizes. */
+static void parts_fill(struct gpulets *self, uint32_t kind)
+{
+    const struct workload *workload = self->workload;
+    struct fleet *fleet = &self->fleets[kind];
+    const uint16_t units = fleet->units;
+    for (size_t i = 0; i < SIZES; i++) {
+        const double wanted = sizes[i] * units;
+        uint16_t best = 0;
+        for (uint32_t f = 0; f < workload->function_count; f++)
+            for (uint32_t c = 0; c < workload->functions[f].configuration_count; c++) {
+                const struct configuration *here = &workload->functions[f].configurations[c];
+                if (here->kind != kind || here->batch != 1 || here->vgpu == 0 ||
+                    here->vgpu > units || !planner_runs(self->planner, f, c))
+                    continue;
+                const double far = fabs(here->vgpu - wanted) - fabs(best - wanted);
+                if (best == 0 || far < 0 || (!(far > 0) && here->vgpu > best))
+                    best = here->vgpu;
+            }
+        if (i + 1 == SIZES)
+            best = units;
+        if (best > 0 && (fleet->part_count == 0 || best > fleet->parts[fleet->part_count - 1]))
+            fleet->parts[fleet->part_count++] = best;
+    }
+}
+
+/* The function's largest share of at most `most` units of the kind. If all exceed it: the smallest
+ * with `any`, else -1. */
+static int share_within(const struct gpulets *self, uint32_t function, uint32_t kind, uint16_t most,
+                        bool any)
+{
+    const struct function *spec = &self->workload->functions[function];
+    int share = -1;
+    for (uint32_t i = 0; i < spec->configuration_count; i++) {
+        const struct configuration *here = &spec->configurations[i];
+        if (here->kind != kind || here->batch != 1 || !planner_runs(self->planner, function, i) ||
+            (here->vgpu > most && !any))
+            continue;
+        if (share < 0 ||
+            (here->vgpu <= most ? share > most || here->vgpu > share : here->vgpu < share))
+            share = here->vgpu;
+    }
+    return share;
+}
+
+static bool ladders_fill(struct gpulets *self, uint32_t kind, struct error *error)
+{
+    const struct workload *workload = self->workload;
+    const struct fleet *fleet = &self->fleets[kind];
+    const uint16_t vcpus = vcpus_of_gpulet(self, kind);
+    for (uint32_t f = 0; f < workload->function_count; f++)
+        for (size_t p = 0; p < fleet->part_count; p++) {
+            const int share =
+                share_within(self, f, kind, fleet->parts[p], p + 1 == fleet->part_count);
+            if (share >= 0 &&
+                !batch_latency_fill(&fleet->ladders[f * fleet->part_count + p], workload,
+                                    self->planner, f, kind, (uint16_t)share, vcpus,
+                                    (uint32_t)self->values[PARAMETER_MAX_BATCH], error))
+                return false;
+        }
+    return true;
+}
+
+static const struct batch_latency *ladders_of(const struct fleet *fleet, uint32_t function)
+{
+    return &fleet->ladders[function * fleet->part_count];
+}
+
+/* A job alone on a whole GPU, of the kind on which this is fastest; 0 if it runs on none. */
+static sim_time_t time_alone(const struct gpulets *self, uint32_t function)
+{
+    sim_time_t least = 0;
+    for (uint32_t k = 0; k < self->kinds; k++) {
+        const struct batch_latency *whole =
+            ladders_of(&self->fleets[k], function) + self->fleets[k].part_count - 1;
+        if (whole->count > 0 && (least == 0 || whole->time[0] < least))
+            least = whole->time[0];
+    }
+    return least;
+}
+
+static void queues_fill(struct gpulets *self, const struct application *application)
+{
+    sim_time_t alone[WORKLOAD_MAX_STAGES];
+    for (uint32_t s = 0; s < application->stage_count; s++) {
+        const uint32_t function = application->stages[s].function;
+        const uint32_t queue = application->first_queue + s;
+        alone[s] = time_alone(self, function);
+        for (uint32_t k = 0; k < self->kinds; k++)
+            self->fleets[k].tasks[queue] =
+                (struct gpulet_task){.slo = planner_budget(self->planner, queue, application->slo),
+                                     .ladders = ladders_of(&self->fleets[k], function)};
+    }
+    slo_rest(application, alone, &self->rest[application->first_queue]);
+}
+
+static bool allocate(struct gpulets *self, struct error *error)
+{
+    const struct workload *workload = self->workload;
+    const size_t queues = (size_t)workload->queue_count + 1;
+    bool done = true;
+    for (uint32_t k = 0; k < self->kinds; k++) {
+        struct fleet *fleet = &self->fleets[k];
+        fleet->ladders =
+            calloc(workload->function_count * fleet->part_count + 1, sizeof *fleet->ladders);
+        fleet->tasks = calloc(queues, sizeof *fleet->tasks);
+        fleet->rates = calloc(queues, sizeof *fleet->rates);
+        done = done && fleet->ladders != NULL && fleet->tasks != NULL && fleet->rates != NULL;
+    }
+    self->rest = calloc(queues, sizeof *self->rest);
+    self->arrived = calloc(queues, sizeof *self->arrived);
+    self->planned =
+        calloc((size_t)workload->cluster.invoker_count * workload->function_count + 1, 1);
+    return (done && self->rest != NULL && self->arrived != NULL && self->planned != NULL) ||
+           error_run(error, "policy gpulet: out of memory for %u queues", workload->queue_count);
+}
+
+bool gpulet_orphan(const void *context, uint32_t queue, uint32_t invoker, uint32_t size,
+                   struct duty_cycle_slot *slot)
+{
+    const struct gpulets *self = context;
+    const struct fleet *fleet = &self->fleets[size >> 16];
+    const uint16_t units = (uint16_t)(size & UINT16_MAX);
+    const struct gpulet_task *task = &fleet->tasks[queue];
+    const struct batch_latency *ladder = NULL;
+    for (size_t p = 0; p < fleet->part_count; p++)
+        if (task->ladders[p].count > 0 && (ladder == NULL || fleet->parts[p] <= units))
+            ladder = &task->ladders[p];
+    if (ladder == NULL)
+        return false;
+    uint32_t batch = 1;
+    for (size_t i = 0; i < ladder->count && 2 * ladder->time[i] <= task->slo; i++)
+        batch = ladder->batch[i];
+    *slot = (struct duty_cycle_slot){.queue = queue, .batch = batch, .ladder = ladder};
+    const struct function *function =
+        &self->workload->functions[(size_t)(task->ladders - fleet->ladders) / fleet->part_count];
+    size_t low = 0;
+    for (size_t high = self->gpu_count; high - low > 1;) {
+        const size_t middle = low + (high - low) / 2;
+        if (self->gpus[middle].invoker <= invoker)
+            low = middle;
+        else
+            high = middle;
+    }
+    return planner_group_runs(self->gpus[low].group, function,
+                              &function->configurations[ladder->configuration[0]]);
+}
+
+static bool set_up(struct gpulets *self, struct error *error)
+{
+    const struct workload *workload = self->workload;
+    self->planner = planner_create(workload, (uint32_t)self->values[PARAMETER_MAX_BATCH],
+                                   (enum planner_split)self->values[PARAMETER_SPLIT], error);
+    self->kinds = (uint32_t)workload->kind_count;
+    self->fleets = calloc(self->kinds, sizeof *self->fleets);
+    if (self->fleets == NULL)
+        return error_run(error, "policy gpulet: out of memory");
+    if (self->planner == NULL || !gpus_fill(self, error))
+        return false;
+    for (uint32_t k = 0; k < self->kinds; k++)
+        parts_fill(self, k);
+    if (!allocate(self, error))
+        return false;
+    for (uint32_t k = 0; k < self->kinds; k++)
+        if (!ladders_fill(self, k, error))
+            return false;
+    for (size_t a = 0; a < workload->application_count; a++)
+        queues_fill(self, &workload->applications[a]);
+    const struct duty_cycle_rule rule = {.orphan = gpulet_orphan,
+                                         .context = self,
+                                         .rest =
+                                             self->values[PARAMETER_DROP] > 0 ? NULL : self->rest,
+                                         .retry_timer = TIMER_RETRY,
+                                         .retry = sim_from_s(self->values[PARAMETER_EPOCH]) / 200};
+    self->rounds = duty_cycle_create(workload, rule, error);
+    if (self->rounds == NULL)
+        return false;
+    for (size_t g = 0; g < self->gpu_count; g++)
+        if (!duty_cycle_add_server(self->rounds, self->gpus[g].invoker,
+                                   size_of(self->gpus[g].kind, self->gpus[g].units), error))
+            return false;
+    return true;
+}
+
+bool gpulet_init(void *state, struct platform *platform, const double *values, struct error *error)
+{
+    struct gpulets *self = state;
+    self->workload = platform_workload(platform);
+    for (size_t i = 0; i < PARAMETER_COUNT; i++)
+        self->values[i] = values[i];
+    if (values[PARAMETER_MAX_BATCH] != floor(values[PARAMETER_MAX_BATCH]))
+        return error_input(error, "policy.params.max_batch is %g; give a whole number",
+                           values[PARAMETER_MAX_BATCH]);
+    if (set_up(self, error) && duty_cycle_end(self->rounds, platform, error))
+        return true;
+    gpulet_finish(self);
+    return false;
+}

@@ -1,0 +1,91 @@
+/* Nexus: the state of the policy, shared by its files only.
+ *   setup.c  parameters, set-up, clean-up
+ *   nexus.c  the policy: plans, events
+ */
+#ifndef ESGSIM_SCHED_NEXUS_NEXUS_INTERNAL_H
+#define ESGSIM_SCHED_NEXUS_NEXUS_INTERNAL_H
+
+#include "sched/common/duty_cycle.h"
+#include "sched/nexus/budgets.h"
+#include "sched/policy.h"
+
+enum { TIMER_PLAN, TIMER_RETRY };
+enum { SPLIT_DP, SPLIT_PROPORTIONAL, SPLIT_EQUAL };
+enum { COST_THROUGHPUT, COST_PACKED };
+enum { OVERHEAD_MEASURED, OVERHEAD_NONE };
+
+enum parameter_index {
+    PARAMETER_VGPU,
+    PARAMETER_MAX_BATCH,
+    PARAMETER_SPLIT,
+    PARAMETER_COST,
+    PARAMETER_STEPS,
+    PARAMETER_RESIDUAL,
+    PARAMETER_OVERHEAD,
+    PARAMETER_DROP,
+    PARAMETER_EPOCH,
+    PARAMETER_MIN_EPOCH,
+    PARAMETER_KEEP,
+    PARAMETER_COUNT
+};
+/* A share of a GPU. */
+struct node {
+    uint32_t invoker, kind;
+    const struct invoker_group *group;
+    uint32_t plan; /* index of its node in the plan of its kind; SIM_NONE if it has none */
+};
+
+struct nexus {
+    const struct workload *workload;
+    double values[PARAMETER_COUNT];
+    struct planner *planner;
+    uint32_t kinds;
+    struct batch_latency *ladders; /* by function and kind of GPU; empty if it cannot run there */
+    sim_time_t *rest;              /* by queue: the fastest path through the later stages */
+    struct node *nodes;            /* ascending by invoker */
+    size_t node_count;
+    size_t *nodes_of_kind;
+    double *parts;                    /* by kind: its part of all nodes */
+    uint64_t *arrived;                /* by queue, since `since` */
+    double *rates;                    /* by queue: measured, in jobs per second */
+    double *served;                   /* by queue: planned rate in jobs per second */
+    struct squishy_session *sessions; /* by kind and queue */
+    struct squishy_plan *plans;       /* by kind; while a plan is made */
+    double *cost;                     /* scratch of the split */
+    uint8_t *planned;                 /* by invoker × function */
+    struct duty_cycle *rounds;
+    sim_time_t since, planned_at;
+    sim_time_t interval; /* time until the rates are measured next */
+    bool due;
+};
+static inline struct squishy_session *session_of(const struct nexus *nexus, uint32_t kind,
+                                                 uint32_t queue)
+{
+    return &nexus->sessions[(size_t)kind * nexus->workload->queue_count + queue];
+}
+
+static inline size_t function_of(const struct nexus *nexus, uint32_t queue)
+{
+    return (size_t)(nexus->sessions[queue].ladder - nexus->ladders) / nexus->kinds;
+}
+
+static inline struct duty_cycle_slot slot_of(const struct nexus *nexus, uint32_t kind,
+                                             uint32_t queue, uint32_t batch)
+{
+    return (struct duty_cycle_slot){
+        .queue = queue, .batch = batch, .ladder = session_of(nexus, kind, queue)->ladder};
+}
+
+/* The node can run the queue's function. */
+bool nexus_runs_on(const struct nexus *nexus, const struct node *node, uint32_t queue);
+
+/* The policy's init: fills a state that is all zeros. False with ERROR_INPUT for a value that is
+ * not a whole number and must be one, or ERROR_RUN; the state is then cleared. */
+bool nexus_init(void *state, struct platform *platform, const double *values, struct error *error);
+/* The policy's finish: frees all that the state owns and sets it to zeros. */
+void nexus_finish(void *state);
+
+/* By enum parameter_index. */
+extern const struct parameter nexus_parameters[PARAMETER_COUNT];
+
+#endif

@@ -1,0 +1,266 @@
+/* Nexus's parameters, and the set-up of its state. */
+#include "sched/nexus/nexus_internal.h"
+
+#include <math.h>
+#include <stdlib.h>
+
+const struct parameter nexus_parameters[PARAMETER_COUNT] = {
+    [PARAMETER_VGPU] = {"vgpu", 0, 0, 65535, NULL,
+                        "share of a GPU that a node has; 0: a whole GPU (recall)"},
+    [PARAMETER_MAX_BATCH] = {"max_batch", 65535, 1, 65535, NULL, "most jobs per batch"},
+    [PARAMETER_SPLIT] = {"split", SPLIT_DP, 0, 2, "dp|proportional|equal",
+                         "a stage's share of the SLO: dynamic programming (code), or fixed"},
+    [PARAMETER_COST] = {"split_cost", COST_THROUGHPUT, 0, 1, "throughput|packed",
+                        "cost in the split: rate / throughput (code), or GPUs as packed"},
+    [PARAMETER_STEPS] = {"split_steps", 100, 4, 1000, NULL, "parts of the SLO in the split"},
+    [PARAMETER_RESIDUAL] = {"residual", SQUISHY_CODE, 0, 1, "paper|code",
+                            "batch of a residual load: l(b)+b/r (recall) or l(b)+(b-1)/r <= SLO"},
+    [PARAMETER_OVERHEAD] = {"overhead", OVERHEAD_MEASURED, 0, 1, "measured|none",
+                            "time added to execution in the plan (derived)"},
+    [PARAMETER_DROP] = {"early_drop", 0, 0, 1, "on|off",
+                        "drop jobs that the next batch would finish too late (code)"},
+    [PARAMETER_EPOCH] = {"epoch_s", 30, 0.1, 86400, NULL, "largest age of a plan (code)"},
+    [PARAMETER_MIN_EPOCH] = {"min_epoch_s", 10, 0.1, 86400, NULL,
+                             "interval between measurements of the rates (code)"},
+    [PARAMETER_KEEP] = {"keep_s", 600, 0, 1e6, NULL,
+                        "keep-alive of containers that are not in the plan (assumed)"},
+};
+
+void nexus_finish(void *state)
+{
+    struct nexus *nexus = state;
+    const size_t ladders = nexus->workload->function_count * nexus->kinds;
+    for (size_t i = 0; nexus->ladders != NULL && i < ladders; i++)
+        batch_latency_clear(&nexus->ladders[i]);
+    planner_destroy(nexus->planner);
+    duty_cycle_destroy(nexus->rounds);
+    free(nexus->ladders);
+    free(nexus->rest);
+    free(nexus->nodes);
+    free(nexus->nodes_of_kind);
+    free(nexus->parts);
+    free(nexus->arrived);
+    free(nexus->rates);
+    free(nexus->plans);
+    free(nexus->served);
+    free(nexus->sessions);
+    free(nexus->cost);
+    free(nexus->planned);
+    *nexus = (struct nexus){0};
+}
+
+static uint32_t shares_of(const struct gpu_spec *gpu, uint32_t vgpu)
+{
+    const uint32_t shares = vgpu > 0 ? gpu->units / vgpu : 1;
+    return shares > 0 ? shares : 1;
+}
+
+/* Nodes of one invoker of the group. Without a GPU it is one node. */
+static uint32_t nodes_of(const struct invoker_group *group, uint32_t vgpu)
+{
+    uint32_t count = 0;
+    for (size_t g = 0; g < group->gpu_count; g++)
+        count += shares_of(&group->gpus[g], vgpu);
+    return count > 0 ? count : 1;
+}
+
+static void node_add(struct nexus *nexus, uint32_t invoker, const struct invoker_group *group,
+                     uint32_t kind)
+{
+    nexus->nodes[nexus->node_count++] = (struct node){invoker, kind, group, SIM_NONE};
+    nexus->nodes_of_kind[kind]++;
+}
+
+static void nodes_fill(struct nexus *nexus, uint32_t vgpu)
+{
+    const struct cluster_spec *cluster = &nexus->workload->cluster;
+    uint32_t invoker = 0;
+    for (size_t g = 0; g < cluster->group_count; g++) {
+        const struct invoker_group *group = &cluster->groups[g];
+        for (uint32_t i = 0; i < group->count; i++, invoker++) {
+            for (size_t u = 0; u < group->gpu_count; u++)
+                for (uint32_t n = 0; n < shares_of(&group->gpus[u], vgpu); n++)
+                    node_add(nexus, invoker, group, group->gpus[u].kind);
+            if (group->gpu_count == 0)
+                node_add(nexus, invoker, group, 0);
+        }
+    }
+    for (uint32_t k = 0; k < nexus->kinds; k++)
+        nexus->parts[k] = (double)nexus->nodes_of_kind[k] / (double)nexus->node_count;
+}
+
+/* The number of vCPUs that every node of the kind can have at the same time. */
+static uint16_t vcpus_of_node(const struct nexus *nexus, uint32_t kind, uint32_t vgpu)
+{
+    uint32_t least = UINT16_MAX;
+    for (size_t n = 0; n < nexus->node_count; n++) {
+        const struct invoker_group *group = nexus->nodes[n].group;
+        const uint32_t each = group->vcpus / nodes_of(group, vgpu);
+        if (nexus->nodes[n].kind == kind && each < least)
+            least = each;
+    }
+    return (uint16_t)(least > 0 ? least : 1);
+}
+
+/* The largest share of at most `limit` units that the function has at batch 1 on the kind; its
+ * smallest if all exceed the limit. */
+static uint16_t share_of(const struct nexus *nexus, uint32_t function, uint32_t kind,
+                         uint32_t limit)
+{
+    const struct function *spec = &nexus->workload->functions[function];
+    int share = -1;
+    for (uint32_t i = 0; i < spec->configuration_count; i++) {
+        const struct configuration *here = &spec->configurations[i];
+        if (here->kind != kind || here->batch != 1 || !planner_runs(nexus->planner, function, i))
+            continue;
+        const bool within = here->vgpu <= limit;
+        if (share < 0 || (within ? share > (int)limit || here->vgpu > share : here->vgpu < share))
+            share = here->vgpu;
+    }
+    return (uint16_t)(share > 0 ? share : 0);
+}
+
+static struct batch_latency *ladder_of(const struct nexus *nexus, uint32_t function, uint32_t kind)
+{
+    return &nexus->ladders[(size_t)function * nexus->kinds + kind];
+}
+
+static bool ladders_fill(struct nexus *nexus, uint32_t vgpu, struct error *error)
+{
+    const struct workload *workload = nexus->workload;
+    for (uint32_t k = 0; k < nexus->kinds; k++) {
+        const uint16_t vcpus = vcpus_of_node(nexus, k, vgpu);
+        for (uint32_t f = 0; f < workload->function_count; f++) {
+            const uint16_t share = share_of(nexus, f, k, vgpu > 0 ? vgpu : UINT16_MAX);
+            if (!batch_latency_fill(ladder_of(nexus, f, k), workload, nexus->planner, f, k, share,
+                                    vcpus, (uint32_t)nexus->values[PARAMETER_MAX_BATCH], error))
+                return false;
+        }
+    }
+    return true;
+}
+
+/* A job alone on the kind of GPU on which this is fastest. */
+static sim_time_t time_alone(const struct nexus *nexus, uint32_t function)
+{
+    sim_time_t least = SIM_FOREVER;
+    for (uint32_t k = 0; k < nexus->kinds; k++) {
+        const struct batch_latency *ladder = ladder_of(nexus, function, k);
+        if (ladder->count > 0 && ladder->time[0] < least)
+            least = ladder->time[0];
+    }
+    return least;
+}
+
+static void rest_fill(struct nexus *nexus, const struct application *application)
+{
+    sim_time_t alone[WORKLOAD_MAX_STAGES];
+    for (size_t s = 0; s < application->stage_count; s++)
+        alone[s] = time_alone(nexus, application->stages[s].function);
+    slo_rest(application, alone, &nexus->rest[application->first_queue]);
+}
+
+static bool allocate(struct nexus *nexus, uint32_t vgpu, struct error *error)
+{
+    const struct workload *workload = nexus->workload;
+    const struct cluster_spec *cluster = &workload->cluster;
+    const size_t queues = (size_t)workload->queue_count + 1;
+    size_t nodes = 1;
+    for (size_t g = 0; g < cluster->group_count; g++)
+        nodes += (size_t)cluster->groups[g].count * nodes_of(&cluster->groups[g], vgpu);
+    nexus->kinds = (uint32_t)workload->kind_count;
+    nexus->ladders = calloc(workload->function_count * nexus->kinds + 1, sizeof *nexus->ladders);
+    nexus->rest = calloc(queues, sizeof *nexus->rest);
+    nexus->nodes = calloc(nodes, sizeof *nexus->nodes);
+    nexus->nodes_of_kind = calloc(nexus->kinds, sizeof *nexus->nodes_of_kind);
+    nexus->parts = calloc(nexus->kinds, sizeof *nexus->parts);
+    nexus->rates = calloc(queues, sizeof *nexus->rates);
+    nexus->plans = calloc(nexus->kinds, sizeof *nexus->plans);
+    nexus->arrived = calloc(queues, sizeof *nexus->arrived);
+    nexus->served = calloc(queues, sizeof *nexus->served);
+    nexus->sessions = calloc(queues * nexus->kinds, sizeof *nexus->sessions);
+    nexus->cost = calloc(workload->max_stages * ((size_t)nexus->values[PARAMETER_STEPS] + 1) + 1,
+                         sizeof *nexus->cost);
+    nexus->planned = calloc((size_t)cluster->invoker_count * workload->function_count + 1, 1);
+    return (nexus->ladders != NULL && nexus->rest != NULL && nexus->nodes != NULL &&
+            nexus->arrived != NULL && nexus->served != NULL && nexus->sessions != NULL &&
+            nexus->cost != NULL && nexus->planned != NULL && nexus->nodes_of_kind != NULL &&
+            nexus->parts != NULL && nexus->rates != NULL && nexus->plans != NULL) ||
+           error_run(error, "policy nexus: out of memory for %zu nodes", nodes);
+}
+
+bool nexus_runs_on(const struct nexus *nexus, const struct node *node, uint32_t queue)
+{
+    const struct batch_latency *ladder = session_of(nexus, node->kind, queue)->ladder;
+    const struct function *function = &nexus->workload->functions[function_of(nexus, queue)];
+    return ladder->count > 0 &&
+           planner_group_runs(node->group, function,
+                              &function->configurations[ladder->configuration[0]]);
+}
+
+/* Serves a queue without a node in batches of at most B, or of one job if there is no B. */
+static bool nexus_orphan(const void *context, uint32_t queue, uint32_t invoker, uint32_t size,
+                         struct duty_cycle_slot *slot)
+{
+    const struct nexus *nexus = context;
+    const struct node *node = &nexus->nodes[size];
+    const uint32_t batch = squishy_saturating_batch(session_of(nexus, node->kind, queue));
+    (void)invoker;
+    *slot = slot_of(nexus, node->kind, queue, batch > 0 ? batch : 1);
+    return nexus_runs_on(nexus, node, queue);
+}
+
+static bool set_up(struct nexus *nexus, struct error *error)
+{
+    const struct workload *workload = nexus->workload;
+    const uint32_t vgpu = (uint32_t)nexus->values[PARAMETER_VGPU];
+    nexus->planner = planner_create(
+        workload, (uint32_t)nexus->values[PARAMETER_MAX_BATCH],
+        nexus->values[PARAMETER_SPLIT] == SPLIT_EQUAL ? PLANNER_EQUAL : PLANNER_PROPORTIONAL,
+        error);
+    if (nexus->planner == NULL || !allocate(nexus, vgpu, error))
+        return false;
+    nodes_fill(nexus, vgpu);
+    if (!ladders_fill(nexus, vgpu, error))
+        return false;
+    for (size_t a = 0; a < workload->application_count; a++) {
+        const struct application *application = &workload->applications[a];
+        rest_fill(nexus, application);
+        for (uint32_t s = 0; s < application->stage_count; s++) {
+            const uint32_t queue = application->first_queue + s;
+            for (uint32_t k = 0; k < nexus->kinds; k++)
+                *session_of(nexus, k, queue) = (struct squishy_session){
+                    .ladder = ladder_of(nexus, application->stages[s].function, k),
+                    .slo = planner_budget(nexus->planner, queue, application->slo)};
+        }
+    }
+    const struct duty_cycle_rule rule = {
+        .orphan = nexus_orphan,
+        .context = nexus,
+        .rest = nexus->values[PARAMETER_DROP] > 0 ? NULL : nexus->rest,
+        .retry_timer = TIMER_RETRY,
+        .retry = sim_from_s(nexus->values[PARAMETER_MIN_EPOCH]) / 100};
+    nexus->rounds = duty_cycle_create(workload, rule, error);
+    if (nexus->rounds == NULL)
+        return false;
+    for (uint32_t n = 0; n < nexus->node_count; n++)
+        if (!duty_cycle_add_server(nexus->rounds, nexus->nodes[n].invoker, n, error))
+            return false;
+    return true;
+}
+
+bool nexus_init(void *state, struct platform *platform, const double *values, struct error *error)
+{
+    struct nexus *nexus = state;
+    nexus->workload = platform_workload(platform);
+    for (size_t i = 0; i < PARAMETER_COUNT; i++)
+        nexus->values[i] = values[i];
+    for (size_t i = PARAMETER_VGPU; i <= PARAMETER_STEPS; i++)
+        if (values[i] != floor(values[i]))
+            return error_input(error, "policy.params.%s is %g; give a whole number",
+                               nexus_parameters[i].name, values[i]);
+    if (set_up(nexus, error) && duty_cycle_end(nexus->rounds, platform, error))
+        return true;
+    nexus_finish(nexus);
+    return false;
+}

@@ -1,0 +1,93 @@
+/* esgsim list policies, keep-alives. */
+#include <stdio.h>
+#include <string.h>
+
+#include "sched/keep_alive.h"
+#include "sched/registry.h"
+#include "sim/cli/listing.h"
+
+/* "name = default [range or choices]". */
+static void add_parameter(struct line *line, const struct parameter *parameter)
+{
+    line_add(line, "%s = ", parameter->name);
+    size_t length = 0;
+    const char *word = parameter_word(parameter, parameter->fallback, &length);
+    if (word != NULL) {
+        line_add(line, "%.*s [%s]", (int)length, word, parameter->choices);
+    } else {
+        line_add(line, "%g [%g..%g]", parameter->fallback, parameter->low, parameter->high);
+    }
+}
+
+static bool json_add_parameter(cJSON *list, const struct parameter *parameter)
+{
+    size_t length = 0;
+    const char *word = parameter_word(parameter, parameter->fallback, &length);
+    cJSON *object = cJSON_CreateObject();
+    bool good = object != NULL && cJSON_AddStringToObject(object, "name", parameter->name) != NULL;
+    if (word != NULL) {
+        char text[64];
+        (void)snprintf(text, sizeof text, "%.*s", (int)length, word);
+        good = good && cJSON_AddStringToObject(object, "default", text) != NULL &&
+               cJSON_AddStringToObject(object, "choices", parameter->choices) != NULL;
+    } else {
+        good = good && cJSON_AddNumberToObject(object, "default", parameter->fallback) != NULL &&
+               cJSON_AddNumberToObject(object, "low", parameter->low) != NULL &&
+               cJSON_AddNumberToObject(object, "high", parameter->high) != NULL;
+    }
+    good = good && (parameter->help == NULL ||
+                    cJSON_AddStringToObject(object, "help", parameter->help) != NULL);
+    if (good && cJSON_AddItemToArray(list, object))
+        return true;
+    cJSON_Delete(object);
+    return false;
+}
+
+/* In text, each parameter has a line with its meaning, if the entry is printed in full. */
+static void list_configurable(struct listing *listing, const char *name, const char *summary,
+                              const struct parameter *parameters, size_t count)
+{
+    if (!listing_wants(listing, name))
+        return;
+    cJSON *row = listing_show(listing, name, summary);
+    cJSON *list = row != NULL ? cJSON_AddArrayToObject(row, "parameters") : NULL;
+    listing->failed = listing->failed || (row != NULL && list == NULL);
+    for (size_t p = 0; list != NULL && p < count; p++)
+        listing->failed = !json_add_parameter(list, &parameters[p]) || listing->failed;
+    for (size_t p = 0; listing->rows == NULL && listing->full && p < count; p++) {
+        struct line own = {.used = 0};
+        const char *help = parameters[p].help;
+        add_parameter(&own, &parameters[p]);
+        printf("    %-47s %s\n", own.text, help != NULL ? help : "");
+    }
+}
+
+/* Where a policy's facts come from. */
+static void print_source(const struct listing *listing)
+{
+    if (listing->rows == NULL && listing->only != NULL && listing->shown > 0 && !listing->counting)
+        printf("source and every decision of the port: sched/README.md; grades: sim/README.md\n");
+}
+
+bool list_policies(struct listing *listing, const char *folder, struct error *error)
+{
+    (void)folder;
+    (void)error;
+    const struct policy *policy = NULL;
+    for (size_t i = 0; (policy = policy_at(i)) != NULL; i++)
+        list_configurable(listing, policy->name, policy->summary, policy->parameters,
+                          policy->parameter_count);
+    print_source(listing);
+    return true;
+}
+
+bool list_keep_alives(struct listing *listing, const char *folder, struct error *error)
+{
+    (void)folder;
+    (void)error;
+    const struct keep_alive *policy = NULL;
+    for (size_t i = 0; (policy = keep_alive_at(i)) != NULL; i++)
+        list_configurable(listing, policy->name, policy->summary, policy->parameters,
+                          policy->parameter_count);
+    return true;
+}

@@ -1,0 +1,80 @@
+#include "sim/cli/listing.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* "theory/mm1.json" is named mm1.json, mm1 and theory/mm1, too. */
+static bool is_named(const char *name, const char *wanted)
+{
+    const char *slash = strrchr(name, '/');
+    const char *const starts[] = {name, slash != NULL ? slash + 1 : name};
+    for (size_t i = 0; i < 2; i++)
+        if (strcmp(starts[i], wanted) == 0 || (strlen(wanted) == strcspn(starts[i], ".") &&
+                                               strncmp(starts[i], wanted, strlen(wanted)) == 0))
+            return true;
+    return false;
+}
+
+bool listing_wants(struct listing *listing, const char *name)
+{
+    char(*names)[LISTING_NAME] = realloc(listing->names, (listing->count + 1) * sizeof *names);
+    if (names == NULL) {
+        listing->failed = true;
+        return false;
+    }
+    listing->names = names;
+    (void)snprintf(names[listing->count++], sizeof *names, "%s", name);
+    if (listing->only != NULL && !is_named(name, listing->only))
+        return false;
+    listing->shown++;
+    return !listing->counting;
+}
+
+cJSON *listing_show(struct listing *listing, const char *name, const char *description)
+{
+    if (listing->rows == NULL) {
+        printf("%-28s %s\n", name, description);
+        return NULL;
+    }
+    cJSON *row = cJSON_CreateObject();
+    if (row != NULL && cJSON_AddStringToObject(row, "name", name) != NULL &&
+        cJSON_AddStringToObject(row, "description", description) != NULL &&
+        cJSON_AddItemToArray(listing->rows, row))
+        return row;
+    cJSON_Delete(row);
+    listing->failed = true;
+    return NULL;
+}
+
+void listing_add(struct listing *listing, const char *name, const char *description)
+{
+    if (listing_wants(listing, name))
+        (void)listing_show(listing, name, description);
+}
+
+void line_add(struct line *line, const char *format, ...)
+{
+    va_list args;
+    va_start(args, format);
+    int length = vsnprintf(line->text + line->used, sizeof line->text - line->used, format, args);
+    va_end(args);
+    if (length > 0)
+        line->used += (size_t)length;
+    if (line->used >= sizeof line->text)
+        line->used = sizeof line->text - 1;
+}
+
+void line_add_note(struct line *line, const struct listing *listing, const char *note)
+{
+    enum { COLUMNS = 100 };
+    size_t length = strlen(note);
+    if (listing->rows == NULL && !listing->full && line->used + length > COLUMNS) {
+        length = COLUMNS > line->used ? COLUMNS - line->used : 0;
+        while (length > 0 && note[length] != ' ')
+            length--;
+    }
+    line_add(line, "%s%.*s%s", note[0] != '\0' ? ": " : "", (int)length, note,
+             note[length] != '\0' ? " …" : "");
+}

@@ -1,0 +1,145 @@
+/* esgsim predict: a profile's latency of one configuration, and where it comes from. */
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "sim/cli/cli.h"
+#include "traces/profile/profile.h"
+
+struct options {
+    const char *file, *function;
+    uint64_t batch, vcpu, vgpu; /* vcpu 0: not given */
+    bool json;
+};
+
+#define MEMBER(member) CLI_MEMBER(struct options, member)
+
+static const struct cli_option predict_table[] = {
+    {"--function", "F", "the function", MEMBER(function), .required = true},
+    {"--batch", "B", "jobs in the batch", MEMBER(batch), .required = true, .least = 1,
+     .most = UINT16_MAX},
+    {"--vcpu", "C", "vCPUs; by default the fewest of the function's grid", MEMBER(vcpu), .least = 1,
+     .most = UINT16_MAX},
+    {"--vgpu", "G", "share of the GPU in the profile's units", MEMBER(vgpu), .required = true,
+     .most = 1000},
+    {"--json", NULL, "print one JSON object", MEMBER(json)},
+    {.name = NULL},
+};
+
+static const struct profile_function *function_choose(const struct profile *profile,
+                                                      const char *wanted, struct error *error)
+{
+    const struct profile_function *found = profile_find(profile, wanted);
+    const char **names = found != NULL ? NULL : calloc(profile->function_count, sizeof *names);
+    if (found != NULL)
+        return found;
+    if (names == NULL) {
+        error_run(error, "out of memory");
+        return NULL;
+    }
+    for (size_t i = 0; i < profile->function_count; i++)
+        names[i] = profile->functions[i].name;
+    const char *near = error_nearest_name(wanted, names, (int)profile->function_count);
+    error_input(error, "%s: --function: no function '%s'; %s%s%s", profile->path, wanted,
+                near != NULL ? "did you mean '" : "its first is '", near != NULL ? near : names[0],
+                "'?");
+    free(names);
+    return NULL;
+}
+
+/* The values that a profile answers for along an axis: the grid's, and the law's where that is
+ * wider. */
+struct range {
+    int least, most;
+};
+
+static struct range range_of(const struct profile_axis *axis, const int *extended)
+{
+    struct range range = {axis->values[0], axis->values[axis->count - 1]};
+    if (extended != NULL && extended[0] < range.least)
+        range.least = extended[0];
+    if (extended != NULL && extended[1] > range.most)
+        range.most = extended[1];
+    return range;
+}
+
+static bool in_range(const char *option, int value, struct range range, const char *path,
+                     const char *function, struct error *error)
+{
+    if (value >= range.least && value <= range.most)
+        return true;
+    return error_input(error, "%s: %s has latencies for %s from %d to %d, not %d", path, function,
+                       option, range.least, range.most, value);
+}
+
+static bool predict(const struct options *options, const struct profile *profile,
+                    const struct profile_function *function, struct error *error)
+{
+    const struct profile_law *law = function->extension;
+    const int batch = (int)options->batch;
+    const int vgpu = (int)options->vgpu;
+    const int vcpu = options->vcpu > 0 ? (int)options->vcpu : function->vcpu.values[0];
+    if (!in_range("--batch", batch, range_of(&function->batch, law == NULL ? NULL : law->batch),
+                  profile->path, function->name, error) ||
+        !in_range("--vgpu", vgpu, range_of(&function->vgpu, law == NULL ? NULL : law->vgpu),
+                  profile->path, function->name, error) ||
+        !in_range("--vcpu", vcpu, range_of(&function->vcpu, NULL), profile->path, function->name,
+                  error))
+        return false;
+    const double ms = profile_latency_ms(function, batch, vcpu, vgpu);
+    if (isnan(ms))
+        return error_input(error,
+                           "%s: %s at batch %d, %d vCPU, %d vGPU did not run, or is next to what "
+                           "did not (null)",
+                           profile->path, function->name, batch, vcpu, vgpu);
+    const struct profile_origin origin = profile_origin_at(function, batch, vcpu, vgpu);
+    const char *source = origin.source == PROFILE_MEASURED       ? "measured"
+                         : origin.source == PROFILE_INTERPOLATED ? "interpolated"
+                                                                 : "extrapolated";
+    if (options->json) {
+        cJSON *root = cJSON_CreateObject();
+        (void)cJSON_AddNumberToObject(root, "latency_ms", ms);
+        (void)cJSON_AddStringToObject(root, "source", source);
+        if (isnan(origin.expected_error))
+            (void)cJSON_AddNullToObject(root, "expected_error");
+        else
+            (void)cJSON_AddNumberToObject(root, "expected_error", origin.expected_error);
+        return cli_print_json(root, error);
+    }
+    printf("%s, batch %d, %d vCPU, %d of %d vGPU: %.6g ms, %s", function->name, batch, vcpu, vgpu,
+           profile->unit, ms, source);
+    if (isnan(origin.expected_error))
+        printf(", expected error not known\n");
+    else
+        printf(", expected error %.2g %%\n", 100 * origin.expected_error);
+    return true;
+}
+
+static bool predict_run(int argc, char **argv, bool quiet, struct error *error)
+{
+    (void)quiet;
+    struct options options = {0};
+    if (!cli_parse(&command_predict, &argc, argv, &options, error))
+        return false;
+    options.file = argv[1];
+    struct profile *profile = profile_load(options.file, error);
+    const struct profile_function *function =
+        profile == NULL ? NULL : function_choose(profile, options.function, error);
+    const bool fine = function != NULL && predict(&options, profile, function, error);
+    profile_free(profile);
+    return fine;
+}
+
+const struct command command_predict = {
+    .name = "predict",
+    .summary = "asks a profile for the latency of one configuration, and where it comes from",
+    .help = "The source is measured, interpolated or extrapolated. A profile without marks counts\n"
+            "its cells as measured. The expected error is that of the latency, as a fraction in\n"
+            "JSON: the noise of a measured one, else by the points that calibration left out.\n"
+            "\n"
+            "Example: esgsim predict traces/profiles/v100-mps-igniter.json --function resnet50 \\\n"
+            "             --batch 6 --vgpu 50\n",
+    .run = predict_run,
+    .operands = "PROFILE.json",
+    .options = predict_table,
+};

@@ -1,0 +1,108 @@
+#include "sim/cli/sweep_estimate.h"
+
+#include <inttypes.h>
+#include <math.h>
+#include <sys/resource.h>
+#include <time.h>
+
+#include "sim/cli/guard.h"
+#include "sim/cli/progress_bar.h"
+#include "sim/cli/run_once.h"
+#include "sim/cli/sweep_runner_plan.h"
+
+static const double SLICE_S = 0.1;
+enum { CLOCK_EVERY = 16 }; /* requests between two looks at the clock */
+
+struct sample {
+    double begun_s, first_s, last_s; /* wall clock: the run, its first finished request, the last */
+    uint64_t finished;
+    bool stopped;
+};
+
+static double now_s(void)
+{
+    struct timespec now;
+    (void)clock_gettime(CLOCK_MONOTONIC, &now);
+    return (double)now.tv_sec + (double)now.tv_nsec * 1e-9;
+}
+
+static bool sample_request(void *context, const struct request_row *row, struct error *error)
+{
+    struct sample *sample = context;
+    (void)row;
+    if (sample->finished++ % CLOCK_EVERY != 0)
+        return true;
+    sample->last_s = now_s();
+    if (sample->finished == 1)
+        sample->first_s = sample->last_s;
+    sample->stopped = sample->last_s - sample->first_s >= SLICE_S;
+    return !sample->stopped || error_run(error, "stopped");
+}
+
+/* The time of the whole run. Preparation, such as tuning, ends before the first request does. */
+static double sample_time(const struct sample *sample, const struct experiment *experiment)
+{
+    if (!sample->stopped)
+        return now_s() - sample->begun_s;
+    const double total = (double)experiment->requests + (double)experiment->warmup_requests;
+    const double rest = (total - 1) / (double)(sample->finished - 1);
+    return sample->first_s - sample->begun_s + (sample->last_s - sample->first_s) * rest;
+}
+
+static bool sample_run(const struct sweep *sweep, size_t run, double *time_s, struct error *error)
+{
+    struct plan plan;
+    struct simulation_result result;
+    struct error fault = {0};
+    struct sample sample = {.begun_s = now_s()};
+    const struct recorder recorder = {.context = &sample, .request = sample_request};
+    if (!plan_load(sweep, run, &plan, error))
+        return false;
+    const int output = guard_divert_output();
+    const bool whole =
+        runner_execute(plan.experiment, plan.policy, plan.values, &recorder, NULL, &result, &fault);
+    guard_restore_output(output);
+    *time_s = sample_time(&sample, plan.experiment);
+    if (whole)
+        simulation_result_clear(&result);
+    plan_clear(&plan);
+    return whole || sample.stopped ||
+           error_run(error, "run %zu (%s seed=%" PRIu64 ") fails: %s", run, sweep->runs[run].label,
+                     sweep->runs[run].seed, fault.message);
+}
+
+/* Multiples of the golden ratio's fraction spread evenly and fall in with no period of the matrix.
+ */
+static size_t sample_combination(size_t sample, size_t combinations, size_t samples)
+{
+    const double golden = 0.6180339887498949;
+    if (combinations <= samples)
+        return sample;
+    const double place = golden * (double)(sample + 1);
+    return (size_t)((place - floor(place)) * (double)combinations);
+}
+
+bool sweep_estimate(const struct sweep *sweep, size_t samples, bool quiet,
+                    struct sweep_estimate *estimate, struct error *error)
+{
+    const size_t combinations = sweep->run_count / sweep->seeds;
+    struct progress_bar progress_bar;
+    struct rusage usage;
+    bool good = true;
+    *estimate = (struct sweep_estimate){.samples = combinations < samples ? combinations : samples,
+                                        .shortest_s = INFINITY};
+    progress_bar_start(&progress_bar, "samples", quiet);
+    for (size_t i = 0; good && i < estimate->samples; i++) {
+        double time_s = 0;
+        const size_t combination = sample_combination(i, combinations, samples);
+        good = sample_run(sweep, combination * sweep->seeds, &time_s, error);
+        estimate->mean_s += time_s / (double)estimate->samples;
+        estimate->shortest_s = fmin(estimate->shortest_s, time_s);
+        estimate->longest_s = fmax(estimate->longest_s, time_s);
+        progress_bar_update(&progress_bar, i + 1, estimate->samples);
+    }
+    progress_bar_end(&progress_bar);
+    if (getrusage(RUSAGE_SELF, &usage) == 0)
+        estimate->peak_mib = (double)usage.ru_maxrss / 1024;
+    return good;
+}

@@ -1,0 +1,517 @@
+#include <stdarg.h>
+#include <stddef.h>
+#include <setjmp.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include <cjson/cJSON.h>
+#include <gsl/gsl_randist.h>
+#include <gsl/gsl_rng.h>
+
+#include "traces/calibrate/calibrate.h"
+#include "traces/calibrate/calibrate_grid.h"
+
+/* 2 ms and 0.5 ms an item over the share. */
+static const struct latency_law truth = {{2, 0, 0, 0.5, 0.2, 0.01, 6, 1}};
+
+static void assert_within(double value, double wanted, double relative)
+{
+    if (!(fabs(value / wanted - 1) <= relative))
+        fail_msg("%.9g is not within %g %% of %.9g", value, 100 * relative, wanted);
+}
+
+static char path[64];
+
+/* Reads a table from text. */
+static void read_table(struct sample_set *set, const char *text)
+{
+    struct error error = {0};
+    FILE *out = fopen(path, "w");
+    assert_non_null(out);
+    assert_true(fputs(text, out) >= 0);
+    assert_int_equal(fclose(out), 0);
+    if (!sample_table_read(set, path, &error))
+        fail_msg("%s", error.message);
+}
+
+static void expect_refusal(struct sample_set *set, const char *text, const char *message)
+{
+    struct error error = {0};
+    FILE *out = fopen(path, "w");
+    assert_non_null(out);
+    assert_true(fputs(text, out) >= 0);
+    assert_int_equal(fclose(out), 0);
+    assert_false(sample_table_read(set, path, &error));
+    assert_int_equal(error.kind, ERROR_INPUT);
+    if (strstr(error.message, message) == NULL)
+        fail_msg("'%s' does not say '%s'", error.message, message);
+    samples_clear(set);
+}
+
+static char *profile_text(const struct calibration *calibration,
+                          const struct profile_options *options)
+{
+    struct error error = {0};
+    char *text = NULL;
+    size_t size = 0;
+    FILE *stream = open_memstream(&text, &size);
+    assert_non_null(stream);
+    if (!calibration_write_profile(calibration, options, stream, &error))
+        fail_msg("%s", error.message);
+    assert_int_equal(fclose(stream), 0);
+    return text;
+}
+
+/* The profile of a reduced set. */
+static struct profile *make_profile(struct sample_set *set, const struct profile_options *options,
+                                    struct calibration *calibration)
+{
+    struct error error = {0};
+    samples_reduce(set);
+    if (!calibration_run(set, NULL, NULL, calibration, &error))
+        fail_msg("%s", error.message);
+    char *text = profile_text(calibration, options);
+    struct profile *profile = profile_parse(text, "test", &error);
+    if (profile == NULL)
+        fail_msg("%s", error.message);
+    free(text);
+    return profile;
+}
+
+/* ---- Cells ----------------------------------------------------------------------------------- */
+
+/* A table on a full grid, less `skipped` of every 10 points. */
+static char *law_table(int skipped, double cv, unsigned long seed)
+{
+    gsl_rng *rng = gsl_rng_alloc(gsl_rng_mt19937);
+    gsl_rng_set(rng, seed);
+    char *text = NULL;
+    size_t size = 0;
+    FILE *out = open_memstream(&text, &size);
+    (void)fputs("model,batch,mps_pct,latency_ms\n", out);
+    for (int batch = 1; batch <= 32; batch *= 2)
+        for (int share = 10; share <= 100; share += 10) {
+            double noise = gsl_ran_lognormal(rng, 0, cv);
+            if (gsl_rng_uniform(rng) * 10 >= skipped)
+                (void)fprintf(out, "net,%d,%d,%.9g\n", batch, share,
+                              latency_law_ms(&truth, batch, share / 100.0) * noise);
+        }
+    (void)fclose(out);
+    gsl_rng_free(rng);
+    return text;
+}
+
+static void a_cell_that_was_measured_keeps_the_median_and_every_other_has_a_mark(void **state)
+{
+    static const struct profile_options options = {0};
+    (void)state;
+    for (unsigned long seed = 1; seed <= 3; seed++) {
+        struct sample_set set = {0};
+        struct calibration calibration;
+        char *text = law_table(6, 0.03, seed);
+        read_table(&set, text);
+        struct profile *profile = make_profile(&set, &options, &calibration);
+        const struct profile_function *f = profile_find(profile, "net");
+        const struct calibrated_surface *surface = &calibration.surfaces[0];
+        size_t counts[256] = {0};
+        for (size_t b = 0; b < f->batch.count; b++)
+            for (size_t g = 0; g < f->vgpu.count; g++) {
+                const int batch = f->batch.values[b];
+                const int vgpu = f->vgpu.values[g];
+                const char source = f->sources[b * f->vgpu.count + g];
+                double wanted = surface_ms(&surface->surface, batch, vgpu / 100.0);
+                bool measured = false;
+                for (size_t i = 0; i < surface->count; i++)
+                    if (surface->samples[i].batch == batch && surface->samples[i].share == vgpu) {
+                        wanted = surface->samples[i].ms;
+                        measured = true;
+                    }
+                counts[(unsigned char)source]++;
+                assert_int_equal(measured, source == PROFILE_MEASURED);
+                assert_within(profile_latency_ms(f, batch, 1, vgpu), wanted, 5e-6);
+                if (!measured)
+                    assert_int_equal(
+                        surface_is_between(surface->points, surface->count, batch, vgpu / 100.0),
+                        source == PROFILE_INTERPOLATED);
+                assert_int_equal(profile_origin_at(f, batch, 1, vgpu).source, source);
+            }
+        assert_int_equal(counts[PROFILE_MEASURED], surface->count);
+        assert_true(counts[PROFILE_INTERPOLATED] > 5);
+        assert_int_equal(counts[PROFILE_NONE], 0);
+        profile_free(profile);
+        calibration_clear(&calibration);
+        samples_clear(&set);
+        free(text);
+    }
+}
+
+static void a_full_grid_has_every_share_and_every_power_of_two(void **state)
+{
+    const struct profile_options options = {.full_grid = true, .extend_batch = 64};
+    struct sample_set set = {0};
+    struct calibration calibration;
+    (void)state;
+    char *text = law_table(5, 0, 4);
+    read_table(&set, text);
+    struct profile *profile = make_profile(&set, &options, &calibration);
+    const struct profile_function *f = profile_find(profile, "net");
+    assert_int_equal(f->batch.count, 7);
+    assert_int_equal(f->vgpu.count, 100);
+    /* Without noise the law is found again, between cells, too. */
+    for (int batch = 1; batch <= 64; batch++)
+        for (int vgpu = 1; vgpu <= 100; vgpu++)
+            assert_within(profile_latency_ms(f, batch, 1, vgpu),
+                          latency_law_ms(&truth, batch, vgpu / 100.0), vgpu < 10 ? 0.1 : 0.03);
+    assert_int_equal(profile_origin_at(f, 64, 1, 50).source, PROFILE_EXTRAPOLATED);
+    assert_int_equal(profile_origin_at(f, 1, 1, 3).source, PROFILE_EXTRAPOLATED);
+    assert_int_equal(profile_origin_at(f, 6, 1, 53).source, PROFILE_INTERPOLATED);
+    assert_true(profile_origin_at(f, 6, 1, 53).expected_error < 0.02);
+    profile_free(profile);
+    calibration_clear(&calibration);
+    samples_clear(&set);
+    free(text);
+}
+
+static void what_did_not_run_is_null_and_so_is_what_needs_more(void **state)
+{
+    static const struct profile_options options = {0};
+    struct sample_set set = {0};
+    struct calibration calibration;
+    (void)state;
+    read_table(&set,
+               "model,batch,mig_gpcs,latency_ms\nx,1,1,4\nx,1,2,3\nx,1,7,2\nx,4,2,9\nx,4,7,5\n"
+               "x,8,1,oom\nx,8,2,17\nx,8,7,8\nx,16,2,\nx,16,7,14\nx,32,7,27\n");
+    struct profile *profile = make_profile(&set, &options, &calibration);
+    const struct profile_function *f = profile_find(profile, "x");
+    static const char *const sources[] = {"mmm", "xmm", "-mm", "--m", "--m"};
+    for (size_t b = 0; b < 5; b++)
+        assert_memory_equal(f->sources + 3 * b, sources[b], 3);
+    assert_true(isnan(profile_latency_ms(f, 32, 1, 2)));
+    assert_true(profile_latency_ms(f, 4, 1, 1) > 9);
+    profile_free(profile);
+    calibration_clear(&calibration);
+    samples_clear(&set);
+}
+
+/* At 50 % the latency is a quarter more than at 40 %, in three repeats. */
+static void a_bump_that_was_measured_repeatedly_is_kept(void **state)
+{
+    static const struct profile_options options = {.full_grid = true};
+    static const double repeats[] = {0.99, 1, 1.01};
+    char text[8192];
+    size_t used = (size_t)snprintf(text, sizeof text, "model,batch,mps_pct,latency_ms\n");
+    struct sample_set set = {0};
+    struct calibration calibration;
+    (void)state;
+    for (int batch = 1; batch <= 8; batch *= 2)
+        for (int share = 20; share <= 100; share += 10)
+            for (size_t r = 0; r < 3; r++)
+                used += (size_t)snprintf(text + used, sizeof text - used, "x,%d,%d,%.6g\n", batch,
+                                         share,
+                                         latency_law_ms(&truth, batch, share / 100.0) *
+                                             (share == 50 ? 1.5 : 1) * repeats[r]);
+    read_table(&set, text);
+    struct profile *profile = make_profile(&set, &options, &calibration);
+    const struct profile_function *f = profile_find(profile, "x");
+    for (int batch = 1; batch <= 8; batch *= 2) {
+        assert_within(profile_latency_ms(f, batch, 1, 50), 1.5 * latency_law_ms(&truth, batch, 0.5),
+                      1e-4);
+        assert_within(profile_origin_at(f, batch, 1, 50).expected_error, 0.01 / sqrt(3), 0.05);
+        assert_true(profile_latency_ms(f, batch, 1, 50) > profile_latency_ms(f, batch, 1, 40));
+    }
+    profile_free(profile);
+    calibration_clear(&calibration);
+    samples_clear(&set);
+}
+
+static void several_vcpu_counts_have_each_their_law(void **state)
+{
+    const struct profile_options options = {.extend_batch = 16};
+    char text[4096];
+    size_t used = (size_t)snprintf(text, sizeof text, "model,vcpu,batch,mps_pct,latency_ms\n");
+    struct sample_set set = {0};
+    struct calibration calibration;
+    (void)state;
+    for (int vcpu = 1; vcpu <= 2; vcpu++)
+        for (int batch = 1; batch <= 8; batch *= 2)
+            for (int share = 25; share <= 100; share += 25)
+                used += (size_t)snprintf(text + used, sizeof text - used, "x,%d,%d,%d,%.6g\n", vcpu,
+                                         batch, share,
+                                         latency_law_ms(&truth, batch, share / 100.0) / vcpu);
+    read_table(&set, text);
+    struct profile *profile = make_profile(&set, &options, &calibration);
+    const struct profile_function *f = profile_find(profile, "x");
+    assert_int_equal(f->extension_count, 2);
+    for (int vcpu = 1; vcpu <= 2; vcpu++) {
+        assert_within(profile_latency_ms(f, 3, vcpu, 60), latency_law_ms(&truth, 3, 0.6) / vcpu,
+                      0.02);
+        assert_within(profile_latency_ms(f, 16, vcpu, 100), latency_law_ms(&truth, 16, 1) / vcpu,
+                      0.05);
+    }
+    assert_true(isnan(profile_latency_ms(f, 3, 3, 60)));
+    profile_free(profile);
+    calibration_clear(&calibration);
+    samples_clear(&set);
+}
+
+/* ---- Marks of a file ------------------------------------------------------------------------- */
+
+static void faulty_marks_are_refused_with_their_place(void **state)
+{
+    static const struct {
+        const char *keys, *message;
+    } faults[] = {
+        {"\"source\": [\"mm\", \"mm\"]", "source[0]: must be an array"},
+        {"\"source\": [[\"mm\"]]", "source: must be an array of 2 entries"},
+        {"\"source\": [[\"mmm\"], [\"m-\"]]", "source[0][0]: must have a letter for each of the 2"},
+        {"\"source\": [[\"mq\"], [\"m-\"]]", "m (measured), i (interpolated)"},
+        {"\"source\": [[\"mm\"], [\"mm\"]]", "letter 2 is 'm', and latency_ms there is null"},
+        {"\"source\": [[\"--\"], [\"m-\"]]", "letter 1 is '-', and latency_ms there is a number"},
+        {"\"source\": [[5], [\"m-\"]]", "source[0][0]"},
+        {"\"expected_error\": [[[0, 0.1]], [[0]]]", "expected_error[1][0]: must be an array of 2"},
+        {"\"expected_error\": [[[0, -1]], [[0, null]]]", "expected_error[0][0][1]"},
+        {"\"law\": []", "law"},
+    };
+    (void)state;
+    for (size_t i = 0; i < sizeof faults / sizeof faults[0]; i++) {
+        char text[512];
+        struct error error = {0};
+        (void)snprintf(text, sizeof text,
+                       "{\"unit\": 2, \"functions\": {\"f\": {\"grid\": {\"batch\": [1, 2], "
+                       "\"vcpu\": [1], \"vgpu\": [1, 2]}, \"latency_ms\": [[[2, 1]], [[3, null]]], "
+                       "%s}}}",
+                       faults[i].keys);
+        assert_null(profile_parse(text, "marks.json", &error));
+        assert_int_equal(error.kind, ERROR_INPUT);
+        if (strstr(error.message, faults[i].message) == NULL)
+            fail_msg("'%s' does not say '%s'", error.message, faults[i].message);
+    }
+}
+
+static void a_profile_without_marks_tells_cells_from_what_is_between(void **state)
+{
+    struct error error = {0};
+    (void)state;
+    struct profile *profile = profile_load("traces/profiles/v100-mps-igniter.json", &error);
+    assert_non_null(profile);
+    const struct profile_function *f = profile_find(profile, "resnet50");
+    assert_int_equal(profile_origin_at(f, 8, 1, 40).source, PROFILE_MEASURED);
+    assert_int_equal(profile_origin_at(f, 8, 1, 45).source, PROFILE_INTERPOLATED);
+    assert_int_equal(profile_origin_at(f, 64, 1, 40).source, PROFILE_EXTRAPOLATED);
+    assert_true(isnan(profile_origin_at(f, 8, 1, 45).expected_error));
+    profile_free(profile);
+}
+
+/* ---- Columns --------------------------------------------------------------------------------- */
+
+static void a_column_that_is_not_known_is_refused_selected_or_ignored(void **state)
+{
+    static const char text[] = "model,batch,mps_pct,latency_ms,quota_pct,note\n"
+                               "x,1,50,4,100,a\nx,1,50,8,50,b\nx,2,50,6,100.0,c\n";
+    struct sample_set set = {0};
+    (void)state;
+    expect_refusal(&set, text, "column 'quota_pct' is not known");
+    expect_refusal(&set, text, "--where quota_pct=VALUE, or drop it by --ignore quota_pct");
+    set.filters[0] = (struct sample_filter){"quota_pct", "100", false};
+    set.filters[1] = (struct sample_filter){"note", NULL, false};
+    set.filter_count = 2;
+    read_table(&set, text);
+    assert_int_equal(set.latency_count, 2);
+    assert_true(set.filters[0].found && set.filters[1].found);
+    assert_non_null(strstr(set.left_out, "1 rows left out, not selected by --where"));
+    samples_clear(&set);
+    set.filters[0] = (struct sample_filter){"quota_pct", "7", false};
+    set.filters[1] = (struct sample_filter){"note", NULL, false};
+    set.filter_count = 2;
+    expect_refusal(&set, text, "--where selects no row");
+}
+
+static void fractions_of_a_percent_make_the_unit_finer(void **state)
+{
+    struct sample_set set = {0};
+    struct error error = {0};
+    (void)state;
+    read_table(&set, "model,batch,mps_pct,latency_ms\nx,1,50,4\nx,1,12.5,9\n");
+    assert_int_equal(set.unit, 200);
+    assert_int_equal(set.latencies[0].share, 100);
+    assert_int_equal(set.latencies[1].share, 25);
+    /* Another table of hundredths joins, and makes it finer again. */
+    read_table(&set, "model,batch,mps_pct,latency_ms\nx,1,33.3,5\nx,2,100,4\n");
+    assert_int_equal(set.unit, 1000);
+    assert_int_equal(set.latencies[1].share, 125);
+    assert_int_equal(set.latencies[2].share, 333);
+    assert_int_equal(set.latencies[3].share, 1000);
+    assert_false(samples_set_unit(&set, 7, "seven", &error));
+    samples_clear(&set);
+}
+
+static void a_table_without_shares_is_of_whole_gpus(void **state)
+{
+    static const struct profile_options options = {.unit = 7};
+    struct sample_set set = {0};
+    struct calibration calibration;
+    (void)state;
+    read_table(&set, "model,batch,latency_ms\nx,1,4\nx,2,6\nx,4,10\n");
+    assert_int_equal(set.unit, 1);
+    struct profile *profile = make_profile(&set, &options, &calibration);
+    assert_int_equal(profile->unit, 7);
+    assert_within(profile_latency_ms(profile_find(profile, "x"), 2, 1, 7), 6, 1e-9);
+    profile_free(profile);
+    calibration_clear(&calibration);
+    samples_clear(&set);
+}
+
+static void deviations_memory_and_cold_starts_reach_the_profile(void **state)
+{
+    static const struct profile_options options = {0};
+    struct sample_set set = {0};
+    struct calibration calibration = {0};
+    struct error error = {0};
+    (void)state;
+    read_table(&set, "model,batch,mps_pct,latency_ms,std_ms,memory_mb\nx,1,50,10,0.2,530\n"
+                     "x,2,50,16,0.32,560\nx,4,50,30,0.6,620\nx,4,100,18,0.36,620\n");
+    samples_reduce(&set);
+    assert_within(set.facts[0].weights_mb, 500, 1e-9);
+    assert_within(set.facts[0].per_item_mb, 30, 1e-9);
+    assert_within(set.latencies[0].cv, 0.02, 1e-9);
+    read_table(&set, "function,cold_start_ms\nx,812.5\nx,790\ny,5\n");
+    assert_true(calibration_run(&set, NULL, NULL, &calibration, &error));
+    assert_within(calibration_noise(&calibration, 0), 0.02, 1e-9);
+    char *text = profile_text(&calibration, &options);
+    cJSON *root = cJSON_Parse(text);
+    const cJSON *function = cJSON_GetObjectItem(cJSON_GetObjectItem(root, "functions"), "x");
+    const cJSON *cold =
+        cJSON_GetObjectItem(cJSON_GetObjectItem(function, "cold_start_ms"), "samples_ms");
+    assert_int_equal(cJSON_GetArraySize(cold), 2);
+    assert_true(cJSON_GetArrayItem(cold, 0)->valuedouble == 812.5);
+    assert_true(cJSON_GetArrayItem(cold, 1)->valuedouble == 790);
+    assert_within(cJSON_GetObjectItem(cJSON_GetObjectItem(function, "noise"), "cv")->valuedouble,
+                  0.02, 1e-6);
+    cJSON_Delete(root);
+    free(text);
+    calibration_clear(&calibration);
+    samples_clear(&set);
+}
+
+/* ---- What was not seen, on public measurements ------------------------------------------------
+ */
+
+enum { FUNCTIONS = 32 };
+
+/* Writes a random part of a table's functions as samples, and asks the profile for the rest as a
+ * simulation does: cell by cell. Returns the mean of the functions' mean errors, and their expected
+ * error in the same way. */
+static double unseen_error(const char *table, double known, unsigned long seed, double *expected)
+{
+    static const struct profile_options options = {.full_grid = true};
+    struct sample_set all = {0};
+    struct sample_set part = {0};
+    struct calibration calibration;
+    struct error error = {0};
+    double sums[FUNCTIONS] = {0};
+    double expected_sums[FUNCTIONS] = {0};
+    size_t counts[FUNCTIONS] = {0};
+    gsl_rng *rng = gsl_rng_alloc(gsl_rng_mt19937);
+    gsl_rng_set(rng, seed);
+    if (!sample_table_read(&all, table, &error))
+        fail_msg("%s", error.message);
+    samples_reduce(&all);
+    assert_true(samples_set_unit(&part, all.unit, table, &error));
+    bool *seen = calloc(all.latency_count, sizeof *seen);
+    assert_non_null(seen);
+    for (size_t i = 0; i < all.functions.count; i++) {
+        uint32_t index = 0;
+        assert_true(samples_function(&part, all.functions.names[i], &index, &error));
+    }
+    for (size_t i = 0; i < all.latency_count; i++) {
+        seen[i] = gsl_rng_uniform(rng) < known;
+        if (seen[i])
+            assert_true(samples_add_latency(&part, &all.latencies[i], &error));
+    }
+    struct profile *profile = make_profile(&part, &options, &calibration);
+    for (size_t i = 0; i < all.latency_count; i++) {
+        const struct latency_sample *s = &all.latencies[i];
+        const struct profile_function *f = profile_find(profile, all.functions.names[s->function]);
+        double ms = f == NULL ? NAN : profile_latency_ms(f, s->batch, s->vcpu, s->share);
+        if (seen[i] || isnan(ms))
+            continue;
+        counts[s->function]++;
+        sums[s->function] += fabs(ms / s->ms - 1);
+        expected_sums[s->function] +=
+            profile_origin_at(f, s->batch, s->vcpu, s->share).expected_error;
+    }
+    double mean = 0;
+    *expected = 0;
+    for (size_t f = 0; f < all.functions.count; f++) {
+        mean += sums[f] / (double)counts[f] / (double)all.functions.count;
+        *expected += expected_sums[f] / (double)counts[f] / (double)all.functions.count;
+    }
+    profile_free(profile);
+    calibration_clear(&calibration);
+    samples_clear(&part);
+    samples_clear(&all);
+    gsl_rng_free(rng);
+    free(seen);
+    return mean;
+}
+
+/* Over ten seeds the errors are 7.4 and 4.5 %. The bounds are for two. The seeds differ from
+ * those with which the predictor was developed. ESGSIM_ACCURACY_SEEDS=10 averages over more. */
+static void most_of_a_surface_is_predicted_from_a_part_as_a_simulation_sees_it(void **state)
+{
+    static const struct {
+        const char *table;
+        double known, bound;
+    } cases[] = {{"traces/profiles/raw/dilu/dilu_all.csv", 0.2, 0.11},
+                 {"traces/profiles/raw/dilu/dilu_all.csv", 0.5, 0.065}};
+    const char *asked = getenv("ESGSIM_ACCURACY_SEEDS");
+    const unsigned long seeds = asked == NULL ? 2 : strtoul(asked, NULL, 10);
+    (void)state;
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        double sum = 0;
+        double expected_sum = 0;
+        for (unsigned long seed = 0; seed < seeds; seed++) {
+            double expected;
+            sum += unseen_error(cases[i].table, cases[i].known, 9000 + seed, &expected);
+            expected_sum += expected;
+        }
+        print_message("%s, %.0f %% known: %.2f %% at the others, %.2f %% expected\n",
+                      cases[i].table, 100 * cases[i].known, 100 * sum / (double)seeds,
+                      100 * expected_sum / (double)seeds);
+        assert_true(sum / (double)seeds < cases[i].bound);
+        assert_true(expected_sum > 0.4 * sum && expected_sum < 2.5 * sum);
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_cell_that_was_measured_keeps_the_median_and_every_other_has_a_mark),
+        cmocka_unit_test(a_full_grid_has_every_share_and_every_power_of_two),
+        cmocka_unit_test(what_did_not_run_is_null_and_so_is_what_needs_more),
+        cmocka_unit_test(a_bump_that_was_measured_repeatedly_is_kept),
+        cmocka_unit_test(several_vcpu_counts_have_each_their_law),
+        cmocka_unit_test(faulty_marks_are_refused_with_their_place),
+        cmocka_unit_test(a_profile_without_marks_tells_cells_from_what_is_between),
+        cmocka_unit_test(a_column_that_is_not_known_is_refused_selected_or_ignored),
+        cmocka_unit_test(fractions_of_a_percent_make_the_unit_finer),
+        cmocka_unit_test(a_table_without_shares_is_of_whole_gpus),
+        cmocka_unit_test(deviations_memory_and_cold_starts_reach_the_profile),
+        cmocka_unit_test(most_of_a_surface_is_predicted_from_a_part_as_a_simulation_sees_it),
+    };
+    (void)snprintf(path, sizeof path, "/tmp/esgsim-grid-XXXXXX");
+    int file = mkstemp(path);
+    if (file < 0)
+        return EXIT_FAILURE;
+    (void)close(file);
+    const int failed = cmocka_run_group_tests(tests, NULL, NULL);
+    (void)unlink(path);
+    return failed;
+}

@@ -1,0 +1,325 @@
+/* Containers: cold starts from measured samples, and those that are warm at the beginning. */
+#include <math.h>
+
+#include "sched/policy.h"
+#include "sched/registry.h"
+#include "tests/fixture_simulation.h"
+#include "traces/profile/profile.h"
+
+/* Two functions of a constant time, one stage each of one application. `cold` is f's cold start. */
+#define SERVED(cold, platform, count)                                                              \
+    "{\"cluster\":{\"invokers\":[{\"count\":3,\"vcpus\":64,\"memory_mb\":4096}]},"                 \
+    "\"functions\":{\"functions\":["                                                               \
+    "{\"name\":\"f\",\"service\":{\"distribution\":\"constant\",\"mean_ms\":10}," cold             \
+    "\"host_memory_mb\":64},"                                                                      \
+    "{\"name\":\"g\",\"service\":{\"distribution\":\"constant\",\"mean_ms\":10},"                  \
+    "\"host_memory_mb\":64}]},\"applications\":[{\"name\":\"a\",\"stages\":["                      \
+    "{\"name\":\"s\",\"function\":\"f\"},{\"name\":\"t\",\"function\":\"g\",\"after\":[\"s\"]}]}]" \
+    ","                                                                                            \
+    "\"arrivals\":{\"process\":\"uniform\",\"low_ms\":2000,\"high_ms\":2000},"                     \
+    "\"policy\":{\"name\":\"fifo\"},\"platform\":{\"prewarm\":\"none\"," platform "},"             \
+    "\"warmup_requests\":0,\"requests\":" count "}"
+#define COLD "\"initial\":\"cold\",\"keep_alive_s\":0"
+
+/* A profiled function `net`; `cold` is the profile's, `functions` the functions file. */
+#define PROFILED(cold, functions)                                                                  \
+    "{\"cluster\":{\"invokers\":[{\"vcpus\":4,\"memory_mb\":65536,\"gpus\":[{\"model\":\"A100\","  \
+    "\"sharing\":\"mps\",\"units\":1,\"memory_mb\":1000}]}]},\"profile\":{\"unit\":1,"             \
+    "\"functions\":{\"net\":{\"grid\":{\"batch\":[1],\"vcpu\":[1],\"vgpu\":[1]},"                  \
+    "\"latency_ms\":[[[40]]],\"cold_start_ms\":" cold ",\"gpu_memory_mb\":{\"weights\":100,"       \
+    "\"per_item\":50}}}}," functions                                                               \
+    "\"applications\":[{\"name\":\"app\",\"stages\":[{\"name\":\"s\",\"function\":\"net\"}]}],"    \
+    "\"arrivals\":{\"process\":\"uniform\",\"low_ms\":1,\"high_ms\":2}}"
+#define ENTRY(cold) "\"functions\":[{\"name\":\"net\",\"cold_start_ms\":" cold "}],"
+
+static struct log log_a, log_b;
+
+static struct experiment *parse(const char *text, const char *key, const char *value)
+{
+    struct error error = {0};
+    const struct override override = {key, value};
+    struct experiment *experiment =
+        experiment_parse(text, "e.json", ".", &override, key == NULL ? 0 : 1, &error);
+    if (experiment == NULL) {
+        fail_msg("%s", error.message);
+        abort(); /* fail_msg does not return; analysers do not know */
+    }
+    return experiment;
+}
+
+static void assert_refused(const char *text, const char *key, const char *value, const char *part)
+{
+    struct error error = {0};
+    const struct override override = {key, value};
+    assert_null(experiment_parse(text, "e.json", ".", &override, key == NULL ? 0 : 1, &error));
+    assert_int_equal(error.kind, ERROR_INPUT);
+    if (strstr(error.message, part) == NULL)
+        fail_msg("\"%s\" lacks \"%s\"", error.message, part);
+}
+
+/* ---- Cold starts from samples ---------------------------------------------------------------- */
+
+enum { STARTS = 4000, KINDS = 3 };
+
+/* Pearson's statistic of the drawn cold starts; 99.9 % of a chi-squared variable with two degrees
+ * of freedom lie below 13.82. */
+static void each_sample_is_drawn_with_its_probability(void **state)
+{
+    static const double ms[KINDS] = {100, 250.5, 1000}, share[KINDS] = {0.25, 0.5, 0.25};
+    size_t seen[KINDS] = {0};
+    struct simulation_result result;
+    (void)state;
+    run_well(SERVED("\"cold_start_ms\":{\"samples_ms\":[100,250.5,1000,250.5]},", COLD, "4000"),
+             NULL, &log_a, &result);
+    simulation_result_clear(&result);
+    assert_int_equal(log_a.request_count, STARTS);
+    for (size_t r = 0; r < STARTS; r++) {
+        size_t k = 0;
+        while (k < KINDS && log_a.requests[r].cold_ns != sim_from_ms(ms[k]))
+            k++;
+        if (k < KINDS)
+            seen[k]++;
+        else
+            fail_msg("request %zu waited %lld ns", r, (long long)log_a.requests[r].cold_ns);
+    }
+    double statistic = 0;
+    for (size_t k = 0; k < KINDS; k++)
+        statistic += pow((double)seen[k] - share[k] * STARTS, 2) / (share[k] * STARTS);
+    if (!(statistic < 13.82))
+        fail_msg("Pearson's statistic is %g", statistic);
+}
+
+static void every_policy_meets_the_same_cold_starts(void **state)
+{
+    const char *world =
+        SERVED("\"cold_start_ms\":{\"samples_ms\":[1,2,3,4,5,6,7,8]},", COLD, "200");
+    struct simulation_result result;
+    (void)state;
+    run_well(world, NULL, &log_a, &result);
+    simulation_result_clear(&result);
+    run_well(world, policy_find("edf", NULL), &log_b, &result);
+    simulation_result_clear(&result);
+    for (size_t r = 0; r < 200; r++)
+        assert_int_equal(log_a.requests[r].cold_ns, log_b.requests[r].cold_ns);
+}
+
+static void one_sample_is_a_constant(void **state)
+{
+    struct simulation_result result;
+    (void)state;
+    run_well(SERVED("\"cold_start_ms\":{\"samples_ms\":[321.25]},", COLD, "50"), NULL, &log_a,
+             &result);
+    simulation_result_clear(&result);
+    run_well(SERVED("\"cold_start_ms\":{\"mean\":321.25},", COLD, "50"), NULL, &log_b, &result);
+    simulation_result_clear(&result);
+    assert_same_rows(&log_a, &log_b);
+}
+
+static void planners_see_mean_and_cv_of_the_samples(void **state)
+{
+    (void)state;
+    struct experiment *e = parse(PROFILED("{\"samples_ms\":[100,200,600]}", ""), NULL, NULL);
+    const struct profile_function *profiled = profile_find(e->workload.kinds[0].profile, "net");
+    assert_true(fabs(profiled->cold_start_mean_ms - 300) < 1e-9);
+    assert_true(fabs(profiled->cold_start_cv - sqrt(140000.0 / 3) / 300) < 1e-12);
+    assert_non_null(strstr(e->resolved_json, "\"cold_start_ms\":{\"samples_ms\":[100,200,600]}"));
+    experiment_free(e);
+}
+
+/* What the canonical form says of the cold start. */
+static void the_functions_file_overrides_the_profile(void **state)
+{
+    static const struct {
+        const char *text, *found;
+    } cases[] = {
+        {PROFILED("{\"mean\":300,\"cv\":0.2}", ""), "{\"cv\":0.2,\"mean\":300}"},
+        {PROFILED("{\"mean\":300,\"cv\":0.2}", ENTRY("{\"samples_ms\":[1,3]}")),
+         "{\"samples_ms\":[1,3]}"},
+        {PROFILED("{\"samples_ms\":[100,300]}", ENTRY("{\"samples_ms\":[1,3]}")),
+         "{\"samples_ms\":[1,3]}"},
+        {PROFILED("{\"samples_ms\":[100,300]}", ENTRY("70")), "{\"cv\":0.5,\"mean\":70}"},
+        {PROFILED("{\"samples_ms\":[100,300]}", ENTRY("{\"cv\":0.1}")),
+         "{\"cv\":0.1,\"mean\":200}"},
+        {PROFILED("{\"samples_ms\":[100,300]}", ENTRY("{\"mean\":70,\"cv\":0}")),
+         "{\"cv\":0,\"mean\":70}"},
+    };
+    (void)state;
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        char wanted[128];
+        struct experiment *e = parse(cases[i].text, NULL, NULL);
+        (void)snprintf(wanted, sizeof wanted, "\"cold_start_ms\":%s", cases[i].found);
+        if (strstr(e->resolved_json, wanted) == NULL)
+            fail_msg("%d: no %s in %s", (int)i, wanted, e->resolved_json);
+        experiment_free(e);
+    }
+}
+
+static void the_canonical_form_with_samples_is_an_experiment_of_the_same_hash(void **state)
+{
+    (void)state;
+    struct experiment *e = parse(
+        SERVED("\"cold_start_ms\":{\"samples_ms\":[0.1,1234.5678901,3]},", COLD, "10"), NULL, NULL);
+    struct experiment *again = parse(e->resolved_json, NULL, NULL);
+    struct experiment *other = parse(
+        SERVED("\"cold_start_ms\":{\"samples_ms\":[0.1,1234.5678902,3]},", COLD, "10"), NULL, NULL);
+    assert_string_equal(e->hash, again->hash);
+    assert_string_not_equal(e->hash, other->hash);
+    experiment_free(e);
+    experiment_free(again);
+    experiment_free(other);
+}
+
+static void samples_that_are_none_are_refused_with_their_place(void **state)
+{
+    static const struct {
+        const char *cold, *profile_fault, *entry_fault;
+    } cases[] = {
+        {"{\"samples_ms\":[1,2],\"mean\":3}", "cold_start_ms.mean: follows from", NULL},
+        {"{\"samples_ms\":[1,2],\"cv\":0}", "cold_start_ms.cv: follows from", NULL},
+        {"{\"samples_ms\":[]}", "cold_start_ms.samples_ms: has 0 entries", NULL},
+        {"{\"samples_ms\":7}", "cold_start_ms.samples_ms: must be an array", NULL},
+        {"{\"samples_ms\":[1,-1]}", "cold_start_ms.samples_ms[1]: ", NULL},
+        {"{\"samples_ms\":[1,\"2\"]}", "cold_start_ms.samples_ms[1]: ", NULL},
+        {"{\"sample_ms\":[1]}", "did you mean \"samples_ms\"", NULL},
+        {"{\"cv\":1}", "\"mean\" is missing", ""},
+    };
+    (void)state;
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        char text[2048];
+        const char *entry = cases[i].entry_fault;
+        (void)snprintf(text, sizeof text, PROFILED("%s", "%s"), cases[i].cold, "");
+        assert_refused(text, NULL, NULL, cases[i].profile_fault);
+        (void)snprintf(text, sizeof text, PROFILED("{\"mean\":1}", ENTRY("%s")), cases[i].cold);
+        if (entry == NULL || *entry != '\0')
+            assert_refused(text, NULL, NULL, entry == NULL ? cases[i].profile_fault : entry);
+    }
+}
+
+/* ---- Warm at the beginning ------------------------------------------------------------------- */
+
+static void counts_per_invoker_are_counts_times_the_invokers(void **state)
+{
+    static const char *const same[][2] = {
+        {"{\"per_invoker\":5}", "80"},
+        {"{\"per_invoker\":5,\"deblur\":3}",
+         "{\"super-resolution\":80,\"segmentation\":80,\"deblur\":3,\"classification\":80,"
+         "\"background-removal\":80,\"depth-recognition\":80}"},
+        {"{\"per_invoker\":{\"deblur\":2}}", "{\"deblur\":32}"},
+        {"{\"per_invoker\":0}", "0"},
+    };
+    static const char path[] = "workloads/experiments/strict-light.json";
+    struct error error = {0};
+    (void)state;
+    for (size_t i = 0; i < sizeof same / sizeof same[0]; i++) {
+        struct experiment *e[2];
+        for (size_t k = 0; k < 2; k++) {
+            const struct override override = {"platform.initial", same[i][k]};
+            e[k] = experiment_load(path, &override, 1, &error);
+            if (e[k] == NULL)
+                fail_msg("%s", error.message);
+        }
+        assert_string_equal(e[0]->hash, e[1]->hash);
+        experiment_free(e[0]);
+        experiment_free(e[1]);
+    }
+}
+
+static void the_papers_settings_grow_with_the_cluster(void **state)
+{
+    static const char *const paths[] = {"workloads/experiments/strict-light.json",
+                                        "workloads/experiments/moderate-normal.json",
+                                        "workloads/experiments/relaxed-heavy.json"};
+    static const struct override many = {"cluster.invokers.0.count", "1000"};
+    struct error error = {0};
+    (void)state;
+    for (size_t i = 0; i < 3; i++) {
+        struct experiment *e = experiment_load(paths[i], &many, 1, &error);
+        assert_non_null(e);
+        for (size_t f = 0; f < e->workload.function_count; f++)
+            assert_int_equal(e->platform.initial_counts[f], 5000);
+        experiment_free(e);
+    }
+}
+
+static const struct policy *fifo;
+static bool looked;
+
+/* fifo, which first counts the warm containers. */
+static bool look_decide(void *policy_state, struct platform *platform)
+{
+    if (!looked)
+        for (uint32_t f = 0; f < 2; f++)
+            for (uint32_t i = 0; i < 3; i++)
+                assert_int_equal(platform_warm(platform, f, i), f == 0 ? 4 : 1);
+    looked = true;
+    return fifo->decide(policy_state, platform);
+}
+
+static void each_invoker_holds_its_own(void **state)
+{
+    struct simulation_result result;
+    (void)state;
+    fifo = policy_find("fifo", NULL);
+    assert_non_null(fifo);
+    struct policy look = *fifo;
+    look.decide = look_decide;
+    looked = false;
+    run_well(SERVED("", "\"initial\":{\"per_invoker\":{\"f\":4,\"g\":1}}", "5"), &look, NULL,
+             &result);
+    simulation_result_clear(&result);
+    assert_true(looked);
+}
+
+static void counts_that_cannot_be_are_refused(void **state)
+{
+    const char *world = SERVED("", "\"initial\":\"warm\"", "5");
+    struct simulation_result result;
+    struct error error = {0};
+    (void)state;
+    assert_refused(world, "platform.initial", "{\"per_invoker\":-1}", "initial.per_invoker: ");
+    assert_refused(world, "platform.initial", "{\"per_invoker\":1.5}", "initial.per_invoker: ");
+    assert_refused(world, "platform.initial", "{\"per_invoker\":5592406}",
+                   "per_invoker: is 5592406, must lie within 0..5592405");
+    assert_refused(world, "platform.initial", "{\"per_invoker\":{\"h\":1}}",
+                   "per_invoker.h: \"h\" is no function in use");
+    assert_refused(world, "platform.initial", "{\"per_invokers\":1}", "is no function in use");
+    /* 64 containers of f fill an invoker. */
+    assert_false(run(SERVED("", "\"initial\":{\"per_invoker\":{\"f\":65}}", "5"), NULL, NULL,
+                     &result, &error));
+    assert_int_equal(error.kind, ERROR_INPUT);
+    assert_non_null(strstr(error.message, "memory holds only 192 of 195"));
+}
+
+/* A function may have the name of the key. */
+static void a_function_named_per_invoker_has_its_count(void **state)
+{
+    (void)state;
+    struct experiment *e =
+        parse("{\"cluster\":{\"invokers\":[{\"count\":2,\"vcpus\":1,\"memory_mb\":64}]},"
+              "\"functions\":[{\"name\":\"per_invoker\",\"service\":{\"distribution\":\"constant\","
+              "\"mean_ms\":1}}],\"applications\":[{\"name\":\"a\",\"stages\":[{\"name\":\"s\","
+              "\"function\":\"per_invoker\"}]}],\"platform\":{\"initial\":{\"per_invoker\":3}},"
+              "\"arrivals\":{\"process\":\"poisson\",\"rate_per_s\":1}}",
+              NULL, NULL);
+    assert_int_equal(e->platform.initial_counts[0], 3);
+    experiment_free(e);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(each_sample_is_drawn_with_its_probability),
+        cmocka_unit_test(every_policy_meets_the_same_cold_starts),
+        cmocka_unit_test(one_sample_is_a_constant),
+        cmocka_unit_test(planners_see_mean_and_cv_of_the_samples),
+        cmocka_unit_test(the_functions_file_overrides_the_profile),
+        cmocka_unit_test(the_canonical_form_with_samples_is_an_experiment_of_the_same_hash),
+        cmocka_unit_test(samples_that_are_none_are_refused_with_their_place),
+        cmocka_unit_test(counts_per_invoker_are_counts_times_the_invokers),
+        cmocka_unit_test(the_papers_settings_grow_with_the_cluster),
+        cmocka_unit_test(each_invoker_holds_its_own),
+        cmocka_unit_test(counts_that_cannot_be_are_refused),
+        cmocka_unit_test(a_function_named_per_invoker_has_its_count),
+    };
+    return cmocka_run_group_tests_name("containers", tests, NULL, NULL);
+}

@@ -1,0 +1,203 @@
+#include "traces/profile/profile_fit.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+static const double COEFFICIENT_LIMIT = 1e9;
+static const double ERROR_LIMIT = 1e6;
+static const double LEAST_PART = 1e-4; /* smallest valid fraction of a GPU in `parts` */
+
+static bool out_of_memory(struct error *error)
+{
+    return error_run(error, "out of memory while reading a profile");
+}
+
+/* ---- Laws ------------------------------------------------------------------------------------ */
+
+static bool read_range(const struct json_value *law, const char *key, int most, int range[2],
+                       struct error *error)
+{
+    struct json_value array;
+    int64_t bounds[2] = {0, 0};
+    if (!json_require(law, key, &array, error) || !json_is_array(&array, 2, 2, error))
+        return false;
+    for (size_t i = 0; i < 2; i++) {
+        struct json_value entry = json_entry(&array, i);
+        if (!json_as_integer(&entry, i == 0 ? 1 : bounds[0], most, &bounds[i], error))
+            return false;
+        range[i] = (int)bounds[i];
+    }
+    return true;
+}
+
+static bool read_parts(const struct json_value *law, struct profile_law *extension,
+                       struct error *error)
+{
+    const size_t count = (size_t)extension->unit;
+    struct json_value array;
+    if (!json_child(law, "parts", &array))
+        return true;
+    if (!json_is_array(&array, count, count, error))
+        return false;
+    extension->parts = calloc(count, sizeof *extension->parts);
+    if (extension->parts == NULL)
+        return out_of_memory(error);
+    for (size_t i = 0; i < count; i++) {
+        const struct json_value entry = json_entry(&array, i);
+        const double least = i == 0 ? LEAST_PART : extension->parts[i - 1];
+        if (!json_as_number(&entry, least, 1, &extension->parts[i], error))
+            return false;
+    }
+    return true;
+}
+
+static bool read_law(const struct json_value *law, int unit, struct profile_law *extension,
+                     struct error *error)
+{
+    const char *keys[LAW_COEFFICIENTS + 5] = {"batch", "vgpu", "parts", "expected_error"};
+    for (size_t i = 0; i < LAW_COEFFICIENTS; i++)
+        keys[i + 4] = latency_coefficient_names[i];
+    extension->unit = unit;
+    extension->expected_error = NAN;
+    if (!json_is_object(law, keys, error))
+        return false;
+    for (size_t i = 0; i < LAW_COEFFICIENTS; i++) {
+        struct json_value coefficient;
+        if (!json_require(law, latency_coefficient_names[i], &coefficient, error) ||
+            !json_as_number(&coefficient, i == LAW_KINK ? 1 : 0,
+                            i == LAW_SHARE_EXPONENT ? 2 : COEFFICIENT_LIMIT, &extension->law.k[i],
+                            error))
+            return false;
+    }
+    return read_range(law, "batch", UINT16_MAX, extension->batch, error) &&
+           read_range(law, "vgpu", unit, extension->vgpu, error) &&
+           json_number(law, "expected_error", 0, ERROR_LIMIT, &extension->expected_error, error) &&
+           read_parts(law, extension, error);
+}
+
+static bool read_laws(const struct json_value *value, int unit, struct profile_function *function,
+                      struct error *error)
+{
+    struct json_value law;
+    if (!json_child(value, "law", &law))
+        return true;
+    const bool several = cJSON_IsArray(law.node);
+    if (several && !json_is_array(&law, function->vcpu.count, function->vcpu.count, error))
+        return false;
+    const size_t count = several ? function->vcpu.count : 1;
+    function->extension = calloc(count, sizeof *function->extension);
+    if (function->extension == NULL)
+        return out_of_memory(error);
+    function->extension_count = count;
+    if (!several)
+        return read_law(&law, unit, function->extension, error);
+    size_t i = 0;
+    for (struct json_value v = json_first(&law); v.node != NULL; v = json_after(&law, &v, ++i))
+        if (!read_law(&v, unit, &function->extension[i], error))
+            return false;
+    return true;
+}
+
+/* ---- Cells ----------------------------------------------------------------------------------- */
+
+static bool has_length(const struct json_value *array, size_t count, const char *axis,
+                       struct error *error)
+{
+    if (!cJSON_IsArray(array->node) || json_size(array) != count)
+        return json_fault(array, error, "must be an array of %zu entries, one for each of grid.%s",
+                          count, axis);
+    return true;
+}
+
+/* Reads the row of one batch and vCPU count; `cell` is the index of its first cell. */
+typedef bool read_row(const struct json_value *row, struct profile_function *function, size_t cell,
+                      struct error *error);
+
+static bool read_sources(const struct json_value *row, struct profile_function *function,
+                         size_t cell, struct error *error)
+{
+    static const char letters[] = {PROFILE_MEASURED, PROFILE_INTERPOLATED, PROFILE_EXTRAPOLATED,
+                                   PROFILE_NONE, '\0'};
+    const char *text = json_as_string(row, error);
+    if (text == NULL)
+        return false;
+    if (strlen(text) != function->vgpu.count || strspn(text, letters) != function->vgpu.count)
+        return json_fault(row, error,
+                          "must have a letter for each of the %zu entries of grid.vgpu: m "
+                          "(measured), i (interpolated), x (extrapolated) or - (null)",
+                          function->vgpu.count);
+    for (size_t i = 0; i < function->vgpu.count; i++)
+        if ((text[i] == PROFILE_NONE) != isnan(function->latency_ms[cell + i]))
+            return json_fault(row, error,
+                              "letter %zu is '%c', and latency_ms there is %s; '-' and null go "
+                              "together",
+                              i + 1, text[i], text[i] == PROFILE_NONE ? "a number" : "null");
+    memcpy(function->sources + cell, text, function->vgpu.count);
+    return true;
+}
+
+static bool read_errors(const struct json_value *row, struct profile_function *function,
+                        size_t cell, struct error *error)
+{
+    size_t i = 0;
+    if (!has_length(row, function->vgpu.count, "vgpu", error))
+        return false;
+    for (struct json_value v = json_first(row); v.node != NULL; v = json_after(row, &v, ++i)) {
+        function->expected_errors[cell + i] = NAN;
+        if (!cJSON_IsNull(v.node) &&
+            !json_as_number(&v, 0, ERROR_LIMIT, &function->expected_errors[cell + i], error))
+            return false;
+    }
+    return true;
+}
+
+static bool read_cells(const struct json_value *cells, struct profile_function *function,
+                       read_row *read, struct error *error)
+{
+    size_t b = 0;
+    if (!has_length(cells, function->batch.count, "batch", error))
+        return false;
+    for (struct json_value plane = json_first(cells); plane.node != NULL;
+         plane = json_after(cells, &plane, ++b)) {
+        size_t c = 0;
+        if (!has_length(&plane, function->vcpu.count, "vcpu", error))
+            return false;
+        for (struct json_value row = json_first(&plane); row.node != NULL;
+             row = json_after(&plane, &row, ++c))
+            if (!read(&row, function, (b * function->vcpu.count + c) * function->vgpu.count, error))
+                return false;
+    }
+    return true;
+}
+
+bool profile_fit_read(const struct json_value *value, int unit, struct profile_function *function,
+                      struct error *error)
+{
+    const size_t cells = function->batch.count * function->vcpu.count * function->vgpu.count;
+    struct json_value sources, errors;
+    if (!read_laws(value, unit, function, error))
+        return false;
+    if (json_child(value, "source", &sources)) {
+        function->sources = calloc(cells, sizeof *function->sources);
+        if (function->sources == NULL)
+            return out_of_memory(error);
+        if (!read_cells(&sources, function, read_sources, error))
+            return false;
+    }
+    if (!json_child(value, "expected_error", &errors))
+        return true;
+    function->expected_errors = calloc(cells, sizeof *function->expected_errors);
+    if (function->expected_errors == NULL)
+        return out_of_memory(error);
+    return read_cells(&errors, function, read_errors, error);
+}
+
+void profile_fit_clear(struct profile_function *function)
+{
+    for (size_t i = 0; i < function->extension_count; i++)
+        free(function->extension[i].parts);
+    free(function->extension);
+    free(function->sources);
+    free(function->expected_errors);
+}

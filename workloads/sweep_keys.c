@@ -1,0 +1,220 @@
+#include "workloads/sweep_keys.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "sim/utf8.h"
+#include "workloads/loader_internal.h"
+#include "workloads/sweep_matrix.h"
+
+/* One step in the choice of a value. */
+struct sweep_step {
+    size_t key; /* index; NONE: forget what was set at the key `text` and below */
+    char *text; /* the value */
+};
+
+/* What one value of a dimension sets. */
+struct sweep_choice {
+    struct sweep_step *steps;
+    size_t count;
+};
+
+static const size_t NONE = (size_t)-1;
+
+/* Keys whose value usually is a file. */
+static const char *const file_keys[] = {"cluster", "functions", "profile", "applications", NULL};
+
+bool sweep_key_is_list(const char *key)
+{
+    const size_t length = strcspn(key, ".");
+    return key[length] == '\0' && !sweep_names(key, length, experiment_keys);
+}
+
+bool sweep_key_replaces(const char *key, const char *earlier)
+{
+    const size_t length = strlen(key);
+    return strncmp(key, earlier, length) == 0 &&
+           (earlier[length] == '\0' || earlier[length] == '.');
+}
+
+/* An object at such a key is given in place of a file: "profile", "profiles.A100". */
+static bool is_file_key(const char *key)
+{
+    return sweep_names(key, strlen(key), file_keys) || strncmp(key, "profiles.", 9) == 0;
+}
+
+/* Returns the key's index. NONE: too many, or memory exhausted. */
+static size_t key_index(struct sweep_keys *keys, const char *name)
+{
+    size_t k = 0;
+    while (k < keys->count && strcmp(keys->keys[k].name, name) != 0)
+        k++;
+    if (k < keys->count)
+        return k;
+    char *copy = k < SWEEP_KEYS_LIMIT ? strdup(name) : NULL;
+    if (copy == NULL)
+        return NONE;
+    keys->keys[keys->count++] = (struct sweep_key){.name = copy, .number = true};
+    return k;
+}
+
+/* Takes `text`, which is NULL when out of memory. */
+static bool step_add(struct sweep_choice *choice, size_t key, char *text, struct error *error)
+{
+    struct sweep_step *steps =
+        text == NULL ? NULL : realloc(choice->steps, (choice->count + 1) * sizeof *steps);
+    if (steps == NULL) {
+        free(text);
+        return error_input(error, "out of memory");
+    }
+    choice->steps = steps;
+    steps[choice->count++] = (struct sweep_step){key, text};
+    return true;
+}
+
+static bool text_add(struct sweep_keys *keys, struct sweep_choice *choice, const char *name,
+                     const char *text, bool number, const struct json_value *place,
+                     struct error *error)
+{
+    const size_t key = key_index(keys, name);
+    if (key == NONE)
+        return json_fault(place, error, "the matrix sets more than %d keys; split the sweep",
+                          SWEEP_KEYS_LIMIT);
+    if (!utf8_is_name(name) || !utf8_is_name(text))
+        return json_fault(place, error, "\"%s\" holds a control character; remove it", name);
+    struct sweep_key *swept = &keys->keys[key];
+    const size_t length = strlen(text);
+    swept->number = swept->number && number;
+    swept->length = swept->length > length ? swept->length : length;
+    return step_add(choice, key, strdup(text), error);
+}
+
+static bool value_add(struct sweep_keys *keys, struct sweep_choice *choice, const char *name,
+                      const cJSON *value, const struct json_value *place, struct error *error)
+{
+    if (cJSON_IsString(value))
+        return text_add(keys, choice, name, value->valuestring, false, place, error);
+    if (!cJSON_IsObject(value) || value->child == NULL || is_file_key(name)) {
+        char *text = cJSON_PrintUnformatted(value);
+        const bool good =
+            text == NULL ? error_input(error, "out of memory")
+                         : text_add(keys, choice, name, text, cJSON_IsNumber(value), place, error);
+        cJSON_free(text);
+        return good;
+    }
+    bool good = true;
+    for (const cJSON *member = value->child; good && member != NULL; member = member->next) {
+        char *longer = NULL;
+        good = (asprintf(&longer, "%s.%s", name, member->string) >= 0 &&
+                value_add(keys, choice, longer, member, place, error));
+        free(longer);
+    }
+    return good;
+}
+
+/* The value replaces what an earlier dimension set at its key or below. */
+static bool entry_add(struct sweep_keys *keys, struct sweep_choice *choice, const char *name,
+                      const struct json_value *value, struct error *error)
+{
+    return step_add(choice, NONE, strdup(name), error) &&
+           value_add(keys, choice, name, value->node, value, error);
+}
+
+static bool row_add(struct sweep_keys *keys, struct sweep_choice *choice,
+                    const struct sweep_dimension *dimension, const struct json_value *row,
+                    size_t index, struct error *error)
+{
+    char number[SWEEP_NUMBER];
+    const char *name = sweep_row_name(row->node, index, number);
+    bool good = text_add(keys, choice, dimension->key, name, false, row, error);
+    for (struct json_value value = json_first(row); good && value.node != NULL;
+         value = json_after(row, &value, 0)) {
+        const char *key = value.node->string;
+        if (!sweep_names(key, strlen(key), sweep_row_texts))
+            good = entry_add(keys, choice, key, &value, error);
+    }
+    return good;
+}
+
+static bool dimension_add(struct sweep_keys *keys, const struct sweep_dimension *dimension,
+                          struct error *error)
+{
+    size_t index = 0;
+    bool good = true;
+    keys->dimensions[keys->dimension_count++] = dimension->count;
+    for (struct json_value value = json_first(&dimension->values); good && value.node != NULL;
+         value = json_after(&dimension->values, &value, ++index)) {
+        struct sweep_choice *choice = &keys->choices[keys->choice_count++];
+        good = dimension->rows ? row_add(keys, choice, dimension, &value, index, error)
+                               : entry_add(keys, choice, dimension->key, &value, error);
+    }
+    return good;
+}
+
+struct sweep_keys *sweep_keys_find(const struct sweep_plan *plan, struct error *error)
+{
+    size_t values = 0;
+    for (size_t d = 0; d < plan->dimension_count; d++)
+        values += plan->dimensions[d].count;
+    struct sweep_keys *keys = calloc(1, sizeof *keys);
+    if (keys == NULL) {
+        (void)error_input(error, "out of memory");
+        return NULL;
+    }
+    keys->keys = load_array(SWEEP_KEYS_LIMIT, sizeof *keys->keys, error);
+    keys->choices = load_array(values, sizeof *keys->choices, error);
+    keys->dimensions = load_array(plan->dimension_count, sizeof *keys->dimensions, error);
+    bool good = keys->keys != NULL && keys->choices != NULL && keys->dimensions != NULL;
+    for (size_t d = 0; good && d < plan->dimension_count; d++)
+        good = dimension_add(keys, &plan->dimensions[d], error);
+    if (good)
+        return keys;
+    sweep_keys_free(keys);
+    return NULL;
+}
+
+void sweep_keys_free(struct sweep_keys *keys)
+{
+    if (keys == NULL)
+        return;
+    for (size_t k = 0; k < keys->count; k++)
+        free(keys->keys[k].name);
+    for (size_t c = 0; c < keys->choice_count; c++) {
+        for (size_t s = 0; s < keys->choices[c].count; s++)
+            free(keys->choices[c].steps[s].text);
+        free(keys->choices[c].steps);
+    }
+    free(keys->keys);
+    free(keys->choices);
+    free(keys->dimensions);
+    free(keys);
+}
+
+static void choice_apply(const struct sweep_keys *keys, const struct sweep_choice *choice,
+                         const char **values)
+{
+    for (size_t s = 0; s < choice->count; s++) {
+        const struct sweep_step *step = &choice->steps[s];
+        if (step->key != NONE)
+            values[step->key] = step->text;
+        for (size_t k = 0; step->key == NONE && k < keys->count; k++)
+            if (sweep_key_replaces(step->text, keys->keys[k].name))
+                values[k] = NULL;
+    }
+}
+
+void sweep_keys_values(const struct sweep_keys *keys, size_t combination, const char **values)
+{
+    const struct sweep_choice *choices = keys->choices;
+    size_t stride = 1;
+    for (size_t d = 0; d < keys->dimension_count; d++)
+        stride *= keys->dimensions[d];
+    for (size_t k = 0; k < keys->count; k++)
+        values[k] = NULL;
+    for (size_t d = 0; d < keys->dimension_count; d++) {
+        stride /= keys->dimensions[d];
+        choice_apply(keys, &choices[combination / stride % keys->dimensions[d]], values);
+        choices += keys->dimensions[d];
+    }
+}
