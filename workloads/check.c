@@ -259,17 +259,18 @@ bool input_check(const char *path, const char **kind, struct error *error)
     if (ends_with(path, ".h5"))
         return error_input(error, "%s: is not an input file; read results with `esgsim report`",
                            path);
-    if (!looks_like_json(path)) {
-        const char *training = is_regular(path) ? training_trace_recognise(path) : NULL;
-        if (training != NULL) {
-            *kind = "training trace";
-            return check_training_trace(path, training, error);
-        }
-        if (!looks_like_samples(path))
-            return input_check_trace(path, NULL, error);
+    const char *training =
+        !looks_like_json(path) && is_regular(path) ? training_trace_recognise(path) : NULL;
+    if (training != NULL) {
+        *kind = "training trace";
+        return check_training_trace(path, training, error);
+    }
+    if (!looks_like_json(path) && looks_like_samples(path)) {
         *kind = "samples";
         return check_samples(path, error);
     }
+    if (!looks_like_json(path))
+        return input_check_trace(path, NULL, error);
     *kind = "JSON";
     cJSON *root = json_parse_file(path, error);
     if (root == NULL)

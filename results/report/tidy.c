@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "results/report/csv.h"
+#include "results/report/training_table.h"
 
 /* Returns whether a file before `file` has the key. */
 static bool key_is_listed(const struct results *const *files, size_t file, const char *name)
@@ -34,9 +35,10 @@ static const char **keys_list(const struct results *const *files, size_t count, 
     return names;
 }
 
-static void print_value(FILE *out, const struct summary_row *run, const struct column *column)
+/* Prints a column of a row of any table. */
+static void print_value(FILE *out, const void *row, const struct column *column)
 {
-    const char *at = (const char *)run + column->offset;
+    const char *at = (const char *)row + column->offset;
     uint64_t whole = 0;
     double number = 0;
     (void)fputc(',', out);
@@ -78,7 +80,22 @@ static void print_names(size_t begin, size_t end, FILE *out)
         (void)fprintf(out, ",%s", layout_summary.columns[c].name);
 }
 
-static void print_header(const char **keys, size_t key_count, FILE *out)
+/* Measures of trainings: names, or the values of a run; empty where the run has none. */
+static void print_trainings(const struct results *results, size_t run, bool names, FILE *out)
+{
+    size_t count = 0;
+    const struct column *measures = training_measure_columns(&count);
+    const struct training_summary_row *row = names ? NULL : training_row_find(results, run);
+    for (size_t m = 0; m < count; m++)
+        if (names)
+            (void)fprintf(out, ",training_%s", measures[m].name);
+        else if (row != NULL)
+            print_value(out, row, &measures[m]);
+        else
+            (void)fputc(',', out);
+}
+
+static void print_header(const char **keys, size_t key_count, bool trainings, FILE *out)
 {
     (void)fputs("file", out);
     print_names(0, metrics_begin(), out);
@@ -87,6 +104,8 @@ static void print_header(const char **keys, size_t key_count, FILE *out)
         csv_text(out, keys[k]);
     }
     print_names(metrics_begin(), layout_summary.count, out);
+    if (trainings)
+        print_trainings(NULL, 0, true, out);
     (void)fputs("\r\n", out);
 }
 
@@ -97,7 +116,7 @@ static void print_values(const struct summary_row *run, size_t begin, size_t end
 }
 
 static void print_run(const struct results *results, size_t run, const char **keys,
-                      size_t key_count, FILE *out)
+                      size_t key_count, bool trainings, FILE *out)
 {
     const struct summary_row *row = &results->runs[run];
     csv_text(out, results->path);
@@ -109,6 +128,8 @@ static void print_run(const struct results *results, size_t run, const char **ke
             csv_swept(out, results, run, key);
     }
     print_values(row, metrics_begin(), layout_summary.count, out);
+    if (trainings)
+        print_trainings(results, run, false, out);
     (void)fputs("\r\n", out);
 }
 
@@ -118,10 +139,13 @@ bool tidy_csv(const struct results *const *files, size_t count, FILE *out, struc
     const char **keys = keys_list(files, count, &key_count);
     if (keys == NULL)
         return error_run(error, "out of memory for the table");
-    print_header(keys, key_count, out);
+    bool trainings = false;
+    for (size_t f = 0; f < count; f++)
+        trainings = trainings || files[f]->training_count > 0;
+    print_header(keys, key_count, trainings, out);
     for (size_t f = 0; f < count; f++)
         for (size_t run = 0; run < files[f]->run_count; run++)
-            print_run(files[f], run, keys, key_count, out);
+            print_run(files[f], run, keys, key_count, trainings, out);
     free(keys);
     return !ferror(out) || error_run(error, "cannot write the table: %s", strerror(errno));
 }

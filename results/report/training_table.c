@@ -17,7 +17,7 @@ const struct column *training_measure_columns(size_t *count)
     return first;
 }
 
-static const struct training_summary_row *row_find(const struct results *results, size_t run)
+const struct training_summary_row *training_row_find(const struct results *results, size_t run)
 {
     for (size_t t = 0; t < results->training_count; t++)
         if (strcmp(results->training[t].hash, results->runs[run].hash) == 0)
@@ -46,7 +46,8 @@ struct estimate training_estimate(const struct report *report,
     double *values = calloc(contender->run_count + 1, sizeof *values);
     size_t n = 0, without = 0;
     for (size_t r = 0; values != NULL && r < contender->run_count; r++) {
-        const struct training_summary_row *row = row_find(report->results, contender->runs[r]);
+        const struct training_summary_row *row =
+            training_row_find(report->results, contender->runs[r]);
         const double value = row == NULL ? NAN : row_value(row, measure);
         without += row != NULL && isnan(value);
         if (!isnan(value))
@@ -111,7 +112,8 @@ bool training_table_exists(const struct report *report, const struct report_scen
     bool any = false;
     for (size_t c = 0; c < scenario->contender_count; c++)
         for (size_t r = 0; r < scenario->contenders[c].run_count; r++)
-            any = any || row_find(report->results, scenario->contenders[c].runs[r]) != NULL;
+            any =
+                any || training_row_find(report->results, scenario->contenders[c].runs[r]) != NULL;
     return any;
 }
 

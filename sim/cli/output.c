@@ -112,7 +112,7 @@ static const char *keep_alive_in_force(const struct experiment *experiment)
 {
     if (experiment->platform.keep_alive_policy != NULL)
         return experiment->platform.keep_alive_policy->name;
-    const struct policy *policy = policy_find_for(experiment, NULL);
+    const struct policy *policy = policy_find(experiment->policy_name, NULL);
     return policy != NULL && policy->keep_alive != NULL ? policy->name : "fixed";
 }
 
@@ -209,18 +209,17 @@ static void text_title(FILE *stream, const struct output_run *shown, bool severa
 {
     const struct experiment *experiment = shown->experiment;
     const uint64_t requests = shown->result->overall.requests;
-    const bool served = experiment->workload.application_count > 0;
     fprintf(stream, "%s: ", experiment->name);
     if (!several)
         fprintf(stream, "policy %s, ", experiment->policy_name);
     fprintf(stream, "seed %" PRIu64, experiment->seed);
-    if (served)
+    if (experiment->workload.application_count > 0)
         fprintf(stream, ", %" PRIu64 " requests after %" PRIu64 " of warm-up", requests,
                 experiment->warmup_requests);
     if (!several)
         fprintf(stream, ", configuration %s", experiment->hash);
     fputc('\n', stream);
-    if (!served)
+    if (experiment->workload.application_count == 0)
         return;
     if (requests < experiment->requests)
         fprintf(stream, "the trace ended before the %" PRIu64 " requests asked for\n",
@@ -243,21 +242,6 @@ static void text_notices(FILE *stream, const struct output_run *shown)
         fprintf(stream, "decision times were measured: this result is not deterministic\n");
     if (!result->exact_quantiles)
         fprintf(stream, "percentiles are within 0.05 %% (too many samples to keep them all)\n");
-}
-
-static void text_applications(FILE *stream, const struct output_run *shown)
-{
-    const struct simulation_result *result = shown->result;
-    fprintf(stream, "\n%-30s %8s %8s %10s %9s %9s %9s %8s %6s | %19s\n", "", "", "SLO hit", "cost",
-            "p50", "p95", "p99", "cold", "mean", "bound");
-    fprintf(stream, "%-30s %8s %8s %10s %9s %9s %9s %8s %6s | %8s %10s\n", "application",
-            "requests", "%", "$/1000", "ms", "ms", "ms", "% jobs", "batch", "hit %", "$/1000");
-    for (size_t a = 0; a < result->application_count; a++)
-        text_row(stream, shown->experiment->workload.applications[a].name,
-                 &result->applications[a]);
-    if (result->application_count > 1)
-        text_row(stream, "all", &result->overall);
-    fputc('\n', stream);
 }
 
 static void text_training(FILE *stream, const struct training_measures *training)
@@ -298,15 +282,29 @@ static void text_run_of_trainings(FILE *stream, const struct run_measures *run)
     text_line(stream, "events", (double)run->events, "1", "events processed");
 }
 
+static void text_applications(FILE *stream, const struct experiment *experiment,
+                              const struct simulation_result *result)
+{
+    fprintf(stream, "\n%-30s %8s %8s %10s %9s %9s %9s %8s %6s | %19s\n", "", "", "SLO hit", "cost",
+            "p50", "p95", "p99", "cold", "mean", "bound");
+    fprintf(stream, "%-30s %8s %8s %10s %9s %9s %9s %8s %6s | %8s %10s\n", "application",
+            "requests", "%", "$/1000", "ms", "ms", "ms", "% jobs", "batch", "hit %", "$/1000");
+    for (size_t a = 0; a < result->application_count; a++)
+        text_row(stream, experiment->workload.applications[a].name, &result->applications[a]);
+    if (result->application_count > 1)
+        text_row(stream, "all", &result->overall);
+    fputc('\n', stream);
+}
+
 void output_run_text(FILE *stream, const struct output_run *shown)
 {
     const struct experiment *experiment = shown->experiment;
     const struct simulation_result *result = shown->result;
+    const struct run_measures *run = &result->run;
     const bool requests = experiment->workload.application_count > 0;
     text_title(stream, shown, false);
     if (requests)
-        text_applications(stream, shown);
-    const struct run_measures *run = &result->run;
+        text_applications(stream, experiment, result);
     text_training(stream, result->training);
     if (requests)
         text_run(stream, run);
@@ -361,7 +359,30 @@ static bool table_has_bounds(const struct output_run *runs, size_t count)
     return true;
 }
 
-static void table_requests(FILE *stream, int width, const struct output_run *runs, size_t count)
+/* Trainings: a row per policy. */
+static void trainings_table(FILE *stream, int width, const struct output_run *runs, size_t count)
+{
+    fprintf(stream, "\n%-*s %9s %10s %10s %10s %11s %9s %9s %9s\n", width, "", "trainings",
+            "mean JCT", "p99", "makespan", "queueing", "fairness", "restarts", "effective");
+    fprintf(stream, "%-*s %9s %10s %10s %10s %11s %9s %9s %9s\n", width, "policy", "finished", "h",
+            "h", "h", "h", "", "", "GPU %");
+    for (size_t i = 0; i < count; i++) {
+        const struct training_measures *m = runs[i].result->training;
+        if (m == NULL)
+            continue;
+        fprintf(stream, "%-*s %9" PRIu64, width, runs[i].experiment->policy_name, m->finished);
+        table_cell(stream, 10, 3, m->jct_s_mean / 3600);
+        table_cell(stream, 10, 2, m->jct_s_p99 / 3600);
+        table_cell(stream, 10, 2, m->makespan_s / 3600);
+        table_cell(stream, 11, 3, m->queueing_s_mean / 3600);
+        table_cell(stream, 9, 2, m->fairness_mean);
+        fprintf(stream, " %9" PRIu64, m->restarts);
+        table_cell(stream, 9, 1, 100 * m->gpu_effective);
+        fputc('\n', stream);
+    }
+}
+
+static void requests_table(FILE *stream, int width, const struct output_run *runs, size_t count)
 {
     fprintf(stream, "\n%-*s %8s %9s %9s %9s %9s %7s %6s %9s\n", width, "", "SLO hit", "cost", "p50",
             "p95", "p99", "cold", "mean", "decision");
@@ -369,31 +390,10 @@ static void table_requests(FILE *stream, int width, const struct output_run *run
             "ms", "ms", "% jobs", "batch", "us");
     for (size_t i = 0; i < count; i++)
         table_row(stream, width, &runs[i]);
-    if (!table_has_bounds(runs, count))
-        return;
-    fprintf(stream, "%-*s", width, "bound");
-    table_cell(stream, 8, 2, 100 * table_bound_hits(runs[0].result));
-    table_cell(stream, 9, 4, 1000 * runs[0].result->overall.bound_cost_per_request_usd);
-    fputc('\n', stream);
-}
-
-static void table_trainings(FILE *stream, int width, const struct output_run *runs, size_t count)
-{
-    fprintf(stream, "\n%-*s %8s %10s %10s %10s %11s %11s %9s %9s\n", width, "", "trained",
-            "mean JCT", "p50", "p99", "makespan", "queueing", "restarts", "effective");
-    fprintf(stream, "%-*s %8s %10s %10s %10s %11s %11s %9s %9s\n", width, "policy", "", "s", "s",
-            "s", "s", "s", "", "% GPUs");
-    for (size_t i = 0; i < count; i++) {
-        const struct training_measures *m = runs[i].result->training;
-        fprintf(stream, "%-*s", width, runs[i].experiment->policy_name);
-        table_cell(stream, 8, 0, (double)m->finished);
-        table_cell(stream, 10, 1, m->jct_s_mean);
-        table_cell(stream, 10, 1, m->jct_s_p50);
-        table_cell(stream, 10, 1, m->jct_s_p99);
-        table_cell(stream, 11, 1, m->makespan_s);
-        table_cell(stream, 11, 1, m->queueing_s_mean);
-        table_cell(stream, 9, 0, (double)m->restarts);
-        table_cell(stream, 9, 2, 100 * m->gpu_effective);
+    if (table_has_bounds(runs, count)) {
+        fprintf(stream, "%-*s", width, "bound");
+        table_cell(stream, 8, 2, 100 * table_bound_hits(runs[0].result));
+        table_cell(stream, 9, 4, 1000 * runs[0].result->overall.bound_cost_per_request_usd);
         fputc('\n', stream);
     }
 }
@@ -405,10 +405,10 @@ void output_table_text(FILE *stream, const struct output_run *runs, size_t count
         if (strlen(runs[i].experiment->policy_name) > (size_t)width)
             width = (int)strlen(runs[i].experiment->policy_name);
     text_title(stream, runs, count > 1);
-    if (runs[0].experiment->workload.application_count > 0)
-        table_requests(stream, width, runs, count);
     if (runs[0].result->training != NULL)
-        table_trainings(stream, width, runs, count);
+        trainings_table(stream, width, runs, count);
+    if (runs[0].experiment->workload.application_count > 0)
+        requests_table(stream, width, runs, count);
     for (size_t i = 0; i < count; i++) /* most notices are the same for every policy */
         if (i == 0 || strcmp(runs[i].result->notices, runs[0].result->notices) != 0)
             text_notices(stream, &runs[i]);
