@@ -1,0 +1,395 @@
+#include "sched/dilu/gpu_pool.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { NONE = -1 };
+
+bool dilu_pool_init(struct dilu_pool *pool, const struct dilu_pool_rule *rule, uint32_t nodes,
+                    uint32_t per_node, double gpu_memory, struct error *error)
+{
+    const uint32_t gpus = nodes * per_node;
+    *pool = (struct dilu_pool){
+        .rule = *rule, .gpu_memory = gpu_memory, .gpu_count = gpus, .node_count = nodes};
+    pool->gpus = calloc(gpus + 1, sizeof *pool->gpus);
+    pool->active = calloc(gpus + 1, sizeof *pool->active);
+    pool->free = calloc(gpus + 1, sizeof *pool->free);
+    pool->chosen = calloc(gpus + 1, sizeof *pool->chosen);
+    pool->marked = calloc(gpus + 1, sizeof *pool->marked);
+    pool->free_on = calloc(nodes + 1, sizeof *pool->free_on);
+    pool->admits_on = calloc(nodes + 1, sizeof *pool->admits_on);
+    if (pool->gpus == NULL || pool->active == NULL || pool->free == NULL || pool->chosen == NULL ||
+        pool->marked == NULL || pool->free_on == NULL || pool->admits_on == NULL)
+        return error_run(error, "dilu: out of memory");
+    for (uint32_t g = 0; g < gpus; g++) {
+        pool->gpus[g].node = g / per_node;
+        pool->free[pool->free_count++] = g;
+        pool->free_on[g / per_node]++;
+    }
+    return true;
+}
+
+void dilu_pool_clear(struct dilu_pool *pool)
+{
+    for (uint32_t g = 0; pool->gpus != NULL && g < pool->gpu_count; g++)
+        free(pool->gpus[g].residents);
+    for (uint32_t i = 0; i < pool->placed_count; i++) {
+        free(pool->placed[i].gpus);
+        free(pool->placed[i].memories);
+    }
+    free(pool->gpus);
+    free(pool->active);
+    free(pool->free);
+    free(pool->placed);
+    free(pool->free_on);
+    free(pool->admits_on);
+    free(pool->chosen);
+    free(pool->marked);
+    *pool = (struct dilu_pool){0};
+}
+
+/* ---- Lists ----------------------------------------------------------------------------------- */
+
+static void remove_from(uint32_t *list, uint32_t *count, uint32_t gpu)
+{
+    uint32_t i = 0;
+    while (list[i] != gpu)
+        i++;
+    (*count)--;
+    memmove(&list[i], &list[i + 1], (*count - i) * sizeof *list);
+}
+
+static void activate(struct dilu_pool *pool, uint32_t g)
+{
+    if (pool->gpus[g].active)
+        return;
+    remove_from(pool->free, &pool->free_count, g);
+    pool->free_on[pool->gpus[g].node]--;
+    pool->gpus[g].active = true;
+    pool->active[pool->active_count++] = g;
+}
+
+static void deactivate(struct dilu_pool *pool, uint32_t g)
+{
+    remove_from(pool->active, &pool->active_count, g);
+    pool->gpus[g].active = false;
+    pool->free_on[pool->gpus[g].node]++;
+    pool->free[pool->free_count++] = g;
+}
+
+/* ---- Admission and score --------------------------------------------------------------------- */
+
+static bool admits(const struct dilu_pool *pool, uint32_t g, const struct dilu_job *job,
+                   double memory)
+{
+    const struct dilu_pool_gpu *gpu = &pool->gpus[g];
+    return gpu->request + job->request <= pool->rule.omega &&
+           gpu->limit + job->limit <= pool->rule.gamma && gpu->memory + memory <= pool->gpu_memory;
+}
+
+static double score(const struct dilu_pool *pool, uint32_t g, const struct dilu_job *job)
+{
+    const struct dilu_pool_gpu *gpu = &pool->gpus[g];
+    const double compute = 1 - (gpu->request + job->request);
+    const double memory = 1 - (gpu->memory + job->memory) / pool->gpu_memory;
+    if (pool->rule.scheme != DILU_WHOLE)
+        return compute;
+    return pool->rule.alpha * compute + (1 - pool->rule.alpha) * memory;
+}
+
+/* The admissible GPU of the least score among those of a list that are marked, or not. */
+static int64_t best_of(const struct dilu_pool *pool, const uint32_t *list, uint32_t count,
+                       bool marked, const struct dilu_job *job)
+{
+    int64_t best = NONE;
+    double least = INFINITY;
+    for (uint32_t i = 0; i < count; i++) {
+        if (pool->marked[list[i]] != marked || !admits(pool, list[i], job, job->memory))
+            continue;
+        const double own = score(pool, list[i], job);
+        if (own < least) {
+            least = own;
+            best = list[i];
+        }
+    }
+    return best;
+}
+
+/* ---- Inference ------------------------------------------------------------------------------- */
+
+static void mark_training(struct dilu_pool *pool, uint32_t here, const struct dilu_placed *training)
+{
+    for (uint32_t i = 0; i < training->count; i++)
+        pool->marked[training->gpus[i]] = true;
+    pool->marked[here] = false;
+}
+
+/* Marks the other GPUs of trainings beside which the function already runs: its instances there
+ * suffer equally from the training's synchronised steps. */
+static bool mark_affine(struct dilu_pool *pool, uint32_t function)
+{
+    bool any = false;
+    for (uint32_t i = 0; i < pool->active_count; i++) {
+        const struct dilu_pool_gpu *gpu = &pool->gpus[pool->active[i]];
+        bool beside = false;
+        for (uint32_t r = 0; r < gpu->count && !beside; r++) {
+            const struct dilu_job *job = &pool->placed[gpu->residents[r]].job;
+            beside = job->kind != DILU_TRAINING && job->function == function;
+        }
+        for (uint32_t r = 0; r < gpu->count && beside; r++)
+            if (pool->placed[gpu->residents[r]].job.kind == DILU_TRAINING) {
+                mark_training(pool, pool->active[i], &pool->placed[gpu->residents[r]]);
+                any = true;
+            }
+    }
+    return any;
+}
+
+static int64_t choose_inference(struct dilu_pool *pool, const struct dilu_job *job)
+{
+    const bool affine = mark_affine(pool, job->function);
+    int64_t best = affine ? best_of(pool, pool->active, pool->active_count, true, job) : NONE;
+    if (best == NONE)
+        best = best_of(pool, pool->active, pool->active_count, false, job);
+    if (affine)
+        memset(pool->marked, 0, pool->gpu_count * sizeof *pool->marked);
+    if (best == NONE && pool->rule.scheme == DILU_WHOLE)
+        best = best_of(pool, pool->free, pool->free_count, false, job);
+    else if (best == NONE && pool->free_count > 0)
+        best = pool->free[0];
+    return best;
+}
+
+/* ---- Large language models ------------------------------------------------------------------- */
+
+/* GPUs of a node that admit request and limit, the fullest first; equal ones by activation. */
+static uint32_t fullest_first(struct dilu_pool *pool, uint32_t node, const struct dilu_job *job)
+{
+    uint32_t count = 0;
+    for (uint32_t i = 0; i < pool->active_count; i++) {
+        const uint32_t g = pool->active[i];
+        if (pool->gpus[g].node != node || !admits(pool, g, job, 0))
+            continue;
+        uint32_t to = count++;
+        for (; to > 0 && pool->gpus[pool->chosen[to - 1]].memory < pool->gpus[g].memory; to--)
+            pool->chosen[to] = pool->chosen[to - 1];
+        pool->chosen[to] = g;
+    }
+    return count;
+}
+
+/* The first node, in order of activation, whose GPUs together have the memory; into `chosen` and
+ * `memories`. Returns the number of GPUs used, 0 if there is no such node. */
+static uint32_t split_model(struct dilu_pool *pool, const struct dilu_job *job, double *memories)
+{
+    memset(pool->admits_on, 0, pool->node_count * sizeof *pool->admits_on);
+    for (uint32_t i = 0; i < pool->active_count; i++) {
+        const uint32_t node = pool->gpus[pool->active[i]].node;
+        if (pool->admits_on[node] > 0 || !admits(pool, pool->active[i], job, 0))
+            continue;
+        pool->admits_on[node] = 1;
+        const uint32_t count = fullest_first(pool, node, job);
+        double room = 0;
+        for (uint32_t k = 0; k < count; k++)
+            room += pool->gpu_memory - pool->gpus[pool->chosen[k]].memory;
+        if (room < job->memory)
+            continue;
+        double left = job->memory;
+        uint32_t used = 0;
+        for (; used < count && left > 0; used++) {
+            memories[used] = fmin(pool->gpu_memory - pool->gpus[pool->chosen[used]].memory, left);
+            left -= memories[used];
+        }
+        return used;
+    }
+    return 0;
+}
+
+/* ---- Trainings ------------------------------------------------------------------------------- */
+
+/* The first node, in order of activation, with enough admissible active GPUs; else the first node
+ * by number where these and its free GPUs are enough, active ones first. Returns whether there is
+ * one.
+ */
+static bool choose_training(struct dilu_pool *pool, const struct dilu_job *job)
+{
+    int64_t node = NONE;
+    uint32_t count = 0;
+    memset(pool->admits_on, 0, pool->node_count * sizeof *pool->admits_on);
+    for (uint32_t i = 0; i < pool->active_count; i++)
+        if (admits(pool, pool->active[i], job, job->memory))
+            pool->admits_on[pool->gpus[pool->active[i]].node]++;
+    for (uint32_t i = 0; i < pool->active_count && node == NONE; i++)
+        if (pool->admits_on[pool->gpus[pool->active[i]].node] >= job->gpus)
+            node = pool->gpus[pool->active[i]].node;
+    if (node == NONE)
+        for (uint32_t n = 0; n < pool->node_count && node == NONE; n++)
+            if (pool->admits_on[n] + pool->free_on[n] >= job->gpus)
+                node = n;
+    if (node == NONE)
+        return false;
+    for (uint32_t i = 0; i < pool->active_count && count < job->gpus; i++)
+        if (pool->gpus[pool->active[i]].node == node &&
+            admits(pool, pool->active[i], job, job->memory))
+            pool->chosen[count++] = pool->active[i];
+    for (uint32_t i = 0; i < pool->free_count && count < job->gpus; i++)
+        if (pool->gpus[pool->free[i]].node == node)
+            pool->chosen[count++] = pool->free[i];
+    return true;
+}
+
+/* ---- Starting and ending --------------------------------------------------------------------- */
+
+static bool grow_gpu(struct dilu_pool_gpu *gpu)
+{
+    if (gpu->count < gpu->capacity)
+        return true;
+    const uint32_t capacity = gpu->capacity == 0 ? 4 : 2 * gpu->capacity;
+    uint32_t *residents = realloc(gpu->residents, capacity * sizeof *residents);
+    if (residents == NULL)
+        return false;
+    gpu->residents = residents;
+    gpu->capacity = capacity;
+    return true;
+}
+
+static struct dilu_placed *new_placed(struct dilu_pool *pool, const struct dilu_job *job,
+                                      uint32_t count)
+{
+    if (pool->placed_count == pool->placed_capacity) {
+        const uint32_t capacity = pool->placed_capacity == 0 ? 64 : 2 * pool->placed_capacity;
+        struct dilu_placed *placed = realloc(pool->placed, capacity * sizeof *placed);
+        if (placed == NULL)
+            return NULL;
+        pool->placed = placed;
+        pool->placed_capacity = capacity;
+    }
+    struct dilu_placed *placed = &pool->placed[pool->placed_count];
+    *placed = (struct dilu_placed){.job = *job, .limit = job->limit};
+    placed->gpus = malloc(count * sizeof *placed->gpus);
+    placed->memories = malloc(count * sizeof *placed->memories);
+    bool good = placed->gpus != NULL && placed->memories != NULL;
+    for (uint32_t i = 0; i < count && good; i++)
+        good = grow_gpu(&pool->gpus[pool->chosen[i]]);
+    if (!good) {
+        free(placed->gpus);
+        free(placed->memories);
+        return NULL;
+    }
+    pool->placed_count++;
+    return placed;
+}
+
+/* Chooses GPUs into `chosen`; a split model also its memory on each. Returns their number. */
+static uint32_t choose(struct dilu_pool *pool, const struct dilu_job *job, double *memories,
+                       bool *split)
+{
+    *split = false;
+    if (pool->rule.scheme == DILU_EXCLUSIVE) {
+        const uint32_t count = job->kind == DILU_TRAINING ? job->gpus : 1;
+        if (pool->free_count < count)
+            return 0;
+        memcpy(pool->chosen, pool->free, count * sizeof *pool->chosen);
+        return count;
+    }
+    if (job->kind == DILU_TRAINING)
+        return choose_training(pool, job) ? job->gpus : 0;
+    int64_t gpu = NONE;
+    if (job->kind == DILU_INFERENCE || pool->rule.scheme != DILU_WHOLE) {
+        gpu = choose_inference(pool, job);
+    } else {
+        gpu = best_of(pool, pool->active, pool->active_count, false, job);
+        if (gpu == NONE) {
+            const uint32_t count = split_model(pool, job, memories);
+            *split = count > 0;
+            if (count > 0)
+                return count;
+            gpu = pool->free_count > 0 ? (int64_t)pool->free[0] : NONE;
+        }
+    }
+    if (gpu == NONE)
+        return 0;
+    pool->chosen[0] = (uint32_t)gpu;
+    return 1;
+}
+
+bool dilu_pool_start(struct dilu_pool *pool, const struct dilu_job *job, uint32_t *instance,
+                     struct error *error)
+{
+    struct dilu_job own = *job;
+    bool split = false;
+    if (pool->rule.scheme == DILU_INFLESS_L)
+        own.request = own.limit;
+    else if (pool->rule.scheme == DILU_INFLESS_R)
+        own.limit = own.request;
+    double *memories = malloc((pool->active_count + own.gpus + 1) * sizeof *memories);
+    if (memories == NULL)
+        return error_run(error, "dilu: out of memory");
+    const uint32_t count = choose(pool, &own, memories, &split);
+    *instance = DILU_NOT_PLACED;
+    struct dilu_placed *placed = count > 0 ? new_placed(pool, &own, count) : NULL;
+    if (placed != NULL) {
+        *instance = (uint32_t)(placed - pool->placed);
+        placed->count = count;
+        for (uint32_t i = 0; i < count; i++) {
+            const uint32_t g = pool->chosen[i];
+            struct dilu_pool_gpu *gpu = &pool->gpus[g];
+            activate(pool, g);
+            placed->gpus[i] = g;
+            placed->memories[i] = split ? memories[i] : own.memory;
+            gpu->request += own.request;
+            /* A split model adds its request to Σ limit, but subtracts its limit at the end. */
+            gpu->limit += split ? own.request : own.limit;
+            gpu->memory += placed->memories[i];
+            gpu->residents[gpu->count++] = *instance;
+        }
+    }
+    free(memories);
+    return count == 0 || placed != NULL || error_run(error, "dilu: out of memory");
+}
+
+void dilu_pool_end(struct dilu_pool *pool, uint32_t instance)
+{
+    struct dilu_placed *placed = &pool->placed[instance];
+    uint32_t emptied = 0;
+    for (uint32_t i = 0; i < placed->count; i++) {
+        struct dilu_pool_gpu *gpu = &pool->gpus[placed->gpus[i]];
+        gpu->request -= placed->job.request;
+        gpu->limit -= placed->limit;
+        gpu->memory -= placed->memories[i];
+        remove_from(gpu->residents, &gpu->count, instance);
+        pool->marked[placed->gpus[i]] = gpu->count == 0;
+        emptied += gpu->count == 0 ? 1 : 0;
+    }
+    /* In order of activation. */
+    for (uint32_t i = 0; i < pool->active_count && emptied > 0;) {
+        const uint32_t g = pool->active[i];
+        if (!pool->marked[g]) {
+            i++;
+            continue;
+        }
+        pool->marked[g] = false;
+        deactivate(pool, g);
+        emptied--;
+    }
+    free(placed->gpus);
+    free(placed->memories);
+    placed->gpus = NULL;
+    placed->memories = NULL;
+    placed->count = 0;
+}
+
+void dilu_pool_fragmentation(const struct dilu_pool *pool, double *compute, double *memory)
+{
+    *compute = 0;
+    *memory = 0;
+    for (uint32_t i = 0; i < pool->active_count; i++) {
+        *compute += 1 - pool->gpus[pool->active[i]].request;
+        *memory += 1 - pool->gpus[pool->active[i]].memory / pool->gpu_memory;
+    }
+    if (pool->active_count == 0)
+        return;
+    *compute /= pool->active_count;
+    *memory /= pool->active_count;
+}

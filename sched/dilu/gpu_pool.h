@@ -1,0 +1,96 @@
+/* Dilu's placement of inference, large language models and trainings on a pool of GPUs, and that of
+ * its baselines.
+ *
+ * The authors' large-scale simulation (sigserverless/Dilu at 1134655, scheduling/simulations/
+ * baseline/scheduler_{dilu,infless_l,infless_r,k8s}.py), in our own words. GPUs are free or active.
+ * Both lists have an order: active GPUs that of their activation, free ones that in which they
+ * became free. A GPU admits an instance if the sums of requests, of limits and of memory stay
+ * within bounds. The pool keeps these sums itself and adds and subtracts in the order of events.
+ *
+ * The original goes through active GPUs in the order of a Python set, so ties there depend on
+ * memory addresses. Here the GPU that was activated first wins.
+ */
+#ifndef ESGSIM_SCHED_DILU_GPU_POOL_H
+#define ESGSIM_SCHED_DILU_GPU_POOL_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "sim/error.h"
+
+enum dilu_scheme {
+    DILU_WHOLE,     /* request and limit, affinity, complementary resources */
+    DILU_INFLESS_L, /* request = limit; best fit by requests */
+    DILU_INFLESS_R, /* limit = request */
+    DILU_EXCLUSIVE  /* a GPU of its own */
+};
+
+enum dilu_kind { DILU_INFERENCE, DILU_LLM, DILU_TRAINING };
+
+struct dilu_pool_rule {
+    enum dilu_scheme scheme;
+    double omega, gamma,
+        alpha; /* bounds of Σ request and Σ limit in GPUs; weight of the requests */
+};
+
+struct dilu_job {
+    enum dilu_kind kind;
+    uint32_t function;     /* of inference: instances of one function */
+    uint32_t gpus;         /* of a training; all on one node */
+    double request, limit; /* of each GPU */
+    double memory;         /* on each GPU, in the unit of the pool's */
+};
+
+struct dilu_pool_gpu {
+    uint32_t node;
+    double request, limit, memory; /* sums */
+    uint32_t *residents;           /* instances; owned */
+    uint32_t count, capacity;
+    bool active;
+};
+
+/* One started job. */
+struct dilu_placed {
+    struct dilu_job job;
+    double limit;     /* as it is subtracted at the end */
+    uint32_t *gpus;   /* owned; in the order of the grant */
+    double *memories; /* on each; owned */
+    uint32_t count;   /* 0: ended */
+};
+
+struct dilu_pool {
+    struct dilu_pool_rule rule;
+    double gpu_memory;
+    struct dilu_pool_gpu *gpus;
+    uint32_t gpu_count, node_count;
+    uint32_t *active, active_count;
+    uint32_t *free, free_count;
+    struct dilu_placed *placed; /* by instance */
+    uint32_t placed_count, placed_capacity;
+    /* The module's. */
+    uint32_t *free_on, *admits_on; /* by node */
+    uint32_t *chosen;
+    bool *marked;
+};
+
+#define DILU_NOT_PLACED UINT32_MAX
+
+/* Nodes of `per_node` GPUs each. False with ERROR_RUN without memory; clear in any case. */
+bool dilu_pool_init(struct dilu_pool *pool, const struct dilu_pool_rule *rule, uint32_t nodes,
+                    uint32_t per_node, double gpu_memory, struct error *error);
+void dilu_pool_clear(struct dilu_pool *pool);
+
+/* Places a job. *instance is its number, or DILU_NOT_PLACED if there is no room. False with
+ * ERROR_RUN without memory. O(GPUs). */
+bool dilu_pool_start(struct dilu_pool *pool, const struct dilu_job *job, uint32_t *instance,
+                     struct error *error);
+
+/* Ends an instance. GPUs that become empty join the free list's end. O(GPUs). */
+void dilu_pool_end(struct dilu_pool *pool, uint32_t instance);
+
+/* Means over the active GPUs of 1 − Σ request, and of 1 − Σ memory / memory; 0 if none is active.
+ */
+void dilu_pool_fragmentation(const struct dilu_pool *pool, double *compute, double *memory);
+
+#endif
