@@ -32,13 +32,22 @@
     ROW(nexus) \
     ROW(gpulet) \
     ROW(clipper) \
-    ROW(synergy)
+    ROW(synergy) \
+    ROW(sjf_bsbf) \
+    ROW(sjf_ffs) \
+    ROW(tiresias) \
+    ROW(srtf) \
+    ROW(srsf)
 /* clang-format on */
 
 #define DECLARE(name) extern const struct policy policy_##name;
 #define ADDRESS(name) &policy_##name,
 POLICIES(DECLARE)
 static const struct policy *const policies[] = {POLICIES(ADDRESS)};
+
+/* The forms for trainings of policies of that name that serve requests. */
+extern const struct policy policy_gang_fifo, policy_gang_sjf;
+static const struct policy *const training_forms[] = {&policy_gang_fifo, &policy_gang_sjf};
 
 enum {
     POLICY_COUNT = sizeof policies / sizeof *policies,
@@ -151,12 +160,29 @@ const struct policy *policy_find(const char *name, struct error *error)
     return NULL;
 }
 
+static bool serves(const struct policy *policy, const struct experiment *experiment)
+{
+    return (experiment->training == NULL || policy->serves != SERVES_REQUESTS) &&
+           (experiment->workload.application_count == 0 || policy->serves != SERVES_TRAININGS);
+}
+
+const struct policy *policy_find_for(const struct experiment *experiment, struct error *error)
+{
+    for (size_t i = 0; i < sizeof training_forms / sizeof *training_forms; i++)
+        if (strcmp(training_forms[i]->name, experiment->policy_name) == 0 &&
+            experiment->training != NULL && serves(training_forms[i], experiment))
+            return training_forms[i];
+    return policy_find(experiment->policy_name, error);
+}
+
 /* The registered policies that serve trainings, or requests. */
 static void list_serving(char list[LIST_LENGTH], bool trainings)
 {
     for (size_t i = 0; i < POLICY_COUNT; i++)
         if (policies[i]->serves != (trainings ? SERVES_REQUESTS : SERVES_TRAININGS))
             list_append(list, policies[i]->name);
+    for (size_t i = 0; trainings && i < sizeof training_forms / sizeof *training_forms; i++)
+        list_append(list, training_forms[i]->name);
 }
 
 bool policy_serves(const struct policy *policy, const struct experiment *experiment,
@@ -164,8 +190,7 @@ bool policy_serves(const struct policy *policy, const struct experiment *experim
 {
     char list[LIST_LENGTH] = "";
     const bool trainings = experiment->training != NULL && policy->serves == SERVES_REQUESTS;
-    if (!trainings &&
-        (experiment->workload.application_count == 0 || policy->serves != SERVES_TRAININGS))
+    if (serves(policy, experiment))
         return true;
     list_serving(list, trainings);
     return error_input(error,

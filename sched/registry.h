@@ -14,6 +14,10 @@ const struct policy *policy_for_requests(size_t index);
  * `esgsim_policy`; it stays loaded). NULL with an error that names the nearest valid name. */
 const struct policy *policy_find(const char *name, struct error *error);
 
+/* Finds the policy that an experiment names. Of two of that name (fifo and sjf order requests or
+ * trainings) the one that serves the experiment's work. */
+const struct policy *policy_find_for(const struct experiment *experiment, struct error *error);
+
 /* Returns whether the policy serves the experiment's work: requests, trainings or both. Otherwise
  * ERROR_INPUT that names the file and the policies that do. */
 bool policy_serves(const struct policy *policy, const struct experiment *experiment,

@@ -14,6 +14,7 @@ bool gang_cluster_open(struct gang_cluster *cluster, const uint32_t *gpus, const
     cluster->nodes = calloc(node_count + 1, sizeof *cluster->nodes);
     cluster->gpus = calloc(cluster->gpu_count + 1, sizeof *cluster->gpus);
     cluster->order = calloc(node_count + 1, sizeof *cluster->order);
+    cluster->keys = calloc(node_count + 1, sizeof *cluster->keys);
     cluster->alone = calloc(cluster->gpu_count + 1, sizeof *cluster->alone);
     cluster->shared = calloc(cluster->gpu_count + 1, sizeof *cluster->shared);
     cluster->candidates = calloc(cluster->gpu_count + 1, sizeof *cluster->candidates);
@@ -36,6 +37,7 @@ void gang_cluster_close(struct gang_cluster *cluster)
     free(cluster->nodes);
     free(cluster->gpus);
     free(cluster->order);
+    free(cluster->keys);
     free(cluster->alone);
     free(cluster->shared);
     free(cluster->candidates);
@@ -110,7 +112,8 @@ static struct candidates collect(struct gang_cluster *cluster, const uint32_t *n
                 continue;
             if (gpu->count == 0)
                 cluster->alone[found.alone++] = g;
-            else if (gpu->count == 1 && request->share)
+            else if (gpu->count == 1 && request->share &&
+                     (request->fits == NULL || request->fits(request->context, gpu->residents[0])))
                 cluster->shared[found.shared++] = g;
         }
     }
@@ -189,46 +192,30 @@ static int compare_gpus(const void *a, const void *b)
     return (left > right) - (left < right);
 }
 
-/* Stable insertion into `order` by up to three keys. */
-struct node_key {
-    uint32_t spare, full, residents;
-};
-
-static struct node_key key_of(const struct gang_cluster *cluster,
-                              const struct gang_request *request, uint32_t n)
+static int compare_keys(const void *a, const void *b)
 {
-    const struct gang_node *node = &cluster->nodes[n];
-    if (!request->consolidate)
-        return (struct node_key){.residents = node->residents};
-    return (struct node_key){.spare = node->empty >= request->gpus ? node->empty - request->gpus
-                                                                   : cluster->largest,
-                             .full = cluster->largest - node->empty,
-                             .residents = node->residents};
+    const uint64_t left = *(const uint64_t *)a;
+    const uint64_t right = *(const uint64_t *)b;
+    return (left > right) - (left < right);
 }
 
-static bool key_before(const struct node_key *a, const struct node_key *b)
-{
-    if (a->spare != b->spare)
-        return a->spare < b->spare;
-    if (a->full != b->full)
-        return a->full < b->full;
-    return a->residents < b->residents;
-}
-
-/* Nodes by their key, then by number. */
+/* Nodes by distinct residents, then by number. Consolidated: by empty GPUs beyond the request,
+ * those with too few last; then by most empty GPUs, residents, number. A node has at most 255 GPUs.
+ */
 static void order_nodes(struct gang_cluster *cluster, const struct gang_request *request)
 {
     for (uint32_t n = 0; n < cluster->node_count; n++) {
-        const struct node_key key = key_of(cluster, request, n);
-        size_t to = n;
-        for (; to > 0; to--) {
-            const struct node_key other = key_of(cluster, request, cluster->order[to - 1]);
-            if (!key_before(&key, &other))
-                break;
-            cluster->order[to] = cluster->order[to - 1];
+        const struct gang_node *node = &cluster->nodes[n];
+        uint64_t key = 0;
+        if (request->consolidate) {
+            key = node->empty >= request->gpus ? node->empty - request->gpus : cluster->largest;
+            key = key << 8 | (cluster->largest - node->empty);
         }
-        cluster->order[to] = n;
+        cluster->keys[n] = (key << 16 | node->residents) << 32 | n;
     }
+    qsort(cluster->keys, cluster->node_count, sizeof *cluster->keys, compare_keys);
+    for (size_t n = 0; n < cluster->node_count; n++)
+        cluster->order[n] = (uint32_t)cluster->keys[n];
 }
 
 bool gang_place_shared(struct gang_cluster *cluster, const struct gang_request *request,

@@ -36,6 +36,7 @@ struct gang_cluster {
     uint32_t largest; /* GPUs of the largest node */
     size_t empty;     /* GPUs without a resident */
     /* The module's. */
+    uint64_t *keys;
     uint32_t *order, *alone, *shared;
     struct gang_candidate {
         uint32_t resident;
@@ -49,6 +50,8 @@ struct gang_request {
     double vcpus_per_gpu; /* gang_place_alone only */
     bool share;           /* gang_place_shared: with others; false: empty GPUs only */
     bool consolidate;     /* on one node, if possible */
+    /* Whether it can run beside a resident at all; NULL: beside any. */
+    bool (*fits)(void *context, uint32_t resident);
     /* Whether it is worth running beside a resident, and the time of gang_share_check by which
      * candidates are sorted. NULL: always, in the order of the GPUs (first fit). */
     bool (*check)(void *context, uint32_t resident, double *time_s);

@@ -14,7 +14,7 @@ const struct policy *runner_policy(const struct experiment *experiment, double *
                                    struct error *error)
 {
     struct error fault = {0};
-    const struct policy *policy = policy_find(experiment->policy_name, &fault);
+    const struct policy *policy = policy_find_for(experiment, &fault);
     if (policy == NULL) {
         error_input(error, "%s: policy.name: %s", experiment->path, fault.message);
         return NULL;

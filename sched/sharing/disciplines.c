@@ -1,0 +1,268 @@
+/* The orders in which gangs run, and the policies made of them. */
+#include <math.h>
+#include <string.h>
+
+#include "sched/sharing/gangs.h"
+
+/* ---- Order ----------------------------------------------------------------------------------- */
+
+static void sort_list(struct gang_entry **list, struct gang_entry **scratch, size_t count)
+{
+    const size_t half = count / 2;
+    if (count < 2)
+        return;
+    sort_list(list, scratch, half);
+    sort_list(list + half, scratch, count - half);
+    if (list[half]->key >= list[half - 1]->key)
+        return;
+    memcpy(scratch, list, half * sizeof *list);
+    size_t a = 0;
+    size_t b = half;
+    size_t to = 0;
+    while (a < half && b < count)
+        list[to++] = list[b]->key < scratch[a]->key ? list[b++] : scratch[a++];
+    memcpy(&list[to], &scratch[a], (half - a) * sizeof *list);
+}
+
+void gangs_sort(struct gangs *gangs)
+{
+    if (gangs->discipline->key == NULL)
+        return;
+    for (size_t i = 0; i < gangs->count; i++)
+        gangs->list[i]->key = gangs->discipline->key(gangs->list[i]);
+    sort_list(gangs->list, gangs->scratch, gangs->count);
+}
+
+static double by_arrival(const struct gang_entry *entry)
+{
+    return entry->arrival_s;
+}
+
+static double by_remaining_time(const struct gang_entry *entry)
+{
+    return entry->remaining * entry->iteration_s;
+}
+
+static double by_remaining_service(const struct gang_entry *entry)
+{
+    return entry->remaining * entry->iteration_s * entry->gpus;
+}
+
+/* ---- In order, with preemption from the end -------------------------------------------------- */
+
+/* Releases trainings from the end of the order, one by one, until the one at `index` fits. They
+ * stay released when nothing helps, and their turn comes later. `later` counts those that run
+ * behind it in the order. */
+static void preempt_for(struct gangs *gangs, size_t index, size_t *later)
+{
+    for (size_t i = gangs->count; i-- > index + 1 && *later > 0;) {
+        struct gang_entry *victim = gangs->list[i];
+        if (!victim->planned || !(victim->remaining > gangs->preemptible))
+            continue;
+        gang_unplan(gangs, victim);
+        (*later)--;
+        if (gang_try(gangs, gangs->list[index]))
+            return;
+    }
+}
+
+void gangs_plan_in_order(struct gangs *gangs)
+{
+    uint32_t failed = UINT32_MAX; /* without sharing, what is larger than this fails as well */
+    size_t later = 0;
+    gangs_sort(gangs);
+    for (size_t i = 0; i < gangs->count; i++)
+        later += gangs->list[i]->planned ? 1 : 0;
+    for (size_t i = 0; i < gangs->count; i++) {
+        struct gang_entry *entry = gangs->list[i];
+        later -= entry->planned ? 1 : 0;
+        if (entry->planned || (entry->gpus >= failed && later == 0))
+            continue;
+        if (gang_try(gangs, entry))
+            continue;
+        if (gangs->preemption)
+            preempt_for(gangs, i, &later);
+        if (!gangs->discipline->share && !entry->planned && later == 0)
+            failed = entry->gpus;
+    }
+}
+
+/* ---- Anew at every event --------------------------------------------------------------------- */
+
+/* Plans on the former GPUs if these are still free. */
+static bool keep_place(struct gangs *gangs, struct gang_entry *entry)
+{
+    if (!entry->held)
+        return false;
+    for (uint32_t i = 0; i < entry->gpus; i++)
+        if (gangs->cluster.gpus[entry->actual[i]].count > 0)
+            return false;
+    gang_plan_on(gangs, entry, entry->actual);
+    return true;
+}
+
+/* Empties the cluster and plans all in order. */
+static void plan_all(struct gangs *gangs)
+{
+    uint32_t failed = UINT32_MAX;
+    for (size_t i = 0; i < gangs->count; i++)
+        gang_unplan(gangs, gangs->list[i]);
+    for (size_t i = 0; i < gangs->count && gangs->cluster.empty > 0; i++) {
+        struct gang_entry *entry = gangs->list[i];
+        if (entry->gpus > gangs->cluster.empty || keep_place(gangs, entry))
+            continue;
+        if (entry->gpus < failed && !gang_try(gangs, entry))
+            failed = entry->gpus;
+    }
+}
+
+/* Those that run when only GPUs are counted. Who runs already and still does so stays where it is.
+ * If a new one then finds no room, because of fragmentation, all are planned in order. */
+void gangs_plan_anew(struct gangs *gangs)
+{
+    size_t free = gangs->cluster.gpu_count;
+    size_t chosen = 0;
+    gangs_sort(gangs);
+    for (size_t i = 0; i < gangs->count; i++) {
+        struct gang_entry *entry = gangs->list[i];
+        if (entry->gpus <= free) {
+            free -= entry->gpus;
+            if (!entry->planned)
+                gangs->scratch[chosen++] = entry;
+        } else {
+            gang_unplan(gangs, entry);
+        }
+    }
+    for (size_t i = 0; i < chosen; i++)
+        if (!gang_try(gangs, gangs->scratch[i])) {
+            plan_all(gangs);
+            return;
+        }
+}
+
+/* ---- Tiresias -------------------------------------------------------------------------------- */
+
+/* A running training that has used up its queue's limit joins the next queue's end. One that has
+ * waited long enough returns to the end of the first. */
+static bool changes_queue(const struct gangs *gangs, struct gang_entry *entry)
+{
+    if (entry->held && entry->queue + 1 < GANG_QUEUES &&
+        entry->executed_s * entry->gpus >= gangs->limits[entry->queue]) {
+        entry->queue++;
+        return true;
+    }
+    if (!entry->held && entry->queue > 0 && gangs->starvation > 0 && entry->executed_s > 0 &&
+        entry->waited_s >= gangs->starvation * entry->executed_s) {
+        entry->queue = 0;
+        entry->executed_s = 0;
+        entry->waited_s = 0;
+        return true;
+    }
+    return false;
+}
+
+static double by_queue(const struct gang_entry *entry)
+{
+    return entry->queue;
+}
+
+/* Running ones first within a queue. */
+static double by_queue_and_state(const struct gang_entry *entry)
+{
+    return 2 * (double)entry->queue + (entry->planned ? 0 : 1);
+}
+
+static void sort_by(struct gangs *gangs, double (*key)(const struct gang_entry *entry))
+{
+    for (size_t i = 0; i < gangs->count; i++)
+        gangs->list[i]->key = key(gangs->list[i]);
+    sort_list(gangs->list, gangs->scratch, gangs->count);
+}
+
+/* Those that change their queue go to the end of the list, in order; the sort then puts them behind
+ * the others of their new queue. */
+static void update_queues(struct gangs *gangs)
+{
+    size_t kept = 0;
+    size_t moved = 0;
+    for (size_t i = 0; i < gangs->count; i++) {
+        if (changes_queue(gangs, gangs->list[i]))
+            gangs->scratch[moved++] = gangs->list[i];
+        else
+            gangs->list[kept++] = gangs->list[i];
+    }
+    memcpy(&gangs->list[kept], gangs->scratch, moved * sizeof *gangs->list);
+    sort_by(gangs, by_queue);
+}
+
+/* The next instant at which a training changes its queue. */
+static void set_timer(struct gangs *gangs)
+{
+    double next = INFINITY;
+    for (size_t i = 0; i < gangs->count; i++) {
+        const struct gang_entry *entry = gangs->list[i];
+        if (entry->planned && entry->queue + 1 < GANG_QUEUES)
+            next = fmin(next, gangs->limits[entry->queue] / entry->gpus - entry->executed_s);
+        else if (!entry->planned && entry->queue > 0 && gangs->starvation > 0 &&
+                 entry->executed_s > 0)
+            next = fmin(next, gangs->starvation * entry->executed_s - entry->waited_s);
+    }
+    /* Whole seconds, as in Muri's simulator: so the limit is reached at the timer. */
+    if (next < INFINITY)
+        gangs_set_timer(gangs, sim_round(ceil(fmax(next, gangs->interval_s))) * SIM_S);
+}
+
+void gangs_plan_tiresias(struct gangs *gangs)
+{
+    update_queues(gangs);
+    gangs_plan_in_order(gangs);
+    sort_by(gangs, by_queue_and_state);
+    set_timer(gangs);
+}
+
+/* ---- Policies -------------------------------------------------------------------------------- */
+
+/* clang-format off */
+#define DISCIPLINES(ROW) \
+    ROW(sjf_bsbf, "sjf-bsbf", gangs_plan_in_order, by_remaining_time, true, true, \
+        "trainings by least remaining time, two on a GPU where both gain") \
+    ROW(sjf_ffs, "sjf-ffs", gangs_plan_in_order, by_remaining_time, true, false, \
+        "trainings by least remaining time, two on a GPU by first fit") \
+    ROW(gang_sjf, "sjf", gangs_plan_in_order, by_remaining_time, false, false, \
+        "trainings by least remaining time, on GPUs of their own") \
+    ROW(gang_fifo, "fifo", gangs_plan_in_order, by_arrival, false, false, \
+        "trainings in order of arrival, on GPUs of their own") \
+    ROW(tiresias, "tiresias", gangs_plan_tiresias, NULL, false, false, \
+        "trainings by queues of attained GPU time, with preemption") \
+    ROW(srtf, "srtf", gangs_plan_anew, by_remaining_time, false, false, \
+        "trainings by least remaining time, planned anew at every event") \
+    ROW(srsf, "srsf", gangs_plan_anew, by_remaining_service, false, false, \
+        "trainings by least remaining GPU time, planned anew at every event")
+/* clang-format on */
+
+#define POLICY(symbol, text, planner, order, shares, checks, line)                                 \
+    static const struct gang_discipline symbol##_discipline = {                                    \
+        .plan = (planner), .key = (order), .share = (shares), .check = (checks)};                  \
+    static bool symbol##_init(void *state, struct platform *platform, const double *values,        \
+                              struct error *error)                                                 \
+    {                                                                                              \
+        return gangs_init(state, &symbol##_discipline, platform, values, error);                   \
+    }                                                                                              \
+    extern const struct policy policy_##symbol;                                                    \
+    const struct policy policy_##symbol = {                                                        \
+        .abi = POLICY_ABI,                                                                         \
+        .name = (text),                                                                            \
+        .summary = (line),                                                                         \
+        .parameters = gang_parameters,                                                             \
+        .parameter_count = GANG_PARAMETERS,                                                        \
+        .state_bytes = sizeof(struct gangs),                                                       \
+        .init = symbol##_init,                                                                     \
+        .on_timer = gangs_on_timer,                                                                \
+        .decide = gangs_decide,                                                                    \
+        .finish = gangs_finish,                                                                    \
+        .on_training_arrived = gangs_on_arrived,                                                   \
+        .on_training_finished = gangs_on_finished,                                                 \
+        .serves = SERVES_TRAININGS,                                                                \
+    };
+
+DISCIPLINES(POLICY)

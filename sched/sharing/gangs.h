@@ -1,0 +1,111 @@
+/* Schedulers of gangs on whole GPUs: what sjf-bsbf, sjf-ffs, sjf, fifo, tiresias, srtf and srsf
+ * have in common. Internal to sched/sharing/.
+ *
+ * At every arrival, finish and queue jump a discipline plans who runs where, on the module's own
+ * picture of the cluster (gang_placement.h). gangs_apply then makes the platform's gangs equal to
+ * the plan. A training whose place does not change is left alone.
+ *
+ * A gang has whole GPUs. Where two trainings share one, each holds half of its units: the ledger
+ * then needs no over-subscription. How much they slow each other is the models' pair table.
+ */
+#ifndef ESGSIM_SCHED_SHARING_GANGS_H
+#define ESGSIM_SCHED_SHARING_GANGS_H
+
+#include "sched/policy_training.h"
+#include "sched/sharing/gang_placement.h"
+
+enum { GANG_QUEUES = 3 };
+
+enum gang_parameter {
+    GANG_VCPUS,
+    GANG_CONSOLIDATE,
+    GANG_PREEMPTION,
+    GANG_PREEMPTIBLE,
+    GANG_LIMITS,
+    GANG_STARVATION,
+    GANG_INTERVAL,
+    GANG_PARAMETERS
+};
+
+extern const struct parameter gang_parameters[GANG_PARAMETERS];
+
+struct gang_entry {
+    uint32_t id, gpus, model;
+    double memory_mb, iteration_s, arrival_s;
+    double remaining;                  /* iterations */
+    double key;                        /* of the order */
+    bool planned;                      /* runs by the plan, on `place` */
+    bool held;                         /* runs on the platform, on `actual` with `shares` */
+    uint32_t *place, *actual, *shares; /* [gpus]; place ascends */
+
+    /* tiresias */
+    uint32_t queue;
+    double executed_s, waited_s; /* since it last entered queue 0 */
+};
+
+struct gangs;
+
+/* Plans one event. */
+struct gang_discipline {
+    void (*plan)(struct gangs *gangs);
+    double (*key)(const struct gang_entry *entry); /* ascending; NULL: kept order */
+    bool share;                                    /* with others, first fit */
+    bool check;                                    /* with others if it is worth it */
+};
+
+struct gangs {
+    const struct gang_discipline *discipline;
+    struct platform *platform; /* during a callback */
+    struct gang_cluster cluster;
+    struct gang_slot {
+        uint32_t invoker, gpu, units;
+    } * slots;                   /* by GPU of the cluster */
+    struct gang_entry **entries; /* by training; NULL: not there */
+    size_t capacity;
+    struct gang_entry **list, **scratch; /* unfinished, in the order of the last event */
+    size_t count, room;
+    struct training_grant *grants;
+    uint32_t *chosen; /* [GPUs] */
+    double vcpus_per_gpu, memory_per_gpu;
+    bool consolidate, preemption;
+    double preemptible;             /* least iterations left of one that may be preempted */
+    double limits[GANG_QUEUES - 1]; /* GPU·s; INFINITY: last queue */
+    double starvation;              /* 0: off */
+    double interval_s;              /* least time from an event to the next queue jump */
+    double last_s;                  /* time of the last event */
+    sim_time_t timer;               /* the next one that counts; SIM_FOREVER: none */
+    bool due;
+};
+
+/* Callbacks of struct policy; the state begins with a struct gangs. */
+bool gangs_init(struct gangs *gangs, const struct gang_discipline *discipline,
+                struct platform *platform, const double *values, struct error *error);
+void gangs_on_arrived(void *state, struct platform *platform, uint32_t training);
+void gangs_on_finished(void *state, struct platform *platform, uint32_t training);
+void gangs_on_timer(void *state, struct platform *platform, uint32_t id);
+bool gangs_decide(void *state, struct platform *platform);
+void gangs_finish(void *state);
+
+/* ---- For disciplines ---- */
+
+/* Plans a waiting training on GPUs that are free, or shared as the discipline allows. */
+bool gang_try(struct gangs *gangs, struct gang_entry *entry);
+void gang_plan_on(struct gangs *gangs, struct gang_entry *entry, const uint32_t *gpus);
+void gang_unplan(struct gangs *gangs, struct gang_entry *entry);
+
+/* Plans again after that time, if nothing else happens before. */
+void gangs_set_timer(struct gangs *gangs, sim_time_t after);
+
+/* Stable sort of the list by the discipline's key; equal keys by the last order. */
+void gangs_sort(struct gangs *gangs);
+
+/* In order; with preemption from the end of the order (Lai-JX/Scheduler at 615f7a4,
+ * scheduler_impl/schedulers.py:206-257). */
+void gangs_plan_in_order(struct gangs *gangs);
+/* All anew at every event, as Muri's simulator does (Rivendile/Muri at 4e69a78, simulator/
+ * run_sim.py:303-330), but moves a training only if the order or fragmentation demands it. */
+void gangs_plan_anew(struct gangs *gangs);
+/* Queues by executed GPU time (schedulers.py:472-545). */
+void gangs_plan_tiresias(struct gangs *gangs);
+
+#endif
