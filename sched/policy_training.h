@@ -105,6 +105,12 @@ bool platform_preempt(struct platform *platform, uint32_t training);
 bool platform_resize(struct platform *platform, uint32_t training,
                      const struct training_grant *grants, uint32_t count);
 
+/* Interrupts all running trainings where they are: each loses what it did since the last
+ * interruption or its start, up to its restart time. Starts and moves then cost nothing else. With
+ * a call at every event this is the restart mode of Muri's simulator (Rivendile/Muri at 4e69a78,
+ * simulator/run_sim.py:293). Only with fluid progress. O(unfinished). */
+void platform_interrupt_trainings(struct platform *platform);
+
 /* From now on gangs take vCPUs and host memory from all invokers as one, for a policy that plans
  * without servers. Real machines do not lend them, so its results are an upper bound. Allowed only
  * in init, in an experiment without applications. */

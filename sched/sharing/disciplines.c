@@ -89,10 +89,11 @@ void gangs_plan_in_order(struct gangs *gangs)
 
 /* ---- Anew at every event --------------------------------------------------------------------- */
 
-/* Plans on the former GPUs if these are still free. */
+/* Plans on the former GPUs if these are still free. Where every event restarts all, places do not
+ * matter, and Muri's simulator keeps none. */
 static bool keep_place(struct gangs *gangs, struct gang_entry *entry)
 {
-    if (!entry->held)
+    if (!entry->held || gangs->muri)
         return false;
     for (uint32_t i = 0; i < entry->gpus; i++)
         if (gangs->cluster.gpus[entry->actual[i]].count > 0)
@@ -123,6 +124,10 @@ void gangs_plan_anew(struct gangs *gangs)
     size_t free = gangs->cluster.gpu_count;
     size_t chosen = 0;
     gangs_sort(gangs);
+    if (gangs->muri) {
+        plan_all(gangs);
+        return;
+    }
     for (size_t i = 0; i < gangs->count; i++) {
         struct gang_entry *entry = gangs->list[i];
         if (entry->gpus <= free) {
@@ -147,7 +152,7 @@ void gangs_plan_anew(struct gangs *gangs)
 static bool changes_queue(const struct gangs *gangs, struct gang_entry *entry)
 {
     if (entry->held && entry->queue + 1 < GANG_QUEUES &&
-        entry->executed_s * entry->gpus >= gangs->limits[entry->queue]) {
+        entry->executed_s * entry->gpus >= gangs->limits[entry->queue] * (1 - 1e-12)) {
         entry->queue++;
         return true;
     }
@@ -179,43 +184,76 @@ static void sort_by(struct gangs *gangs, double (*key)(const struct gang_entry *
     sort_list(gangs->list, gangs->scratch, gangs->count);
 }
 
-/* Those that change their queue go to the end of the list, in order; the sort then puts them behind
- * the others of their new queue. */
+/* Those that change their queue go to the end of the list, in order of arrival; the sort then puts
+ * them behind the others of their new queue. */
 static void update_queues(struct gangs *gangs)
 {
     size_t kept = 0;
     size_t moved = 0;
     for (size_t i = 0; i < gangs->count; i++) {
-        if (changes_queue(gangs, gangs->list[i]))
-            gangs->scratch[moved++] = gangs->list[i];
-        else
+        if (!changes_queue(gangs, gangs->list[i])) {
             gangs->list[kept++] = gangs->list[i];
+            continue;
+        }
+        size_t to = moved++;
+        for (; to > 0 && gangs->scratch[to - 1]->id > gangs->list[i]->id; to--)
+            gangs->scratch[to] = gangs->scratch[to - 1];
+        gangs->scratch[to] = gangs->list[i];
     }
     memcpy(&gangs->list[kept], gangs->scratch, moved * sizeof *gangs->list);
     sort_by(gangs, by_queue);
 }
 
-/* The next instant at which a training changes its queue. */
+/* The next instant at which a training changes its queue. Muri's simulator rounds the whole time in
+ * a queue up to seconds. */
 static void set_timer(struct gangs *gangs)
 {
     double next = INFINITY;
     for (size_t i = 0; i < gangs->count; i++) {
         const struct gang_entry *entry = gangs->list[i];
-        if (entry->planned && entry->queue + 1 < GANG_QUEUES)
-            next = fmin(next, gangs->limits[entry->queue] / entry->gpus - entry->executed_s);
-        else if (!entry->planned && entry->queue > 0 && gangs->starvation > 0 &&
-                 entry->executed_s > 0)
+        const double limit =
+            entry->queue + 1 < GANG_QUEUES ? gangs->limits[entry->queue] / entry->gpus : INFINITY;
+        if (entry->planned)
+            next = fmin(next, (gangs->muri ? ceil(limit) : limit) - entry->executed_s);
+        else if (entry->queue > 0 && gangs->starvation > 0 && entry->executed_s > 0)
             next = fmin(next, gangs->starvation * entry->executed_s - entry->waited_s);
     }
-    /* Whole seconds, as in Muri's simulator: so the limit is reached at the timer. */
     if (next < INFINITY)
-        gangs_set_timer(gangs, sim_round(ceil(fmax(next, gangs->interval_s))) * SIM_S);
+        gangs_set_timer(gangs,
+                        sim_ceil(1e9 * (gangs->muri ? next : fmax(next, gangs->interval_s))));
+}
+
+/* GPUs are counted, and gangs take any that are free. */
+static void plan_by_count(struct gangs *gangs)
+{
+    uint32_t free = (uint32_t)gangs->cluster.gpu_count;
+    size_t chosen = 0;
+    for (size_t i = 0; i < gangs->count; i++) {
+        struct gang_entry *entry = gangs->list[i];
+        if (entry->gpus > free) {
+            gang_unplan(gangs, entry);
+            continue;
+        }
+        free -= entry->gpus;
+        if (!entry->planned)
+            gangs->scratch[chosen++] = entry;
+    }
+    uint32_t g = 0;
+    for (size_t i = 0; i < chosen; i++) {
+        for (uint32_t k = 0; k < gangs->scratch[i]->gpus; g++)
+            if (gangs->cluster.gpus[g].count == 0)
+                gangs->chosen[k++] = g;
+        gang_plan_on(gangs, gangs->scratch[i], gangs->chosen);
+    }
 }
 
 void gangs_plan_tiresias(struct gangs *gangs)
 {
     update_queues(gangs);
-    gangs_plan_in_order(gangs);
+    if (gangs->muri)
+        plan_by_count(gangs);
+    else
+        gangs_plan_in_order(gangs);
     sort_by(gangs, by_queue_and_state);
     set_timer(gangs);
 }

@@ -28,6 +28,9 @@ const struct parameter gang_parameters[GANG_PARAMETERS] = {
                          "time returns to the first queue; 0: never"},
     [GANG_INTERVAL] = {"interval_s", 60, 1e-3, 1e9, NULL,
                        "tiresias: least time from an event to the next change of queues, s"},
+    [GANG_RESTART_MODE] = {"restart_mode", 0, 0, 1, "model|muri",
+                           "srtf, srsf, tiresias: a training restarts when it moves; muri: every "
+                           "event restarts all, as in Muri's simulator"},
 };
 
 /* Whole GPUs of all invokers, in order, as nodes of the module's cluster. */
@@ -106,6 +109,7 @@ bool gangs_init(struct gangs *gangs, const struct gang_discipline *discipline,
     gangs->limits[1] = values[GANG_LIMITS] > 0 ? 7200 : INFINITY;
     gangs->starvation = values[GANG_STARVATION];
     gangs->interval_s = values[GANG_INTERVAL];
+    gangs->muri = values[GANG_RESTART_MODE] > 0;
     return set_demands(gangs, spec, values[GANG_VCPUS], error) && open_cluster(gangs, spec, error);
 }
 
@@ -218,19 +222,13 @@ void gangs_on_timer(void *state, struct platform *platform, uint32_t id)
 {
     struct gangs *gangs = state;
     (void)id;
-    if (platform_now(platform) < gangs->timer)
-        return; /* replaced by a later one */
-    gangs->timer = SIM_FOREVER;
-    gangs->due = true;
+    gangs->due = gangs->due || platform_now(platform) == gangs->timer; /* else it was replaced */
 }
 
 void gangs_set_timer(struct gangs *gangs, sim_time_t after)
 {
     const sim_time_t at = platform_now(gangs->platform) + after;
-    if (at >= gangs->timer)
-        return;
-    gangs->timer = at;
-    platform_set_timer(gangs->platform, at, 0);
+    gangs->timer = at < gangs->timer ? at : gangs->timer;
 }
 
 /* ---- Planning -------------------------------------------------------------------------------- */
@@ -411,9 +409,14 @@ bool gangs_decide(void *state, struct platform *platform)
         return false;
     gangs->due = false;
     gangs->platform = platform;
+    gangs->timer = SIM_FOREVER;
+    if (gangs->muri)
+        platform_interrupt_trainings(platform);
     refresh(gangs);
     gangs->discipline->plan(gangs);
     if (!apply(gangs))
         platform_stop(platform, "a change of shares does not fit the ledger");
+    if (gangs->timer < SIM_FOREVER)
+        platform_set_timer(platform, gangs->timer, 0);
     return false;
 }

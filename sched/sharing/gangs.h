@@ -24,6 +24,7 @@ enum gang_parameter {
     GANG_LIMITS,
     GANG_STARVATION,
     GANG_INTERVAL,
+    GANG_RESTART_MODE,
     GANG_PARAMETERS
 };
 
@@ -74,6 +75,7 @@ struct gangs {
     double interval_s;              /* least time from an event to the next queue jump */
     double last_s;                  /* time of the last event */
     sim_time_t timer;               /* the next one that counts; SIM_FOREVER: none */
+    bool muri;                      /* restart mode */
     bool due;
 };
 
@@ -105,7 +107,8 @@ void gangs_plan_in_order(struct gangs *gangs);
 /* All anew at every event, as Muri's simulator does (Rivendile/Muri at 4e69a78, simulator/
  * run_sim.py:303-330), but moves a training only if the order or fragmentation demands it. */
 void gangs_plan_anew(struct gangs *gangs);
-/* Queues by executed GPU time (schedulers.py:472-545). */
+/* Queues by executed GPU time (schedulers.py:472-545; in Muri's restart mode run_sim.py:369-671,
+ * where GPUs are counted and gangs may be anywhere). */
 void gangs_plan_tiresias(struct gangs *gangs);
 
 #endif

@@ -249,6 +249,17 @@ bool platform_resize(struct platform *platform, uint32_t training,
     return true;
 }
 
+void platform_interrupt_trainings(struct platform *platform)
+{
+    if (!platform->controller.deciding)
+        platform_fail(platform, "rule timing: interrupt_trainings outside decide");
+    else if (platform->trainings != NULL && platform->trainings->plan->whole)
+        platform_fail(platform, "rule progress: interrupt_trainings with whole iterations; set "
+                                "training.progress to \"fluid\"");
+    else if (platform->trainings != NULL)
+        trainings_interrupt(platform);
+}
+
 void platform_pool_servers(struct platform *platform)
 {
     if (platform->callback != CALLBACK_INIT)

@@ -116,11 +116,20 @@ static double iteration_at(const struct platform *platform, uint32_t id, double 
     return training_spec(platform, id)->iteration_s / speed;
 }
 
+/* When progress began in the present piece: at its beginning, or at the end of a restart. With
+ * interruptions the restart ends each piece but the one that finishes the training. */
+static sim_time_t progress_from(const struct platform *platform, uint32_t id)
+{
+    const struct training *training = &platform->trainings->items[id];
+    if (platform->trainings->interrupts && !(training->finishes && training->due <= platform->now))
+        return training->piece_from + trainings_restart_time(platform, id);
+    return training->resume > training->piece_from ? training->resume : training->piece_from;
+}
+
 void training_settle(struct platform *platform, uint32_t id)
 {
     struct training *training = &platform->trainings->items[id];
-    const sim_time_t from =
-        training->resume > training->piece_from ? training->resume : training->piece_from;
+    const sim_time_t from = progress_from(platform, id);
     const sim_time_t now = platform->now;
     training_account(platform, id, training->piece_from, now);
     training->piece_from = now;

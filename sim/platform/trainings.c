@@ -354,6 +354,17 @@ sim_time_t trainings_restart_time(const struct platform *platform, uint32_t id)
                              : 0);
 }
 
+void trainings_interrupt(struct platform *platform)
+{
+    struct trainings *trainings = platform->trainings;
+    trainings->interrupts = true;
+    for (uint32_t id = trainings->low; id < trainings->arrived; id++)
+        if (trainings->items[id].state == TRAINING_RUNNING) {
+            training_settle(platform, id);
+            training_set_due(platform, id);
+        }
+}
+
 /* Starts a training on a gang that the ledger has given it. */
 static void training_start(struct platform *platform, uint32_t id,
                            const struct training_grant *grants, sim_time_t end)
@@ -369,7 +380,7 @@ static void training_start(struct platform *platform, uint32_t id,
     if (!before) {
         training->first_start = platform->now;
     } else if (!goes_on) {
-        stall = trainings_restart_time(platform, id);
+        stall = trainings->interrupts ? 0 : trainings_restart_time(platform, id);
         training->restarts++;
     }
     if (!same_lease)

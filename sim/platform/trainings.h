@@ -61,6 +61,7 @@ struct trainings {
     int64_t *micro_vcpus;                   /* per invoker: for the check of holdings */
     double *best_speeds;                    /* per model: the best that its table knows */
     uint32_t visits;
+    bool interrupts; /* platform_interrupt_trainings was called: restarts cost time only there */
     /* Integrals from `window` on: */
     sim_time_t window, active_changed; /* window: SIM_FOREVER before the first measured arrival */
     uint32_t active, most_active;      /* GPUs with a training */
@@ -89,6 +90,8 @@ void trainings_preempt(struct platform *platform, uint32_t id);
 /* Iterations done so far. */
 double trainings_done(const struct platform *platform, uint32_t id);
 sim_time_t trainings_restart_time(const struct platform *platform, uint32_t id);
+/* Settles all running trainings; each loses up to its restart time of what it did since then. */
+void trainings_interrupt(struct platform *platform);
 
 /* Adds what gangs hold to the counts of whole vCPUs and hundredths of GPU units. O(running). */
 void trainings_add_holdings(const struct platform *platform, int64_t *vcpus, int64_t *parts);
