@@ -1,0 +1,291 @@
+/* Schedulers of gangs on the platform: Muri's simulator, queues simulated by hand, the closed form
+ * of two trainings on one GPU, and random gangs under every policy. */
+#include <math.h>
+
+#include "sched/policy_training.h"
+#include "sim/engine/random.h"
+#include "tests/fixture_simulation.h"
+#include "traces/readers/line_reader.h"
+
+enum { TRAININGS = 1024 };
+
+static sim_time_t finish_ns[TRAININGS], start_ns[TRAININGS];
+static size_t finished;
+
+static bool keep_row(void *context, const struct training_result_row *row, struct error *error)
+{
+    (void)context;
+    (void)error;
+    assert_true(row->training < TRAININGS);
+    finish_ns[row->training] = row->finish_ns;
+    start_ns[row->training] = row->start_ns;
+    finished += row->finished ? 1 : 0;
+    return true;
+}
+
+static void train(const char *json)
+{
+    struct error error = {0};
+    struct simulation_result result = {0};
+    double *values = NULL;
+    const struct recorder recorder = {.training = keep_row};
+    struct experiment *experiment = load(json);
+    const struct policy *policy = runner_policy(experiment, &values, &error);
+    finished = 0;
+    if (policy == NULL ||
+        !runner_execute(experiment, policy, values, &recorder, NULL, &result, &error))
+        fail_msg("%s", error.message);
+    simulation_result_clear(&result);
+    free(values);
+    experiment_free(experiment);
+}
+
+#define CLUSTER(nodes, gpus)                                                                       \
+    "\"cluster\": {\"invokers\": [{\"count\": " nodes ", \"vcpus\": 92, \"memory_mb\": 532480, "   \
+    "\"gpus\": [{\"model\": \"V100\", \"sharing\": \"mps\", \"units\": 100, \"memory_mb\": "       \
+    "32768, \"count\": " gpus "}]}]}"
+
+/* ---- Muri's simulator ------------------------------------------------------------------------ */
+
+static void restarts_at_every_event_give_the_figures_of_muris_simulator(void **state)
+{
+    (void)state;
+    struct line_reader lines = {0};
+    struct error error = {0};
+    char *line = NULL;
+    assert_true(line_reader_open(&lines, "tests/data/training/muri_finishes.csv.gz", &error));
+    while (line_reader_next(&lines, &line, &error) == LINE_READ) {
+        char order[16] = "";
+        char json[2048];
+        size_t count = 0;
+        assert_int_equal(sscanf(line, "# trace3 %15s %zu", order, &count), 2);
+        (void)snprintf(
+            json, sizeof json,
+            "{" CLUSTER(
+                "8", "8") ", \"training\": {\"models\": "
+                          "\"workloads/models/muri-v100.json\", \"arrivals\": {\"process\": "
+                          "\"trace\", \"file\": \"traces/trainings/muri_trace3.csv.gz\"}}, "
+                          "\"policy\": {\"name\": \"%s\", \"params\": {\"restart_mode\": \"muri\", "
+                          "\"limits\": \"3250-7200\", \"starvation\": 0}}}",
+            order);
+        train(json);
+        assert_int_equal(finished, count);
+        for (size_t i = 0; i < count; i++) {
+            double start = 0;
+            double finish = 0;
+            size_t id = 0;
+            assert_int_equal(line_reader_next(&lines, &line, &error), LINE_READ);
+            assert_int_equal(sscanf(line, "%zu,%lf,%lf", &id, &start, &finish), 3);
+            if (!(fabs(sim_to_s(finish_ns[id]) - finish) <= 1e-9 * finish))
+                fail_msg("%s, training %zu: %.9f s, not %.9f s", order, id, sim_to_s(finish_ns[id]),
+                         finish);
+        }
+    }
+    line_reader_close(&lines);
+}
+
+/* ---- Worlds of these tests ------------------------------------------------------------------- */
+
+static char trace_path[] = "/tmp/esgsim-gangs-XXXXXX";
+
+struct spec {
+    double arrival_s;
+    uint32_t iterations, gpus;
+    char model;
+};
+
+/* One second per iteration; a is slowed by 1.7 beside b, b by 1.3 beside a, c and d fit beside
+ * nobody. */
+static void run_specs(const struct spec *specs, size_t count, const char *cluster,
+                      const char *policy)
+{
+    char json[4096];
+    FILE *file = fopen(trace_path, "w");
+    assert_non_null(file);
+    for (size_t i = 0; i < count; i++)
+        assert_true(fprintf(file, "%zu,%c,%.9g,%u,%u\n", i, specs[i].model, specs[i].arrival_s,
+                            specs[i].iterations, specs[i].gpus) > 0);
+    assert_int_equal(fclose(file), 0);
+    (void)snprintf(
+        json, sizeof json,
+        "{%s, \"training\": {\"models\": {\"name\": \"m\", \"models\": {"
+        "\"a\": {\"iteration_s\": 1, \"restart_s\": 7, \"gpu_memory_mb\": 9000}, "
+        "\"b\": {\"iteration_s\": 1, \"restart_s\": 3, \"gpu_memory_mb\": 9000}, "
+        "\"c\": {\"iteration_s\": 1, \"gpu_memory_mb\": 20000}, "
+        "\"d\": {\"iteration_s\": 1, \"gpu_memory_mb\": 1000}}, "
+        "\"pairs\": {\"a\": {\"a\": 3, \"b\": 1.7, \"d\": null}, \"b\": {\"a\": 1.3, \"b\": 3, "
+        "\"d\": null}, \"d\": {\"a\": null, \"b\": null, \"c\": null, \"d\": null}}}, "
+        "\"arrivals\": {\"process\": \"trace\", \"file\": \"%s\", \"format\": \"synergy\"}}, "
+        "\"policy\": %s}",
+        cluster, trace_path, policy);
+    train(json);
+    assert_int_equal(finished, count);
+}
+
+static size_t draw_specs(struct random_stream *random, struct spec *specs, size_t count,
+                         uint32_t largest)
+{
+    double time = 0;
+    for (size_t i = 0; i < count; i++) {
+        time += floor(40 * random_uniform(random));
+        specs[i] = (struct spec){.arrival_s = time,
+                                 .iterations = 1 + (uint32_t)(200 * random_uniform(random)),
+                                 .gpus = 1,
+                                 .model = "abcd"[(size_t)(4 * random_uniform(random))]};
+        while (specs[i].gpus < largest && random_uniform(random) < 0.5)
+            specs[i].gpus *= 2;
+    }
+    return count;
+}
+
+/* ---- Queues by hand -------------------------------------------------------------------------- */
+
+/* Trainings of one GPU on three GPUs without preemption: whenever one is free, the next in order.
+ */
+static void simulate(const struct spec *specs, size_t count, bool shortest, double *finish)
+{
+    double free_at[3] = {0};
+    bool done[TRAININGS] = {false};
+    for (size_t served = 0; served < count; served++) {
+        size_t g = 0;
+        for (size_t k = 1; k < 3; k++)
+            g = free_at[k] < free_at[g] ? k : g;
+        size_t next = count;
+        for (size_t i = 0; i < count; i++) {
+            if (done[i] || specs[i].arrival_s > free_at[g])
+                continue;
+            if (next == count || (shortest && specs[i].iterations < specs[next].iterations))
+                next = i;
+        }
+        for (size_t i = 0; i < count && next == count; i++)
+            if (!done[i]) { /* nobody waits: the first to arrive, the shorter of one instant */
+                next = i;
+                for (size_t k = i + 1; k < count && specs[k].arrival_s <= specs[i].arrival_s; k++)
+                    if (shortest && !done[k] && specs[k].iterations < specs[next].iterations)
+                        next = k;
+            }
+        done[next] = true;
+        finish[next] = fmax(free_at[g], specs[next].arrival_s) + specs[next].iterations;
+        free_at[g] = finish[next];
+    }
+}
+
+static void fifo_and_sjf_serve_in_their_order(void **state)
+{
+    (void)state;
+    struct random_stream random;
+    for (unsigned trial = 0; trial < 8; trial++) {
+        struct spec specs[100];
+        double finish[100];
+        const bool shortest = trial % 2 == 1;
+        random_stream_open(&random, 21, RANDOM_TEST, trial, 0);
+        const size_t count = draw_specs(&random, specs, 100, 1);
+        run_specs(specs, count, CLUSTER("1", "3"),
+                  shortest ? "{\"name\": \"sjf\", \"params\": {\"preemption\": \"off\"}}"
+                           : "{\"name\": \"fifo\", \"params\": {\"preemption\": \"off\"}}");
+        simulate(specs, count, shortest, finish);
+        for (size_t i = 0; i < count; i++)
+            if (finish_ns[i] != sim_from_s(finish[i]))
+                fail_msg("trial %u, training %zu: %g s, not %g s", trial, i, sim_to_s(finish_ns[i]),
+                         finish[i]);
+    }
+}
+
+static void a_shorter_training_preempts_and_the_other_restarts(void **state)
+{
+    (void)state;
+    static const struct spec specs[] = {{0, 100, 1, 'a'}, {10, 20, 1, 'a'}};
+    run_specs(specs, 2, CLUSTER("1", "1"), "{\"name\": \"srtf\"}");
+    assert_int_equal(finish_ns[1], 30 * SIM_S);
+    assert_int_equal(finish_ns[0], 127 * SIM_S); /* 7 s of restart */
+    run_specs(specs, 2, CLUSTER("1", "1"), "{\"name\": \"sjf\"}");
+    assert_int_equal(finish_ns[0], 100 * SIM_S); /* it has less than 100 iterations left */
+    assert_int_equal(finish_ns[1], 120 * SIM_S);
+}
+
+/* ---- Two on one GPU -------------------------------------------------------------------------- */
+
+/* b arrives at 100 beside a, of which 900 s are left. a runs at 1/1.7, b at 1/1.3 until b ends. b
+ * starts at once, because the share check finds it worth it. */
+static void two_on_one_gpu_end_as_the_closed_form_says(void **state)
+{
+    (void)state;
+    static const struct spec specs[] = {{0, 1000, 1, 'a'}, {100, 300, 1, 'b'}};
+    run_specs(specs, 2, CLUSTER("1", "1"), "{\"name\": \"sjf-bsbf\"}");
+    assert_int_equal(start_ns[1], 100 * SIM_S);
+    assert_true(llabs(finish_ns[1] - 490 * SIM_S) <= 1);
+    /* 390 s at 1/1.7, then alone. */
+    assert_true(llabs(finish_ns[0] - sim_from_s(490 + 900 - 390 / 1.7)) <= 1);
+}
+
+/* Two of a slow one another threefold: one after the other is better, and sjf-ffs shares anyway. */
+static void sjf_bsbf_declines_what_sjf_ffs_shares(void **state)
+{
+    (void)state;
+    static const struct spec specs[] = {{0, 300, 1, 'a'}, {0, 300, 1, 'a'}};
+    run_specs(specs, 2, CLUSTER("1", "1"), "{\"name\": \"sjf-bsbf\"}");
+    assert_int_equal(start_ns[1], 300 * SIM_S);
+    assert_int_equal(finish_ns[1], 600 * SIM_S);
+    run_specs(specs, 2, CLUSTER("1", "1"), "{\"name\": \"sjf-ffs\"}");
+    assert_int_equal(start_ns[1], 0);
+    assert_int_equal(finish_ns[1], 900 * SIM_S);
+}
+
+/* ---- Random gangs ---------------------------------------------------------------------------- */
+
+/* The platform checks its ledger and the work done; all trainings end, none before it could. */
+static void random_gangs_end_under_every_policy(void **state)
+{
+    (void)state;
+    static const char *const policies[] = {
+        "{\"name\": \"sjf-bsbf\"}",
+        "{\"name\": \"sjf-bsbf\", \"params\": {\"consolidate\": \"on\", \"preemption\": \"on\", "
+        "\"preemptible\": 10}}",
+        "{\"name\": \"sjf-ffs\"}",
+        "{\"name\": \"sjf-ffs\", \"params\": {\"consolidate\": \"on\"}}",
+        "{\"name\": \"sjf\", \"params\": {\"preemptible\": 10}}",
+        "{\"name\": \"fifo\", \"params\": {\"preemptible\": 10}}",
+        "{\"name\": \"tiresias\", \"params\": {\"preemptible\": 0, \"interval_s\": 1}}",
+        "{\"name\": \"tiresias\", \"params\": {\"limits\": \"3250-7200\"}}",
+        "{\"name\": \"srtf\"}",
+        "{\"name\": \"srsf\"}",
+        "{\"name\": \"srsf\", \"params\": {\"restart_mode\": \"muri\"}}",
+    };
+    struct random_stream random;
+    for (unsigned p = 0; p < sizeof policies / sizeof policies[0]; p++)
+        for (unsigned trial = 0; trial < 4; trial++) {
+            struct spec specs[120];
+            random_stream_open(&random, 22, RANDOM_TEST, trial, 0);
+            const size_t count = draw_specs(&random, specs, 120, 16);
+            run_specs(specs, count, CLUSTER("3", "8"), policies[p]);
+            for (size_t i = 0; i < count; i++)
+                assert_true(sim_to_s(finish_ns[i]) - specs[i].arrival_s >=
+                            specs[i].iterations - 1e-6);
+        }
+}
+
+static int create_trace(void **state)
+{
+    (void)state;
+    const int fd = mkstemp(trace_path);
+    return fd < 0 || close(fd) != 0 ? -1 : 0;
+}
+
+static int remove_trace(void **state)
+{
+    (void)state;
+    return unlink(trace_path);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(restarts_at_every_event_give_the_figures_of_muris_simulator),
+        cmocka_unit_test(fifo_and_sjf_serve_in_their_order),
+        cmocka_unit_test(a_shorter_training_preempts_and_the_other_restarts),
+        cmocka_unit_test(two_on_one_gpu_end_as_the_closed_form_says),
+        cmocka_unit_test(sjf_bsbf_declines_what_sjf_ffs_shares),
+        cmocka_unit_test(random_gangs_end_under_every_policy),
+    };
+    return cmocka_run_group_tests(tests, create_trace, remove_trace);
+}
