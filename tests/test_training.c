@@ -814,7 +814,7 @@ static void bad_input_names_file_and_key(void **state)
 static void a_policy_that_does_not_serve_trainings_is_refused(void **state)
 {
     (void)state;
-    const struct override esg = {"policy.name", "fifo"};
+    const struct override esg = {"policy.name", "edf"};
     struct error error = {0};
     struct experiment *experiment =
         experiment_parse(world("0,a,0,35,1\n", 1, 2, ""), "world.json", ".", &esg, 1, &error);
@@ -822,7 +822,7 @@ static void a_policy_that_does_not_serve_trainings_is_refused(void **state)
     assert_non_null(experiment);
     assert_null(runner_policy(experiment, &values, &error));
     assert_int_equal(error.kind, ERROR_INPUT);
-    assert_non_null(strstr(error.message, "policy \"fifo\" serves requests only"));
+    assert_non_null(strstr(error.message, "policy \"edf\" serves requests only"));
     assert_non_null(strstr(error.message, "synergy"));
     experiment_free(experiment);
 

@@ -331,21 +331,6 @@ double training_throughput(const struct training_models *models, uint32_t model,
     return throughput[row * models->memory_count + column];
 }
 
-double training_line_speed(const struct training_models *models, uint32_t model, uint32_t gpus,
-                           double vcpus, double memory_gb, double fair_vcpus, double fair_gb)
-{
-    const struct training_model *own = &models->models[model];
-    const double ideal = gpus * own->demand_vcpus;
-    const double fair = gpus * fair_vcpus;
-    const bool has_memory = memory_gb >= gpus * own->demand_gb;
-    if (vcpus >= ideal && has_memory)
-        return own->speedup;
-    if (vcpus <= fair || ideal <= fair || memory_gb < gpus * fmin(fair_gb, own->demand_gb))
-        return 1;
-    const double slope = (own->speedup - 1) / (ideal - fair);
-    return 1 + slope * (fmin(vcpus, ideal) - fair);
-}
-
 double training_pair(const struct training_models *models, uint32_t victim, uint32_t other,
                      uint32_t gpus, bool *measured)
 {

@@ -70,12 +70,6 @@ size_t training_gang(const struct training_models *models, uint32_t gpus);
 double training_throughput(const struct training_models *models, uint32_t model, double vcpus,
                            double memory_gb);
 
-/* Speed of a gang relative to its proportional share (so many vCPUs and GB per GPU) by the straight
- * line in vCPUs that Synergy's simulator draws from that share, 1, to the model's demand, its
- * speed-up (simulator/jobs/workload.py:226-238, msr-fiddle/synergy at 1bb2bed). 1 with less. */
-double training_line_speed(const struct training_models *models, uint32_t model, uint32_t gpus,
-                           double vcpus, double memory_gb, double fair_vcpus, double fair_gb);
-
 /* Slowdown ξ >= 1 of a gang of `victim` beside `other`; 1 if it was not measured, INFINITY if the
  * two do not fit on one GPU. `measured` may be
  * NULL. */

@@ -279,8 +279,12 @@ void gangs_plan_tiresias(struct gangs *gangs)
 /* clang-format on */
 
 #define POLICY(symbol, text, planner, order, shares, checks, line)                                 \
-    static const struct gang_discipline symbol##_discipline = {                                    \
-        .plan = (planner), .key = (order), .share = (shares), .check = (checks)};                  \
+    static const struct gang_discipline symbol##_discipline = {.plan = (planner),                  \
+                                                               .key = (order),                     \
+                                                               .share = (shares),                  \
+                                                               .check = (checks),                  \
+                                                               .preempts = (planner) ==            \
+                                                                           gangs_plan_tiresias};   \
     static bool symbol##_init(void *state, struct platform *platform, const double *values,        \
                               struct error *error)                                                 \
     {                                                                                              \

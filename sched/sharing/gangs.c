@@ -16,9 +16,10 @@ const struct parameter gang_parameters[GANG_PARAMETERS] = {
                     "where gangs share GPUs"},
     [GANG_CONSOLIDATE] = {"consolidate", 0, 0, 1, "off|on",
                           "sjf-bsbf, sjf-ffs: prefer GPUs of one invoker"},
-    [GANG_PREEMPTION] = {"preemption", PREEMPTION_DEFAULT, 0, 2, "default|off|on",
-                         "a training that does not fit preempts later ones; default: off where "
-                         "gangs share GPUs, else on"},
+    [GANG_PREEMPTION] =
+        {"preemption", PREEMPTION_DEFAULT, 0, 2, "default|off|on",
+         "a training that does not fit preempts later ones; default: off for sjf-bsbf "
+         "and sjf-ffs, on for sjf and fifo; the others always preempt"},
     [GANG_PREEMPTIBLE] = {"preemptible", 100, 0, 1e15, NULL,
                           "a training with more iterations left may be preempted"},
     [GANG_LIMITS] = {"limits", 0, 0, 1, "700|3250-7200",
@@ -102,7 +103,7 @@ bool gangs_init(struct gangs *gangs, const struct gang_discipline *discipline,
     gangs->discipline = discipline;
     gangs->timer = SIM_FOREVER;
     gangs->consolidate = values[GANG_CONSOLIDATE] > 0;
-    gangs->preemption = values[GANG_PREEMPTION] > PREEMPTION_OFF ||
+    gangs->preemption = values[GANG_PREEMPTION] > PREEMPTION_OFF || discipline->preempts ||
                         (!discipline->share && values[GANG_PREEMPTION] < PREEMPTION_OFF);
     gangs->preemptible = values[GANG_PREEMPTIBLE];
     gangs->limits[0] = values[GANG_LIMITS] > 0 ? 3250 : 700;

@@ -52,6 +52,7 @@ struct gang_discipline {
     double (*key)(const struct gang_entry *entry); /* ascending; NULL: kept order */
     bool share;                                    /* with others, first fit */
     bool check;                                    /* with others if it is worth it */
+    bool preempts;                                 /* whatever the parameter says */
 };
 
 struct gangs {
