@@ -35,8 +35,8 @@ struct synergy_cells {
 /* Interchangeable trainings. */
 struct synergy_class {
     const struct synergy_cells *cells;
-    uint32_t gpus;  /* of each */
-    uint32_t count; /* trainings */
+    uint32_t gpus;    /* of each */
+    uint32_t count;   /* trainings */
     uint32_t *chosen; /* receives the number of trainings per cell */
 };
 
