@@ -33,13 +33,16 @@ static inline void rounds_open(struct rounds *rounds, const char *path, uint32_t
     *rounds = (struct rounds){.first = first, .last = last, .round_s = 300};
     rounds->models = training_models_read("workloads/models/synergy-v100.json", &error);
     rounds->trace = training_trace_read(path, "synergy", &error);
-    assert_true(rounds->models != NULL && rounds->trace != NULL);
+    assert_non_null(rounds->models);
+    assert_non_null(rounds->trace);
     const size_t count = rounds->trace->count;
     rounds->specs = trainings_from_trace(rounds->trace, path, rounds->models, &draw, 1, &error);
     rounds->trainings = calloc(count, sizeof *rounds->trainings);
     rounds->finish_s = calloc(count, sizeof *rounds->finish_s);
     rounds->round = synergy_round_create(&cluster, order, allocation, 1000 * 3600, &error);
-    assert_true(rounds->specs != NULL && rounds->trainings != NULL && rounds->finish_s != NULL);
+    assert_non_null(rounds->specs);
+    assert_non_null(rounds->trainings);
+    assert_non_null(rounds->finish_s);
     assert_non_null(rounds->round);
     for (size_t i = 0; i < count; i++) {
         const struct training_spec *spec = &rounds->specs[i];

@@ -3,7 +3,7 @@
 
 #include "sched/dilu/gpu_pool.h"
 #include "sim/engine/random.h"
-#include "tests/fixture_simulation.h"
+#include "tests/read_numbers.h"
 #include "traces/readers/line_reader.h"
 
 enum { SCHEMES = 4, JOBS = 4096 };
@@ -45,20 +45,19 @@ static void read_figures(char *text, struct event *event)
 
 static void read_event(char *line, struct event *event)
 {
-    int used = 0;
-    char kind = '\0';
     event->start = *line == '+';
-    if (!event->start) {
-        assert_int_equal(sscanf(line, "-%u,%n", &event->id, &used), 1);
-        read_figures(line + used, event);
-        return;
+    line++;
+    event->id = (uint32_t)next_number(&line);
+    if (event->start) {
+        const char *kind = next_word(&line);
+        event->job.kind = *kind == 't' ? DILU_TRAINING : *kind == 'l' ? DILU_LLM : DILU_INFERENCE;
+        event->job.gpus = (uint32_t)next_number(&line);
+        event->job.request = next_number(&line);
+        event->job.limit = next_number(&line);
+        event->job.memory = next_number(&line);
+        event->job.function = event->id; /* every instance is of its own function */
     }
-    assert_int_equal(sscanf(line, "+%u,%c,%u,%lf,%lf,%lf,%n", &event->id, &kind, &event->job.gpus,
-                            &event->job.request, &event->job.limit, &event->job.memory, &used),
-                     6);
-    event->job.kind = kind == 't' ? DILU_TRAINING : kind == 'l' ? DILU_LLM : DILU_INFERENCE;
-    event->job.function = event->id; /* every instance is of its own function */
-    read_figures(line + used, event);
+    read_figures(line + 1, event);
 }
 
 struct outcome {
@@ -112,9 +111,8 @@ static void active_gpus_are_those_of_the_original(void **state)
     char *line = NULL;
     assert_true(line_reader_open(&lines, "tests/data/training/dilu_placements.csv.gz", &error));
     for (int set = 0; line_reader_next(&lines, &line, &error) == LINE_READ; set++) {
-        unsigned size = 0;
-        size_t count = 0;
-        assert_int_equal(sscanf(line, "# %u %zu", &size, &count), 2);
+        const unsigned size = (unsigned)next_number(&line);
+        const size_t count = (size_t)next_number(&line);
         for (size_t e = 0; e < count; e++) {
             assert_int_equal(line_reader_next(&lines, &line, &error), LINE_READ);
             read_event(line, &events[e]);

@@ -4,7 +4,7 @@
 
 #include "sched/policy_training.h"
 #include "sim/engine/random.h"
-#include "tests/fixture_simulation.h"
+#include "tests/read_numbers.h"
 #include "traces/readers/line_reader.h"
 
 enum { TRAININGS = 1024 };
@@ -55,10 +55,10 @@ static void restarts_at_every_event_give_the_figures_of_muris_simulator(void **s
     char *line = NULL;
     assert_true(line_reader_open(&lines, "tests/data/training/muri_finishes.csv.gz", &error));
     while (line_reader_next(&lines, &line, &error) == LINE_READ) {
-        char order[16] = "";
         char json[2048];
-        size_t count = 0;
-        assert_int_equal(sscanf(line, "# trace3 %15s %zu", order, &count), 2);
+        assert_string_equal(next_word(&line), "trace3");
+        const char *order = next_word(&line);
+        const size_t count = (size_t)next_number(&line);
         (void)snprintf(
             json, sizeof json,
             "{" CLUSTER(
@@ -71,14 +71,12 @@ static void restarts_at_every_event_give_the_figures_of_muris_simulator(void **s
         train(json);
         assert_int_equal(finished, count);
         for (size_t i = 0; i < count; i++) {
-            double start = 0;
-            double finish = 0;
-            size_t id = 0;
             assert_int_equal(line_reader_next(&lines, &line, &error), LINE_READ);
-            assert_int_equal(sscanf(line, "%zu,%lf,%lf", &id, &start, &finish), 3);
+            const size_t id = (size_t)next_number(&line);
+            (void)next_number(&line);
+            const double finish = next_number(&line);
             if (!(fabs(sim_to_s(finish_ns[id]) - finish) <= 1e-9 * finish))
-                fail_msg("%s, training %zu: %.9f s, not %.9f s", order, id, sim_to_s(finish_ns[id]),
-                         finish);
+                fail_msg("training %zu: %.9f s, not %.9f s", id, sim_to_s(finish_ns[id]), finish);
         }
     }
     line_reader_close(&lines);
@@ -239,8 +237,8 @@ static void random_gangs_end_under_every_policy(void **state)
     (void)state;
     static const char *const policies[] = {
         "{\"name\": \"sjf-bsbf\"}",
-        "{\"name\": \"sjf-bsbf\", \"params\": {\"consolidate\": \"on\", \"preemption\": \"on\", "
-        "\"preemptible\": 10}}",
+        ("{\"name\": \"sjf-bsbf\", \"params\": {\"consolidate\": \"on\", \"preemption\": \"on\", "
+         "\"preemptible\": 10}}"),
         "{\"name\": \"sjf-ffs\"}",
         "{\"name\": \"sjf-ffs\", \"params\": {\"consolidate\": \"on\"}}",
         "{\"name\": \"sjf\", \"params\": {\"preemptible\": 10}}",

@@ -3,6 +3,7 @@
 
 #include "sched/synergy/optimum.h"
 #include "sim/engine/random.h"
+#include "tests/read_numbers.h"
 #include "tests/synergy_rounds.h"
 #include "traces/readers/line_reader.h"
 
@@ -55,15 +56,17 @@ static void check_round(const struct rounds *rounds)
             fail_msg("server %u: %u GPUs, %g vCPUs, %g GB", s, used[s], vcpus[s], memory[s]);
 }
 
-static void compare(struct line_reader *lines, const char *header)
+static void compare(struct line_reader *lines, char *header)
 {
-    char set[32] = "";
-    char order[8] = "";
-    char allocation[16] = "";
-    size_t count = 0;
+    char set[32];
+    char order[8];
+    char allocation[16];
     struct error error = {0};
     struct rounds rounds;
-    assert_int_equal(sscanf(header, "# %31s %7s %15s %zu", set, order, allocation, &count), 4);
+    (void)snprintf(set, sizeof set, "%s", next_word(&header));
+    (void)snprintf(order, sizeof order, "%s", next_word(&header));
+    (void)snprintf(allocation, sizeof allocation, "%s", next_word(&header));
+    const size_t count = (size_t)next_number(&header);
     const struct set *found = &sets[0];
     while (strcmp(found->name, set) != 0)
         found++;
@@ -75,11 +78,10 @@ static void compare(struct line_reader *lines, const char *header)
     double sum = 0;
     for (size_t i = 0; i < count; i++) {
         char *line = NULL;
-        unsigned id = 0;
-        double finish = 0;
-        double attained = 0;
         assert_int_equal(line_reader_next(lines, &line, &error), LINE_READ);
-        assert_int_equal(sscanf(line, "%u,%lf,%lf", &id, &finish, &attained), 3);
+        const unsigned id = (unsigned)next_number(&line);
+        const double finish = next_number(&line);
+        const double attained = next_number(&line);
         if (rounds.finish_s[id] != finish || rounds.trainings[id].attained_s != attained)
             fail_msg("%s %s %s, training %u: finish %g, not %g; attained %g, not %g", set, order,
                      allocation, id, rounds.finish_s[id], finish, rounds.trainings[id].attained_s,
@@ -153,18 +155,20 @@ static void free_cells(const struct training_models *models, struct synergy_cell
 }
 
 /* Reads a line of `programmes` into classes; returns their number. */
-static size_t read_programme(const char *text, const struct training_models *models,
+static size_t read_programme(const char *line, const struct training_models *models,
                              const struct synergy_cells *cells, struct synergy_class *classes,
                              uint32_t chosen[][64], double *servers, double *optimum)
 {
     size_t count = 0;
-    int used = 0;
-    assert_int_equal(sscanf(text, "%lf,%lf%n", servers, optimum, &used), 2);
-    for (text += used; *text != '\0'; text += used, count++) {
-        char model[32] = "";
-        unsigned gpus = 0;
-        unsigned trainings = 0;
-        assert_int_equal(sscanf(text, ",%31[a-z0-9] %u %u%n", model, &gpus, &trainings, &used), 3);
+    char copy[512];
+    char *text = copy;
+    assert_true((size_t)snprintf(copy, sizeof copy, "%s", line) < sizeof copy);
+    *servers = next_number(&text);
+    *optimum = next_number(&text);
+    for (; *text != '\0'; count++) {
+        const char *model = next_word(&text);
+        const uint32_t gpus = (uint32_t)next_number(&text);
+        const uint32_t trainings = (uint32_t)next_number(&text);
         classes[count] =
             (struct synergy_class){.cells = &cells[training_models_find(models, model)],
                                    .gpus = gpus,

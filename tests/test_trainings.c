@@ -53,8 +53,8 @@ static void every_shipped_trace_is_read_whole(void **state)
         uint64_t gpus = 0;
         struct training_trace *trace =
             training_trace_read(traces[t].path, traces[t].format, &error);
-        if (trace == NULL)
-            fail_msg("%s", error.message);
+        assert_string_equal(error.message, "");
+        assert_non_null(trace);
         assert_string_equal(training_trace_recognise(traces[t].path), traces[t].format);
         assert_int_equal(trace->count, traces[t].rows);
         assert_int_equal(trace->models.count, traces[t].models);
@@ -212,11 +212,12 @@ static void the_shipped_models_cover_the_shipped_traces(void **state)
         const struct training_draw draw = {0};
         struct training_models *models = training_models_read(pairs[p][0], &error);
         struct training_trace *trace = training_trace_read(pairs[p][1], pairs[p][2], &error);
-        assert_true(models != NULL && trace != NULL);
+        assert_non_null(models);
+        assert_non_null(trace);
         struct training_spec *specs =
             trainings_from_trace(trace, pairs[p][1], models, &draw, 1, &error);
-        if (specs == NULL)
-            fail_msg("%s", error.message);
+        assert_string_equal(error.message, "");
+        assert_non_null(specs);
         for (size_t i = 0; i < trace->count; i++) {
             assert_true(specs[i].model < models->count && specs[i].iterations > 0);
             assert_true(specs[i].iteration_s > 0);

@@ -273,7 +273,7 @@ static bool run(struct loop *loop, size_t count, struct error *error)
         const double now = fmin(fmin(arrival, end), loop->jump_s);
         if (now == INFINITY)
             return error_run(error, "muri: a training of %u GPUs never fits the cluster",
-                             loop->list[0]->training->gpus);
+                             loop->count > 0 ? loop->list[0]->training->gpus : 0);
         if (now == end)
             finish(loop, end);
         loop->now_s = now;

@@ -19,20 +19,22 @@ static size_t find_class(struct synergy_class *classes, size_t *count,
 }
 
 /* Within a class, the first in the order get the fastest cells. */
-static void assign(struct synergy_class *classes, size_t class_count,
-                   struct synergy_training **candidates, size_t count)
+static void assign(struct synergy_class *classes, struct synergy_training **candidates,
+                   size_t count)
 {
     for (size_t i = 0; i < count; i++) {
         struct synergy_training *training = candidates[i];
-        struct synergy_class *class = &classes[find_class(classes, &class_count, training)];
-        size_t cell = class->cells->count - 1;
-        while (class->chosen[cell] == 0)
+        struct synergy_class *own = classes;
+        while (own->cells != training->cells || own->gpus != training->gpus)
+            own++;
+        size_t cell = own->cells->count - 1;
+        while (own->chosen[cell] == 0)
             cell--;
-        class->chosen[cell]--;
+        own->chosen[cell]--;
         training->placed = true;
-        training->rate = class->cells->cells[cell].speed;
-        training->vcpus_per_gpu = class->cells->cells[cell].vcpus;
-        training->memory_per_gpu = class->cells->cells[cell].memory;
+        training->rate = own->cells->cells[cell].speed;
+        training->vcpus_per_gpu = own->cells->cells[cell].vcpus;
+        training->memory_per_gpu = own->cells->cells[cell].memory;
     }
 }
 
@@ -60,7 +62,7 @@ bool synergy_opt(struct synergy_round *round, struct synergy_training **candidat
     good = good && synergy_optimum(classes, class_count, servers->count * servers->vcpus,
                                    servers->count * servers->memory, NULL, error);
     if (good)
-        assign(classes, class_count, candidates, count);
+        assign(classes, candidates, count);
     free(classes);
     free(chosen);
     return good;

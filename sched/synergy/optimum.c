@@ -122,12 +122,12 @@ static double minimise_over_vcpus(struct problem *problem, double most)
     double high = most;
     double used = 0;
     problem->price_vcpus = 0;
-    double bound = bound_at(problem, &used);
+    const double bound = bound_at(problem, &used);
     if (used <= problem->vcpus)
         return bound;
     for (int i = 0; i < 52; i++) {
         problem->price_vcpus = 0.5 * (low + high);
-        bound = bound_at(problem, &used);
+        (void)bound_at(problem, &used);
         if (used > problem->vcpus)
             low = problem->price_vcpus;
         else

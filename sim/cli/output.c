@@ -112,7 +112,7 @@ static const char *keep_alive_in_force(const struct experiment *experiment)
 {
     if (experiment->platform.keep_alive_policy != NULL)
         return experiment->platform.keep_alive_policy->name;
-    const struct policy *policy = policy_find(experiment->policy_name, NULL);
+    const struct policy *policy = policy_find_for(experiment, NULL);
     return policy != NULL && policy->keep_alive != NULL ? policy->name : "fixed";
 }
 
