@@ -2,6 +2,7 @@
 
 #include <inttypes.h>
 #include <math.h>
+#include <stdio.h>
 #include <sys/resource.h>
 #include <time.h>
 
@@ -105,4 +106,28 @@ bool sweep_estimate(const struct sweep *sweep, size_t samples, bool quiet,
     if (getrusage(RUSAGE_SELF, &usage) == 0)
         estimate->peak_mib = (double)usage.ru_maxrss / 1024;
     return good;
+}
+
+/* "45 s", "3 min", "2.5 h": an estimate has no more digits. */
+static void duration_print(double seconds)
+{
+    if (seconds < 90)
+        (void)printf("%.2g s", seconds);
+    else if (seconds < 5400)
+        (void)printf("%.0f min", seconds / 60);
+    else
+        (void)printf("%.1f h", seconds / 3600);
+}
+
+void sweep_estimate_print(const struct sweep_estimate *estimate, size_t runs, size_t workers,
+                          bool at_least)
+{
+    (void)printf("time: %s ", at_least ? "at least" : "about");
+    duration_print(estimate->mean_s * ceil((double)runs / (double)workers));
+    (void)printf(" with %zu worker%s (runs of ", workers, workers == 1 ? "" : "s");
+    duration_print(estimate->shortest_s);
+    (void)printf(" to ");
+    duration_print(estimate->longest_s);
+    (void)printf(", by %zu of them that were begun here)\nmemory: about %.0f MiB per worker\n",
+                 estimate->samples, ceil(estimate->peak_mib));
 }

@@ -21,4 +21,8 @@ struct sweep_estimate {
 bool sweep_estimate(const struct sweep *sweep, size_t samples, bool quiet,
                     struct sweep_estimate *estimate, struct error *error);
 
+/* Prints time and memory of `runs` runs by `workers` processes; `at_least`: there may be more. */
+void sweep_estimate_print(const struct sweep_estimate *estimate, size_t runs, size_t workers,
+                          bool at_least);
+
 #endif

@@ -2,7 +2,6 @@
 
 #include <inttypes.h>
 #include <limits.h>
-#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -554,17 +553,6 @@ static void runs_print(const struct sweep_runner *sweep_runner)
                          sweep->runs[run].seed);
 }
 
-/* "45 s", "3 min", "2.5 h": an estimate has no more digits. */
-static void duration_print(double seconds)
-{
-    if (seconds < 90)
-        (void)printf("%.2g s", seconds);
-    else if (seconds < 5400)
-        (void)printf("%.0f min", seconds / 60);
-    else
-        (void)printf("%.1f h", seconds / 3600);
-}
-
 /* Prints what the sweep would take. With a precision it is the least. */
 static bool dry_run(const struct sweep_runner *sweep_runner, struct error *error)
 {
@@ -582,16 +570,8 @@ static bool dry_run(const struct sweep_runner *sweep_runner, struct error *error
     guard_watch_callbacks(options->decision_timeout);
     if (!sweep_estimate(sweep, SAMPLES, options->quiet, &estimate, error))
         return false;
-    const size_t workers = options->jobs < runs ? (size_t)options->jobs : runs;
-    const double rounds = ceil((double)runs / (double)workers);
-    (void)printf("time: %s ", sweep->precision.given ? "at least" : "about");
-    duration_print(estimate.mean_s * rounds);
-    (void)printf(" with %zu worker%s (runs of ", workers, workers == 1 ? "" : "s");
-    duration_print(estimate.shortest_s);
-    (void)printf(" to ");
-    duration_print(estimate.longest_s);
-    (void)printf(", by %zu of them that were begun here)\nmemory: about %.0f MiB per worker\n",
-                 estimate.samples, ceil(estimate.peak_mib));
+    sweep_estimate_print(&estimate, runs, options->jobs < runs ? (size_t)options->jobs : runs,
+                         sweep->precision.given);
     return true;
 }
 

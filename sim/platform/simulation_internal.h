@@ -12,4 +12,8 @@ event_queue_handle platform_schedule(struct platform *platform, sim_time_t time,
  * number of the previous request, which ended now; it selects the random draw. */
 void simulation_user_thinks(struct platform *platform, uint32_t user, uint64_t request);
 
+/* Takes a sample of the timeline and of fragmentation, checks what batches and instances hold, and
+ * schedules the next sample. O(invokers × waiting queues). */
+void samples_take(struct platform *platform);
+
 #endif
