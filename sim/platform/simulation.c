@@ -65,6 +65,7 @@ static sim_time_t decision_end(struct platform *platform)
     sim_time_t charged = worked ? controller_charged(platform) : 0;
     controller->deciding = false;
     if (worked) {
+        platform->unchecked = true;
         platform->metrics.decisions++;
         platform->metrics.decision_units += controller->units;
         platform->metrics.decision_time += charged;
@@ -251,7 +252,11 @@ static void sample_take(struct platform *platform)
         }
     }
     timeline_record(platform, stranded);
-    batches_check_holdings(platform);
+    /* Between two samples with nothing else the ledger cannot have changed. */
+    if (platform->unchecked || platform->events != platform->sampled + 1)
+        batches_check_holdings(platform);
+    platform->sampled = platform->events;
+    platform->unchecked = false;
     const sim_time_t interval = platform->experiment->platform.sample_interval;
     if (platform->now / interval >= SAMPLES_MAX)
         platform_fail(platform,
