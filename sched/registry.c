@@ -68,6 +68,14 @@ const struct policy *policy_for_requests(size_t index)
     return NULL;
 }
 
+const struct policy *policy_training_form(const char *name)
+{
+    for (size_t i = 0; i < sizeof training_forms / sizeof *training_forms; i++)
+        if (strcmp(training_forms[i]->name, name) == 0)
+            return training_forms[i];
+    return NULL;
+}
+
 /* Appends ", name", truncated to the list's length. */
 static void list_append(char list[LIST_LENGTH], const char *name)
 {

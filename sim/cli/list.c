@@ -8,11 +8,13 @@
 #include "sim/cli/cli.h"
 #include "sim/cli/listing.h"
 #include "traces/readers/arrival_trace.h"
+#include "traces/readers/training_trace.h"
 #include "traces/networks/graph.h"
 #include "traces/json/json.h"
 #include "traces/profile/profile.h"
 #include "workloads/experiment.h"
 #include "workloads/json_include.h"
+#include "workloads/training_models.h"
 
 struct options {
     bool json, details;
@@ -23,7 +25,7 @@ static const struct cli_option list_table[] = {
      CLI_MEMBER(struct options, details)},
     {"--json", NULL,
      "one object: {KIND: [{\"name\", \"description\"}]}; policies and keep-alives also have "
-     "\"parameters\"",
+     "\"parameters\", policies \"serves\"",
      CLI_MEMBER(struct options, json)},
     {.name = NULL},
 };
@@ -36,11 +38,11 @@ const struct command command_list = {
     .help =
         "Without a kind: how many there are of each. With a NAME: that entry in full. A policy or\n"
         "keep-alive has its parameters then: name = default [range or choices], meaning (grade of\n"
-        "the default).\n"
+        "the default). In brackets: whether a policy serves requests, trainings or both.\n"
         "Networks come with their cost at batch 1 and their default input: parameters, multiply-\n"
         "accumulates, weights and largest activations at FP32.\n"
         "Traces come with their format, as `esgsim trace --help` and an experiment's \"arrivals\"\n"
-        "name it.\n"
+        "name it; those of trainings with the format of \"training.arrivals\".\n"
         "The others are the files of workloads/ and traces/ in the working folder or, if it has\n"
         "none, in the data folder ($ESGSIM_DATA or the installed one).\n"
         "\n"
@@ -48,7 +50,7 @@ const struct command command_list = {
         "          esgsim list policies esg\n",
     .run = list_run,
     .operands = "[policies|keep-alives|experiments|clusters|applications|functions|profiles|"
-                "networks|traces] [NAME]",
+                "networks|traces|models] [NAME]",
     .options = list_table,
 };
 
@@ -252,6 +254,13 @@ static bool list_network(struct listing *listing, const char *path, const char *
 static bool list_trace(struct listing *listing, const char *path, const char *name,
                        struct error *error)
 {
+    const char *training = training_trace_recognise(path);
+    struct line line = {.used = 0};
+    if (training != NULL) {
+        line_add(&line, "trainings, %s", training);
+        listing_add(listing, name, line.text);
+        return true;
+    }
     struct trace_reader *reader = trace_open(path, NULL, 1, error);
     const bool bare = reader == NULL;
     if (bare) /* no header identifies the format of bare counts, and either of the two reads them */
@@ -266,9 +275,27 @@ static bool list_trace(struct listing *listing, const char *path, const char *na
     return true;
 }
 
+/* "8 models, measured in pairs: vgg16, vgg19, …". */
+static bool list_models(struct listing *listing, const char *path, const char *name,
+                        struct error *error)
+{
+    struct training_models *models = training_models_read(path, error);
+    if (models == NULL)
+        return false;
+    struct line line = {.used = 0};
+    line_add(&line, "%zu models%s%s:", models->count, models->vcpu_count > 0 ? ", by vCPUs" : "",
+             models->pairs != NULL ? ", measured in pairs" : "");
+    for (size_t m = 0; m < models->count; m++)
+        line_add(&line, "%s %s", m > 0 ? "," : "", models->models[m].name);
+    listing_add(listing, name, line.text);
+    training_models_free(models);
+    return true;
+}
+
 static int select_data(const struct dirent *entry)
 {
-    static const char *const endings[] = {".json", ".csv", ".csv.gz", ".txt", ".txt.gz"};
+    static const char *const endings[] = {".json", ".csv",    ".csv.gz",
+                                          ".txt",  ".txt.gz", ".trace.gz"};
     size_t length = strlen(entry->d_name);
     for (size_t i = 0; i < sizeof endings / sizeof endings[0]; i++) {
         size_t own = strlen(endings[i]);
@@ -339,7 +366,13 @@ static bool list_networks(struct listing *listing, const char *folder, struct er
 
 static bool list_traces(struct listing *listing, const char *folder, struct error *error)
 {
-    return list_folder(listing, folder, list_trace, error);
+    return list_folder(listing, folder, list_trace, error) &&
+           list_folder(listing, "traces/trainings", list_trace, error);
+}
+
+static bool list_training_models(struct listing *listing, const char *folder, struct error *error)
+{
+    return list_folder(listing, folder, list_models, error);
 }
 
 /* ---- The command ----------------------------------------------------------------------------- */
@@ -364,7 +397,9 @@ static const struct kind {
      "measured or reconstructed latencies, by device"},
     {"networks", "network", "traces/networks", list_networks,
      "networks layer by layer, for measurements of your own"},
-    {"traces", "trace", "traces/arrivals", list_traces, "arrivals of real systems"},
+    {"traces", "trace", "traces/arrivals", list_traces, "arrivals and trainings of real systems"},
+    {"models", "model", "workloads/models", list_training_models,
+     "models that are trained; \"training.models\" names the file"},
 };
 enum { KINDS = sizeof kinds / sizeof kinds[0] };
 

@@ -43,13 +43,20 @@ static bool json_add_parameter(cJSON *list, const struct parameter *parameter)
     return false;
 }
 
-/* In text, each parameter has a line with its meaning, if the entry is printed in full. */
+/* In text, each parameter has a line with its meaning, if the entry is printed in full. `serves`:
+ * NULL for a keep-alive. */
 static void list_configurable(struct listing *listing, const char *name, const char *summary,
-                              const struct parameter *parameters, size_t count)
+                              const char *serves, const struct parameter *parameters, size_t count)
 {
+    struct line text = {.used = 0};
     if (!listing_wants(listing, name))
         return;
-    cJSON *row = listing_show(listing, name, summary);
+    line_add(&text, "%s", summary);
+    if (serves != NULL && listing->rows == NULL)
+        line_add(&text, " [%s]", serves);
+    cJSON *row = listing_show(listing, name, text.text);
+    if (serves != NULL && row != NULL)
+        listing->failed = cJSON_AddStringToObject(row, "serves", serves) == NULL || listing->failed;
     cJSON *list = row != NULL ? cJSON_AddArrayToObject(row, "parameters") : NULL;
     listing->failed = listing->failed || (row != NULL && list == NULL);
     for (size_t p = 0; list != NULL && p < count; p++)
@@ -69,14 +76,25 @@ static void print_source(const struct listing *listing)
         printf("source and every decision of the port: sched/README.md; grades: sim/README.md\n");
 }
 
+static void list_policy(struct listing *listing, const struct policy *policy)
+{
+    static const char *const serves[] = {
+        [SERVES_REQUESTS] = "requests", [SERVES_TRAININGS] = "trainings", [SERVES_BOTH] = "both"};
+    list_configurable(listing, policy->name, policy->summary, serves[policy->serves],
+                      policy->parameters, policy->parameter_count);
+}
+
 bool list_policies(struct listing *listing, const char *folder, struct error *error)
 {
     (void)folder;
     (void)error;
     const struct policy *policy = NULL;
-    for (size_t i = 0; (policy = policy_at(i)) != NULL; i++)
-        list_configurable(listing, policy->name, policy->summary, policy->parameters,
-                          policy->parameter_count);
+    for (size_t i = 0; (policy = policy_at(i)) != NULL; i++) {
+        list_policy(listing, policy);
+        const struct policy *form = policy_training_form(policy->name);
+        if (form != NULL)
+            list_policy(listing, form);
+    }
     print_source(listing);
     return true;
 }
@@ -87,7 +105,7 @@ bool list_keep_alives(struct listing *listing, const char *folder, struct error 
     (void)error;
     const struct keep_alive *policy = NULL;
     for (size_t i = 0; (policy = keep_alive_at(i)) != NULL; i++)
-        list_configurable(listing, policy->name, policy->summary, policy->parameters,
+        list_configurable(listing, policy->name, policy->summary, NULL, policy->parameters,
                           policy->parameter_count);
     return true;
 }

@@ -80,7 +80,11 @@ void samples_take(struct platform *platform)
         }
     }
     timeline_record(platform, stranded);
-    batches_check_holdings(platform);
+    /* Between two samples with nothing else the ledger cannot have changed. */
+    if (platform->unchecked || platform->events != platform->sampled + 1)
+        batches_check_holdings(platform);
+    platform->sampled = platform->events;
+    platform->unchecked = false;
     const sim_time_t interval = platform->experiment->platform.sample_interval;
     if (platform->now / interval >= SAMPLES_MAX)
         platform_fail(platform,

@@ -64,6 +64,7 @@ static sim_time_t decision_end(struct platform *platform)
     sim_time_t charged = worked ? controller_charged(platform) : 0;
     controller->deciding = false;
     if (worked) {
+        platform->unchecked = true;
         platform->metrics.decisions++;
         platform->metrics.decision_units += controller->units;
         platform->metrics.decision_time += charged;

@@ -244,6 +244,8 @@ struct platform {
     uint32_t instance_capacity, instance_free;
     uint64_t work_events; /* pending events of kinds below EVENT_WORK_KINDS */
     uint64_t events;
+    uint64_t sampled; /* `events` at the last sample */
+    bool unchecked;   /* a decision was made since then */
     /* Per function and kind of GPU: its fastest configuration, for the lower bound on latency and
      * the invariant that checks it. Kind 0 includes configurations without a GPU. */
     struct fastest {

@@ -200,19 +200,25 @@ static void residents_remove(struct platform *platform, uint32_t id)
 
 /* ---- Leases ---------------------------------------------------------------------------------- */
 
+static int64_t grant_micro_vcpus(const struct training_grant *grant)
+{
+    return (int64_t)(grant->vcpus * MICRO);
+}
+
 /* What the grants take on the ledger. Fractions are rounded down, so that grants that fit as
  * numbers fit here. */
 static void shares_fill(const struct platform *platform, uint32_t id,
                         const struct training_grant *grants, struct gang_share *shares)
 {
     const struct training_spec *spec = training_spec(platform, id);
-    const double gpu_mb = platform->trainings->plan->models->models[spec->model].gpu_memory_mb;
+    const int64_t gpu_kb =
+        kb_from_mb(platform->trainings->plan->models->models[spec->model].gpu_memory_mb);
     for (uint32_t i = 0; i < spec->gpus; i++)
         shares[i] = (struct gang_share){.gpu = grant_gpu(platform, &grants[i]),
                                         .parts = grants[i].share * grants[i].quota,
-                                        .gpu_kb = kb_from_mb(gpu_mb),
+                                        .gpu_kb = gpu_kb,
                                         .host_kb = (int64_t)(grants[i].memory_mb * 1024.0),
-                                        .micro_vcpus = (int64_t)(grants[i].vcpus * MICRO)};
+                                        .micro_vcpus = grant_micro_vcpus(&grants[i])};
 }
 
 /* Swaps the gang that a training holds (`held`: it holds one) for `grants`, or changes nothing. */
@@ -358,10 +364,12 @@ void trainings_interrupt(struct platform *platform)
 {
     struct trainings *trainings = platform->trainings;
     trainings->interrupts = true;
-    for (uint32_t id = trainings->low; id < trainings->arrived; id++)
+    uint32_t left = trainings->running;
+    for (uint32_t id = trainings->low; left > 0; id++)
         if (trainings->items[id].state == TRAINING_RUNNING) {
             training_settle(platform, id);
             training_set_due(platform, id);
+            left--;
         }
 }
 
@@ -543,12 +551,11 @@ void trainings_add_holdings(const struct platform *platform, int64_t *vcpus, int
     memset(trainings->micro_vcpus, 0, invokers * sizeof *trainings->micro_vcpus);
     for (uint32_t i = 0; i < trainings->heap_count; i++) {
         const uint32_t id = trainings->heap[i];
-        shares_fill(platform, id, trainings->items[id].grants, trainings->shares);
         for (uint32_t k = 0; k < training_spec(platform, id)->gpus; k++) {
-            const struct gang_share *share = &trainings->shares[k];
-            *parts += (int64_t)share->parts * platform->cluster.gpus[share->gpu].weight;
-            trainings->micro_vcpus[platform->cluster.gpus[share->gpu].invoker] +=
-                share->micro_vcpus;
+            const struct training_grant *grant = &trainings->items[id].grants[k];
+            const int64_t own = (int64_t)grant->share * grant->quota;
+            *parts += own * platform->cluster.gpus[grant_gpu(platform, grant)].weight;
+            trainings->micro_vcpus[grant->invoker] += grant_micro_vcpus(grant);
         }
     }
     if (platform->cluster.pooled) { /* first invokers are full: one remainder is rounded up */
