@@ -1,8 +1,9 @@
 /* Dilu with trainings: the controller of shares against the authors' program, and the policy on the
  * platform. */
 #include <math.h>
+#include <unistd.h>
 
-#include "sched/dilu/rckm.h"
+#include "sched/dilu/trainings.h"
 #include "sched/policy_training.h"
 #include "sim/engine/random.h"
 #include "tests/fixture_simulation.h"
@@ -148,12 +149,251 @@ static void shares_stay_within_limits(void **state)
     }
 }
 
+/* ---- On the platform ------------------------------------------------------------------------- */
+
+enum { ROWS = 1 << 16 };
+
+static struct training_result_row trained[64];
+static struct lease_row leases[ROWS];
+static size_t trained_count, lease_count;
+static struct simulation_result result;
+static char trace_path[] = "/tmp/esgsim-dilu-XXXXXX";
+
+static bool keep_training(void *context, const struct training_result_row *row, struct error *error)
+{
+    (void)context;
+    (void)error;
+    assert_true(trained_count < sizeof trained / sizeof *trained);
+    trained[trained_count++] = *row;
+    return true;
+}
+
+static bool keep_lease(void *context, const struct lease_row *row, struct error *error)
+{
+    (void)context;
+    (void)error;
+    assert_true(lease_count < ROWS);
+    leases[lease_count++] = *row;
+    return true;
+}
+
+/* Runs an experiment; false with an error. */
+static bool try_run(const char *json, struct error *error)
+{
+    const struct recorder recorder = {.training = keep_training, .lease = keep_lease};
+    double *values = NULL;
+    struct experiment *experiment = load(json);
+    const struct policy *policy = runner_policy(experiment, &values, error);
+    trained_count = lease_count = 0;
+    simulation_result_clear(&result);
+    const bool good = policy != NULL &&
+                      runner_execute(experiment, policy, values, &recorder, NULL, &result, error);
+    free(values);
+    experiment_free(experiment);
+    return good;
+}
+
+static void simulate(const char *json)
+{
+    struct error error = {0};
+    if (!try_run(json, &error))
+        fail_msg("%s", error.message);
+}
+
+static const char one_gpu[] = "{\"model\": \"V100\", \"sharing\": \"mps\", \"units\": 100, "
+                              "\"memory_mb\": 16384, \"count\": 1}";
+static const char four_gpus[] = "{\"model\": \"V100\", \"sharing\": \"mps\", \"units\": 100, "
+                                "\"memory_mb\": 16384, \"count\": 4}";
+
+/* Models a: r 0.5, l 0.9, as fast as its share up to 0.9; b: r 0.3, l 0.6; both one second per
+ * iteration. `trace` (NULL: no trainings) in the format synergy. */
+static const char *world(unsigned invokers, const char *gpus, const char *trace,
+                         const char *arrivals, const char *policy)
+{
+    static char json[8192];
+    char training[2048] = "";
+    if (trace != NULL) {
+        FILE *file = fopen(trace_path, "w");
+        assert_non_null(file);
+        assert_true(fputs(trace, file) >= 0);
+        assert_int_equal(fclose(file), 0);
+        (void)snprintf(
+            training, sizeof training,
+            "\"training\": {\"models\": {\"name\": \"m\", \"models\": {"
+            "\"a\": {\"iteration_s\": 1, \"gpu_memory_mb\": 4000, \"share\": {\"request\": 0.5, "
+            "\"limit\": 0.9, \"speed\": [0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 0.9]}}, "
+            "\"b\": {\"iteration_s\": 1, \"gpu_memory_mb\": 3000, \"share\": {\"request\": 0.3, "
+            "\"limit\": 0.6, \"speed\": [1]}}}}, \"arrivals\": {\"process\": \"trace\", \"file\": "
+            "\"%s\", \"format\": \"synergy\"}}, ",
+            trace_path);
+    }
+    (void)snprintf(
+        json, sizeof json,
+        "{\"cluster\": {\"invokers\": [{\"count\": %u, \"vcpus\": 32, \"memory_mb\": 249856, "
+        "\"gpus\": [%s]}], \"price\": {\"vcpu_hour_usd\": 0.034, \"vgpu_hour_usd\": 0.03}}, "
+        "%s%s\"policy\": %s, \"seed\": 1}",
+        invokers, gpus, training, arrivals, policy);
+    return json;
+}
+
+#define REQUESTS(functions, arrivals, count)                                                       \
+    "\"applications\": [" functions "], \"functions\": \"workloads/functions/v100-mps.json\", "    \
+    "\"profile\": \"traces/profiles/v100-mps-igniter.json\", \"slo\": {\"factor\": 5}, "           \
+    "\"arrivals\": " arrivals ", \"requests\": " count ", \"warmup_requests\": 0, \"platform\": "  \
+    "{\"initial\": \"warm\", \"decision_cost\": {\"model\": \"zero\"}}, "
+#define FUNCTION(name)                                                                             \
+    "{\"name\": \"" name "\", \"stages\": [{\"name\": \"run\", \"function\": \"" name "\"}]}"
+#define FOUR                                                                                       \
+    FUNCTION("alexnet") ", " FUNCTION("resnet50") ", " FUNCTION("vgg19") ", " FUNCTION("ssd")
+
+/* One training, one request: before it the training has its limit; from the instance's creation
+ * κ · r = 0.05 until 120 ticks after its batch; then its limit again. */
+static void one_burst_by_hand(void **state)
+{
+    (void)state;
+    simulate(world(1, one_gpu, "0,a,0,100,1\n",
+                   REQUESTS(FUNCTION("alexnet"),
+                            "{\"process\": \"uniform\", \"low_ms\": 5000, \"high_ms\": 5000}", "1"),
+                   "{\"name\": \"dilu\"}"));
+    assert_int_equal(lease_count, 3);
+    assert_true(fabs(leases[0].units - 90) <= 1e-9 && fabs(leases[2].units - 90) <= 1e-9);
+    assert_true(fabs(leases[1].units - 5) <= 1e-9);
+    const double beside = sim_to_s(leases[1].until_ns - leases[1].from_ns);
+    assert_int_equal(leases[1].from_ns, 5 * SIM_S);
+    if (!(beside > 0.6 && beside < 0.61)) /* its batch of one takes 1 to 3 ms */
+        fail_msg("%g s", beside);
+    /* 0.9 s of progress per second, but 0.05 beside the burst. */
+    const double finish = sim_to_s(trained[0].finish_ns);
+    assert_true(fabs(0.9 * (finish - beside) + 0.05 * beside - 100) <= 1e-6);
+}
+
+/* Without requests each training runs at 98 % of the rate at its limit, or more; two whose limits
+ * exceed the GPU share it. */
+static void alone_a_training_has_its_limit(void **state)
+{
+    (void)state;
+    simulate(world(1, four_gpus, "0,a,0,900,4\n", "", "{\"name\": \"dilu\"}"));
+    assert_true(sim_to_s(trained[0].finish_ns) <= 1000 / 0.98);
+    simulate(world(1, one_gpu, "0,b,0,600,1\n", "", "{\"name\": \"dilu\"}"));
+    assert_true(sim_to_s(trained[0].finish_ns) <= 1000 / 0.98);
+    /* r 0.3 each: 0.5 of a GPU each, below the limits of 0.6. */
+    simulate(world(1, one_gpu, "0,b,0,600,1\n1,b,0,600,1\n", "",
+                   "{\"name\": \"dilu\", \"params\": {\"gamma\": 2}}"));
+    for (int i = 0; i < 2; i++)
+        assert_true(fabs(sim_to_s(trained[i].finish_ns) - 1200) <= 1e-6);
+}
+
+/* Inference beside a training is as good as inference alone that never has more than its request.
+ */
+static void inference_beside_training_is_as_alone_at_its_request(void **state)
+{
+    (void)state;
+    static const char requests[] =
+        REQUESTS(FUNCTION("resnet50"), "{\"process\": \"poisson\", \"rate_per_s\": 30}", "6000");
+    simulate(world(1, one_gpu, NULL, requests,
+                   "{\"name\": \"dilu\", \"params\": {\"vertical\": \"off\"}}"));
+    const double alone = result.overall.slo_hit_rate;
+    simulate(world(1, one_gpu, "0,b,0,30000,1\n", requests, "{\"name\": \"dilu\"}"));
+    const double beside = result.overall.slo_hit_rate;
+    assert_true(lease_count > 10);
+    if (!(beside >= alone - 0.02))
+        fail_msg("alone %g, beside %g", alone, beside);
+}
+
+/* No training has more than its limit on any GPU; the baselines' shares do not change. The platform
+ * checks the ledger at every event. */
+static void shares_on_the_platform_stay_within_limits(void **state)
+{
+    (void)state;
+    static const char *const schemes[] = {"dilu", "infless-l", "infless-r", "exclusive"};
+    static const double shares[4][2] = {{0.9, 0.6}, {0.9, 0.6}, {0.5, 0.3}, {1, 1}};
+    for (unsigned i = 0; i < 12; i++) {
+        char trace[1024], policy[128];
+        char *at = trace;
+        double arrival = 0;
+        struct random_stream random;
+        random_stream_open(&random, i, RANDOM_TEST, 8, 0);
+        for (unsigned t = 0; t < 12; t++) {
+            arrival += floor(random_uniform(&random) * 8);
+            at += sprintf(at, "%u,%s,%.0f,%u,%u\n", t, random_uniform(&random) < 0.5 ? "a" : "b",
+                          arrival, 1 + (unsigned)(random_uniform(&random) * 40),
+                          1U << (unsigned)(random_uniform(&random) * 3));
+        }
+        (void)snprintf(policy, sizeof policy,
+                       "{\"name\": \"dilu\", \"params\": {\"scheme\": \"%s\"}}", schemes[i % 4]);
+        simulate(world(4, four_gpus, trace,
+                       REQUESTS(FOUR, "{\"process\": \"poisson\", \"rate_per_s\": 60}", "3000"),
+                       policy));
+        assert_int_equal(trained_count, 12);
+        for (size_t t = 0; t < trained_count; t++)
+            assert_true(trained[t].finished);
+        for (size_t k = 0; k < lease_count; k++) {
+            const double limit =
+                shares[i % 4][trained[leases[k].training].model] * 100 * leases[k].gpus;
+            assert_true(leases[k].units <= limit + 1e-9 && leases[k].until_ns > leases[k].from_ns);
+            assert_true(i % 4 == 0 || fabs(leases[k].units - limit) <= 1e-9);
+        }
+        assert_true(i % 4 == 0 || lease_count == 12);
+    }
+}
+
+static void bad_input_is_refused(void **state)
+{
+    (void)state;
+    static const char mig[] = "{\"model\": \"A100\", \"sharing\": \"mig\", \"units\": 7, "
+                              "\"memory_mb\": 40960}";
+    struct error error = {0};
+    assert_false(try_run(world(1, mig, "0,a,0,10,1\n", "", "{\"name\": \"dilu\"}"), &error));
+    assert_non_null(strstr(error.message, "under MPS"));
+    assert_false(try_run(world(2, four_gpus, "0,a,0,10,6\n", "", "{\"name\": \"dilu\"}"), &error));
+    assert_non_null(strstr(error.message, "on one invoker"));
+    simulate(world(2, four_gpus, "0,a,0,10,6\n", "",
+                   "{\"name\": \"dilu\", \"params\": {\"scheme\": \"exclusive\"}}"));
+}
+
+/* A request that a model does not give: the least multiple of 5 % with 98 % of the full speed. */
+static void requests_follow_from_speeds(void **state)
+{
+    (void)state;
+    double speed[] = {0.5, 1, 1, 1};
+    double request = 0, limit = 0;
+    struct training_model model = {.speed = speed, .speed_count = 4};
+    dilu_training_shares(&model, 0.98, 1.5, &request, &limit);
+    assert_near(request, 0.5); /* at 0.45: 0.9 */
+    assert_near(limit, 0.75);
+    dilu_training_shares(&model, 0.5, 1.5, &request, &limit);
+    assert_near(request, 0.25);
+    model.speed = NULL;
+    dilu_training_shares(&model, 0.98, 1.5, &request, &limit);
+    assert_true(request >= 1 && limit >= 1);
+}
+
+static int open_trace(void **state)
+{
+    (void)state;
+    const int fd = mkstemp(trace_path);
+    return fd < 0 ? -1 : close(fd);
+}
+
+static int close_trace(void **state)
+{
+    (void)state;
+    simulation_result_clear(&result);
+    return unlink(trace_path);
+}
+
 int main(void)
 {
     static const struct CMUnitTest tests[] = {
         cmocka_unit_test(kappa_follows_the_original),
         cmocka_unit_test(shares_by_hand),
         cmocka_unit_test(shares_stay_within_limits),
+        cmocka_unit_test(requests_follow_from_speeds),
+        cmocka_unit_test(one_burst_by_hand),
+        cmocka_unit_test(alone_a_training_has_its_limit),
+        cmocka_unit_test(inference_beside_training_is_as_alone_at_its_request),
+        cmocka_unit_test(shares_on_the_platform_stay_within_limits),
+        cmocka_unit_test(bad_input_is_refused),
     };
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return cmocka_run_group_tests(tests, open_trace, close_trace);
 }

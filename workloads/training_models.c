@@ -17,8 +17,9 @@ static const char *const file_keys[] = {"name",  "evidence",  "source", "licence
                                         "gangs", "memory_gb", "models", "pairs",   NULL};
 static const char *const model_keys[] = {"class",    "iteration_s", "gpu_memory_mb", "demand",
                                          "speedup",  "throughput",  "restart_s",     "note",
-                                         "evidence", NULL};
+                                         "evidence", "share",       NULL};
 static const char *const demand_keys[] = {"vcpus", "memory_gb", NULL};
+static const char *const share_keys[] = {"request", "limit", "speed", NULL};
 
 /* ---- Axes ------------------------------------------------------------------------------------ */
 
@@ -138,6 +139,40 @@ static bool load_optional_by_gang(const struct json_value *value, const char *ke
                                load_by_gang(&child, models, low, LIMIT_S, *values, error));
 }
 
+static bool load_speeds(const struct json_value *array, struct training_model *model,
+                        struct error *error)
+{
+    if (!json_is_array(array, 1, AXIS_MOST, error))
+        return false;
+    model->speed_count = json_size(array);
+    model->speed = load_array(model->speed_count, sizeof *model->speed, error);
+    if (model->speed == NULL)
+        return false;
+    for (size_t i = 0; i < model->speed_count; i++) {
+        const struct json_value entry = json_entry(array, i);
+        if (!json_as_number(&entry, 1e-6, 1, &model->speed[i], error))
+            return false;
+        if (i > 0 && model->speed[i] < model->speed[i - 1])
+            return json_fault(&entry, error, "must not be below the entry before it");
+    }
+    return true;
+}
+
+static bool load_share(const struct json_value *value, struct training_model *model,
+                       struct error *error)
+{
+    struct json_value child;
+    if (!json_is_object(value, share_keys, error) ||
+        !json_number(value, "request", 0.01, 1, &model->request, error))
+        return false;
+    model->limit = model->request;
+    if (!json_number(value, "limit", 0.01, 1, &model->limit, error))
+        return false;
+    if (model->limit < model->request || (model->request > 0) != (model->limit > 0))
+        return json_fault(value, error, "must have a \"limit\" of at least its \"request\"");
+    return !json_child(value, "speed", &child) || load_speeds(&child, model, error);
+}
+
 static bool load_model(const struct json_value *value, const struct training_models *models,
                        struct training_model *model, struct error *error)
 {
@@ -156,6 +191,8 @@ static bool load_model(const struct json_value *value, const struct training_mod
         (!json_is_object(&child, demand_keys, error) ||
          !json_number(&child, "vcpus", 0, 65535, &model->demand_vcpus, error) ||
          !json_number(&child, "memory_gb", 0, LIMIT_MB, &model->demand_gb, error)))
+        return false;
+    if (json_child(value, "share", &child) && !load_share(&child, model, error))
         return false;
     return !json_child(value, "throughput", &child) ||
            load_throughput(&child, models, model, error);
@@ -285,6 +322,7 @@ void training_models_free(struct training_models *models)
         free(models->models[i].iteration_s);
         free(models->models[i].restart_s);
         free(models->models[i].throughput);
+        free(models->models[i].speed);
     }
     free(models->name);
     free(models->vcpus);
@@ -331,6 +369,17 @@ double training_throughput(const struct training_models *models, uint32_t model,
     const size_t row = lower_cell(models->vcpus, models->vcpu_count, vcpus);
     const size_t column = lower_cell(models->memory_gb, models->memory_count, memory_gb);
     return throughput[row * models->memory_count + column];
+}
+
+double training_share_speed(const struct training_model *model, double part)
+{
+    const double at = part * (double)model->speed_count;
+    const double below = floor(at);
+    const size_t step = (size_t)below;
+    if (step >= model->speed_count)
+        return model->speed[model->speed_count - 1];
+    const double low = step == 0 ? 0 : model->speed[step - 1];
+    return low + (at - below) * (model->speed[step] - low);
 }
 
 double training_pair(const struct training_models *models, uint32_t victim, uint32_t other,

@@ -5,12 +5,15 @@
  *      "vcpus": [1, 2, …], "memory_gb": [20.83, …], "gangs": [1, 2, 4, 8],
  *      "models": {"alexnet": {"class": "image", "iteration_s": 0.6, "gpu_memory_mb": 2094,
  *                             "speedup": 2.94, "demand": {"vcpus": 12, "memory_gb": 125},
- *                             "throughput": [[0.1, 0.3, …], …], "restart_s": [4, 5, …]}},
+ *                             "throughput": [[0.1, 0.3, …], …], "restart_s": [4, 5, …],
+ *                             "share": {"request": 0.3, "limit": 0.6, "speed": [0.2, …, 1]}}},
  *      "pairs": {"alexnet": {"res18": [1.2, …]}}}
  *
  * `throughput` is the matrix W: a row per entry of `vcpus`, a column per entry of `memory_gb`, per
  * GPU, relative to the GPU-proportional share. `iteration_s`, `restart_s` and a pair's slowdown are
  * one number, or one per entry of `gangs`. A pair whose slowdown is null does not fit on one GPU.
+ * `share` is of one GPU: `speed` at equal steps of the share, the last at the whole GPU, with
+ * straight lines between them and from 0. Without `speed` only a share of the time slows a model.
  * For a number of GPUs that `gangs` lacks, the next larger entry counts, and beyond the last the
  * last.
  */
@@ -39,6 +42,9 @@ struct training_model {
     double demand_gb;     /* host memory per GPU; 0: the proportional share */
     double speedup;       /* at the demand, relative to the proportional share; 1 if not given */
     double *throughput;   /* W[vcpu][memory], row after row; NULL: 1 everywhere */
+    double request, limit; /* parts of a GPU; 0 if not given */
+    double *speed;         /* at equal steps of the share, up to the whole GPU; NULL: not given */
+    size_t speed_count;
 };
 
 struct training_models {
@@ -69,6 +75,9 @@ size_t training_gang(const struct training_models *models, uint32_t gpus);
  * first one. O(cells on one row and column). */
 double training_throughput(const struct training_models *models, uint32_t model, double vcpus,
                            double memory_gb);
+
+/* Speed of a model that has `speed`, with this part of a GPU, relative to the whole GPU. */
+double training_share_speed(const struct training_model *model, double part);
 
 /* Slowdown ξ >= 1 of a gang of `victim` beside `other`; 1 if it was not measured, INFINITY if the
  * two do not fit on one GPU. `measured` may be

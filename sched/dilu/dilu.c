@@ -97,6 +97,7 @@ static void dilu_on_finish(void *state, struct platform *platform,
     struct dilu *self = state;
     struct dilu_instance *instance = &self->hosts.instances[batch->instance];
     instance->busy = false;
+    dilu_hosts_finished(&self->hosts, platform, batch->instance);
     instance->active_until = platform_now(platform) + sim_from_ms(self->values[DILU_ACTIVE]);
     dilu_hosts_touch(&self->hosts, instance->host);
     if (instance->host != SIM_NONE && self->hosts.gpus[instance->host].instances > 1)
@@ -116,12 +117,28 @@ static void dilu_on_timer(void *state, struct platform *platform, uint32_t id)
 {
     struct dilu *self = state;
     if (id != TICK) {
+        dilu_hosts_watch(&self->hosts, platform, id);
         dilu_hosts_touch(&self->hosts, id);
         return;
     }
     self->sampling = self->deployment_count;
     platform_set_timer(platform, platform_now(platform) + sim_from_s(self->values[DILU_SAMPLE]),
                        TICK);
+}
+
+static void dilu_on_training_arrived(void *state, struct platform *platform, uint32_t training)
+{
+    struct dilu *self = state;
+    if (!dilu_trainings_arrived(&self->trainings, platform, training))
+        platform_stop(platform, "policy dilu: out of memory");
+}
+
+static void dilu_on_training_finished(void *state, struct platform *platform, uint32_t training)
+{
+    struct dilu *self = state;
+    (void)platform;
+    dilu_hosts_trained(&self->hosts, training);
+    self->freed = true;
 }
 
 /* ---- Instances ------------------------------------------------------------------------------- */
@@ -397,6 +414,7 @@ static void launch(struct dilu *self, struct platform *platform,
         &self->workload->functions[deployment->function].configurations[level->configuration];
     platform_explain(platform, deployment->instance_count, spec->cost_usd, level->time);
     instance->busy = true;
+    dilu_hosts_started(&self->hosts, platform, id);
     dilu_hosts_touch(&self->hosts, instance->host);
     self->moved = true;
     (void)platform_launch(platform, id,
@@ -475,6 +493,8 @@ static bool dilu_decide(void *state, struct platform *platform)
     uint32_t index = SIM_NONE;
     while (!self->moved && (index = unique_fifo_next(&self->turns)) != SIM_NONE)
         serve(self, platform, index);
+    if (dilu_hosts_train(&self->hosts, platform))
+        self->moved = true;
     dilu_hosts_grant(&self->hosts, platform);
     return self->moved;
 }
@@ -518,5 +538,8 @@ const struct policy policy_dilu = {
     .on_instance_ready = dilu_on_instance_ready,
     .on_timer = dilu_on_timer,
     .decide = dilu_decide,
+    .on_training_arrived = dilu_on_training_arrived,
+    .on_training_finished = dilu_on_training_finished,
+    .serves = SERVES_BOTH,
     .finish = dilu_finish,
 };

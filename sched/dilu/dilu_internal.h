@@ -30,6 +30,9 @@ enum dilu_parameter {
     DILU_BACKLOG,
     DILU_SAMPLE,
     DILU_ACTIVE,
+    DILU_SCHEME,
+    DILU_TRAINING_VCPUS,
+    DILU_TRAINING_SPEED,
     DILU_PARAMETER_COUNT
 };
 
@@ -60,6 +63,7 @@ struct dilu {
     struct dilu_lazy_rule lazy;
     struct planner *planner;
     struct dilu_hosts hosts;
+    struct dilu_trainings trainings;
     struct dilu_deployment *deployments;
     size_t deployment_count;
     struct backlog_slot *slots; /* by queue; the owner is a deployment */

@@ -2,6 +2,7 @@
 #include "sched/policy_bookkeeping.h"
 #include "sched/policy_instances.h"
 
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -119,6 +120,37 @@ static bool holders_grow(struct dilu_hosts *hosts, uint32_t count)
     return true;
 }
 
+/* Beside trainings an instance has its request, of which idle instances keep what the trainings
+ * leave: dilu_grant's rule for one that works alone does not apply, since trainings launch. */
+static void grant_beside(struct dilu_hosts *hosts, struct platform *platform, uint32_t host)
+{
+    const uint32_t count = hosts->gpus[host].instances;
+    const uint32_t parts = 100 * hosts->hosts[host].units;
+    const enum rckm_mode mode = hosts->trainings->gpus[host].rckm.mode;
+    uint32_t requests = 0;
+    for (uint32_t i = 0; i < count; i++)
+        requests += hosts->holders[i].levels[0].share;
+    const uint32_t kept = mode == RCKM_BESIDE || !hosts->trainings->vertical ? 100 : 1;
+    const uint32_t held = requests * kept < parts ? requests * kept : parts;
+    const uint32_t wanted = dilu_trainings_plan(hosts->trainings, platform, host, parts - held);
+    const uint32_t left = wanted < parts ? parts - wanted : 0;
+    const uint32_t quota = requests > 0 ? left / requests : 0;
+    for (uint32_t i = 0; i < count; i++) {
+        hosts->holders[i].level = 0;
+        hosts->holders[i].quota = quota > 100 ? 100 : quota < 1 ? 1 : quota;
+    }
+    count_changes(hosts, host);
+    dilu_trainings_apply(hosts->trainings, platform, host, true);
+    apply(hosts, platform, host, true);
+    apply(hosts, platform, host, false);
+    dilu_trainings_apply(hosts->trainings, platform, host, false);
+}
+
+static bool has_trainings(const struct dilu_hosts *hosts, struct platform *platform, uint32_t host)
+{
+    return hosts->trainings != NULL && dilu_trainings_on(hosts->trainings, platform, host) > 0;
+}
+
 static void grant(struct dilu_hosts *hosts, struct platform *platform, uint32_t host)
 {
     const uint32_t count = hosts->gpus[host].instances;
@@ -133,6 +165,10 @@ static void grant(struct dilu_hosts *hosts, struct platform *platform, uint32_t 
                                                  .active = now < instance->active_until};
     }
     platform_charge(platform, count);
+    if (has_trainings(hosts, platform, host)) {
+        grant_beside(hosts, platform, host);
+        return;
+    }
     if (!dilu_grant(hosts->hosts[host].units, hosts->holders, count))
         return;
     count_changes(hosts, host);
@@ -149,11 +185,21 @@ void dilu_hosts_grant(struct dilu_hosts *hosts, struct platform *platform)
     hosts->touched_count = 0;
 }
 
-/* Resets all instances of the GPU to their requests, so that there is room for one more. */
+/* Resets all instances of the GPU to their requests, so that there is room for one more. Trainings
+ * there then have what they have beside inference. */
 static void take_back(struct dilu_hosts *hosts, struct platform *platform, uint32_t host)
 {
     const uint32_t count = hosts->gpus[host].instances;
     bool any = false;
+    if (has_trainings(hosts, platform, host)) {
+        struct rckm *rckm = &hosts->trainings->gpus[host].rckm;
+        const struct rckm before = *rckm;
+        rckm_active(rckm);
+        (void)dilu_trainings_plan(hosts->trainings, platform, host, 100 * hosts->hosts[host].units);
+        dilu_trainings_apply(hosts->trainings, platform, host, true);
+        *rckm = before;
+        dilu_hosts_touch(hosts, host);
+    }
     for (uint32_t pass = 0; pass < 2; pass++)
         for (uint32_t i = 0; i < count; i++) {
             const uint32_t id = hosts->hosts[host].residents[i];
@@ -259,6 +305,38 @@ static uint32_t choose(struct dilu_hosts *hosts, struct platform *platform, uint
     return gpu == DILU_NOWHERE ? hosts->count : (uint32_t)gpu;
 }
 
+/* The same by the pool. *placed is the instance's number there. */
+static uint32_t choose_in_pool(struct dilu_hosts *hosts, struct platform *platform,
+                               uint32_t function, const struct dilu_profile *profile, bool anyhow,
+                               uint32_t *placed)
+{
+    struct dilu_pool *pool = &hosts->trainings->pool;
+    struct asking asking = {hosts, platform, function, profile->levels[0].configuration};
+    struct error error = {0};
+    const struct dilu_need need = need_of(hosts, profile);
+    const double units = hosts->hosts[0].units;
+    struct dilu_job job = {.kind = DILU_INFERENCE,
+                           .function = function,
+                           .gpus = 1,
+                           .request = need.request / units,
+                           .limit = need.limit / units,
+                           .memory = need.memory_mb};
+    if (anyhow)
+        job.limit = pool->rule.scheme == DILU_INFLESS_L ? job.request : 0;
+    platform_charge(platform, hosts->count);
+    if (!dilu_pool_start(pool, &job, placed, &error)) {
+        platform_stop(platform, error.message);
+        return hosts->count;
+    }
+    if (*placed == DILU_NOT_PLACED)
+        return hosts->count;
+    const uint32_t host = pool->placed[*placed].gpus[0];
+    if (ask_platform(&asking, host) != DILU_REFUSED)
+        return host;
+    dilu_pool_end(pool, *placed);
+    return hosts->count;
+}
+
 static void move_in(struct dilu_hosts *hosts, uint32_t id, uint32_t host)
 {
     const struct dilu_need need = need_of(hosts, hosts->instances[id].profile);
@@ -291,12 +369,15 @@ uint32_t dilu_hosts_create(struct dilu_hosts *hosts, struct platform *platform, 
                            uint32_t deployment, const struct dilu_profile *profile, bool anyhow)
 {
     const uint32_t configuration = profile->levels[0].configuration;
+    const bool pooled = hosts->trainings != NULL && profile->levels[0].share > 0;
     uint32_t host = SIM_NONE;
+    uint32_t placed = DILU_NOT_PLACED;
     uint32_t id;
     if (profile->levels[0].share == 0) {
         id = create_without_gpu(platform, function, configuration);
     } else {
-        host = choose(hosts, platform, function, profile, anyhow);
+        host = pooled ? choose_in_pool(hosts, platform, function, profile, anyhow, &placed)
+                      : choose(hosts, platform, function, profile, anyhow);
         if (host == hosts->count ||
             !residents_grow(&hosts->hosts[host], hosts->gpus[host].instances))
             return SIM_NONE;
@@ -307,6 +388,8 @@ uint32_t dilu_hosts_create(struct dilu_hosts *hosts, struct platform *platform, 
                                                         .invoker = hosts->hosts[host].invoker,
                                                         .gpu = hosts->hosts[host].which});
     }
+    if (id == SIM_NONE && pooled)
+        dilu_pool_end(&hosts->trainings->pool, placed);
     if (id == SIM_NONE)
         return SIM_NONE;
     if (!instances_grow(hosts, id)) {
@@ -319,9 +402,15 @@ uint32_t dilu_hosts_create(struct dilu_hosts *hosts, struct platform *platform, 
                                .deployment = deployment,
                                .host = host,
                                .profile = profile,
-                               .quota = 100};
+                               .quota = 100,
+                               .placed = placed,
+                               .idle_from = platform_now(platform)};
     if (host != SIM_NONE)
         move_in(hosts, id, host);
+    if (pooled) {
+        rckm_active(&hosts->trainings->gpus[host].rckm);
+        platform_set_timer(platform, platform_now(platform) + RCKM_IDLE_TICKS * RCKM_TICK, host);
+    }
     return id;
 }
 
@@ -333,5 +422,94 @@ bool dilu_hosts_kill(struct dilu_hosts *hosts, struct platform *platform, uint32
     if (instance->host != SIM_NONE)
         move_out(hosts, id, instance->host);
     instance->alive = false;
+    if (hosts->trainings != NULL && instance->host != SIM_NONE) {
+        const struct dilu_gpu *gpu = &hosts->gpus[instance->host];
+        dilu_pool_end(&hosts->trainings->pool, instance->placed);
+        rckm_left(&hosts->trainings->gpus[instance->host].rckm,
+                  gpu->request / hosts->hosts[instance->host].units, gpu->instances);
+        hosts->trainings->retry = true;
+    }
     return true;
+}
+
+/* ---- Trainings ------------------------------------------------------------------------------- */
+
+void dilu_hosts_started(struct dilu_hosts *hosts, struct platform *platform, uint32_t id)
+{
+    struct dilu_instance *instance = &hosts->instances[id];
+    if (hosts->trainings == NULL || instance->host == SIM_NONE)
+        return;
+    if (!instance->bursting)
+        instance->burst_from = platform_now(platform);
+    instance->bursting = true;
+    rckm_active(&hosts->trainings->gpus[instance->host].rckm);
+}
+
+void dilu_hosts_finished(struct dilu_hosts *hosts, struct platform *platform, uint32_t id)
+{
+    struct dilu_instance *instance = &hosts->instances[id];
+    if (hosts->trainings == NULL || instance->host == SIM_NONE)
+        return;
+    instance->idle_from = platform_now(platform);
+    platform_set_timer(platform, instance->idle_from + RCKM_TICK, instance->host);
+    platform_set_timer(platform, instance->idle_from + RCKM_IDLE_TICKS * RCKM_TICK, instance->host);
+}
+
+void dilu_hosts_watch(struct dilu_hosts *hosts, struct platform *platform, uint32_t host)
+{
+    const sim_time_t now = platform_now(platform);
+    bool idle = hosts->gpus[host].instances > 0;
+    if (hosts->trainings == NULL)
+        return;
+    struct rckm *rckm = &hosts->trainings->gpus[host].rckm;
+    for (uint32_t i = 0; i < hosts->gpus[host].instances; i++) {
+        struct dilu_instance *instance = &hosts->instances[hosts->hosts[host].residents[i]];
+        idle = idle && !instance->busy && now - instance->idle_from >= RCKM_IDLE_TICKS * RCKM_TICK;
+        if (!instance->bursting || instance->busy || now - instance->idle_from < RCKM_TICK)
+            continue;
+        instance->bursting = false;
+        const double ticks =
+            ceil((double)(instance->idle_from - instance->burst_from) / (double)RCKM_TICK);
+        rckm_burst(rckm, &instance->task, ticks, false,
+                   dilu_trainings_requests(hosts->trainings, platform, host));
+    }
+    if (idle)
+        rckm_idle(rckm);
+}
+
+/* Makes room on the chosen GPUs, and places the training there. */
+static bool train(struct dilu_hosts *hosts, struct platform *platform, uint32_t id)
+{
+    struct dilu_trainings *trainings = hosts->trainings;
+    const uint32_t count = dilu_trainings_choose(trainings, platform, id);
+    if (count == SIM_NONE)
+        return false;
+    for (uint32_t i = 0; i < count; i++) {
+        const uint32_t host = trainings->pool.placed[trainings->items[id].placed].gpus[i];
+        take_back(hosts, platform, host);
+        dilu_hosts_touch(hosts, host);
+    }
+    return dilu_trainings_place(trainings, platform, id);
+}
+
+bool dilu_hosts_train(struct dilu_hosts *hosts, struct platform *platform)
+{
+    bool any = false;
+    if (hosts->trainings == NULL || !hosts->trainings->retry)
+        return false;
+    hosts->trainings->retry = false;
+    for (uint32_t id = platform_next_training(platform, 0); id != SIM_NONE;
+         id = platform_next_training(platform, id + 1))
+        if (platform_training(platform, id).state == TRAINING_WAITING && train(hosts, platform, id))
+            any = true;
+    return any;
+}
+
+void dilu_hosts_trained(struct dilu_hosts *hosts, uint32_t training)
+{
+    const struct dilu_trainings *trainings = hosts->trainings;
+    const struct dilu_placed *placed = &trainings->pool.placed[trainings->items[training].placed];
+    for (uint32_t i = 0; i < placed->count; i++)
+        dilu_hosts_touch(hosts, placed->gpus[i]);
+    dilu_trainings_finished(hosts->trainings, training);
 }

@@ -6,6 +6,7 @@
 
 #include "sched/dilu/placement.h"
 #include "sched/dilu/profile.h"
+#include "sched/dilu/trainings.h"
 #include "sched/policy.h"
 
 struct dilu_instance {
@@ -17,6 +18,11 @@ struct dilu_instance {
     size_t level;
     uint32_t quota;
     sim_time_t active_until; /* it counts as active until then, after its last batch */
+    /* Beside trainings: */
+    uint32_t placed;                  /* in the pool */
+    bool bursting;                    /* in a burst, or less than a tick after its last batch */
+    sim_time_t burst_from, idle_from; /* idle_from: end of the last batch, or creation */
+    struct rckm_task task;
 };
 
 struct dilu_host {
@@ -48,6 +54,7 @@ struct dilu_hosts {
     struct dilu_rule rule;
     bool nominal; /* gamma counts factor × request instead of the share that covers it */
     struct dilu_share_counters counters;
+    struct dilu_trainings *trainings; /* places instances too; NULL: placement.h does. Not owned */
 };
 
 /* False with ERROR_RUN when out of memory; dilu_hosts_clear must still be called. */
@@ -64,6 +71,18 @@ uint32_t dilu_hosts_create(struct dilu_hosts *hosts, struct platform *platform, 
 /* Ends an instance that is not busy and has no buffered jobs. Only within decide. False if the
  * platform refuses. */
 bool dilu_hosts_kill(struct dilu_hosts *hosts, struct platform *platform, uint32_t id);
+
+/* Call when the instance starts and ends a batch, and for the GPU's timers: bursts, and the time
+ * since, decide on the trainings' shares. No effect without trainings. */
+void dilu_hosts_started(struct dilu_hosts *hosts, struct platform *platform, uint32_t id);
+void dilu_hosts_finished(struct dilu_hosts *hosts, struct platform *platform, uint32_t id);
+void dilu_hosts_watch(struct dilu_hosts *hosts, struct platform *platform, uint32_t host);
+
+/* Places the waiting trainings that fit, in order of arrival. Returns whether one started. Only
+ * within decide. O(waiting × GPUs), charged. */
+bool dilu_hosts_train(struct dilu_hosts *hosts, struct platform *platform);
+/* Call when a training has finished. */
+void dilu_hosts_trained(struct dilu_hosts *hosts, uint32_t training);
 
 /* Marks the GPU after its set of working instances changed. No effect for SIM_NONE. */
 void dilu_hosts_touch(struct dilu_hosts *hosts, uint32_t host);

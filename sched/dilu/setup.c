@@ -42,6 +42,14 @@ const struct parameter dilu_parameters[DILU_PARAMETER_COUNT] = {
     [DILU_SAMPLE] = {"sample_s", 1, 0.001, 3600, NULL, "between samples (code)"},
     [DILU_ACTIVE] = {"active_ms", 50, 0, 60000, NULL,
                      "time after a batch for which an instance counts as active (code)"},
+    [DILU_SCHEME] = {"scheme", DILU_WHOLE, 0, 3, "dilu|infless-l|infless-r|exclusive",
+                     "request and limit; or the baselines: limit, request or whole GPUs only "
+                     "(code)"},
+    [DILU_TRAINING_VCPUS] = {"training_vcpus", 4, 0, 1024, NULL,
+                             "vCPUs of a training per GPU (code: 4 cores pinned)"},
+    [DILU_TRAINING_SPEED] = {"training_speed", 0.98, 0.01, 1, NULL,
+                             "part of its full speed that a training has at its request, where its "
+                             "model does not give one (code)"},
 };
 
 void dilu_finish(void *state)
@@ -63,8 +71,34 @@ void dilu_finish(void *state)
     free(self->slots);
     unique_fifo_clear(&self->turns);
     dilu_hosts_clear(&self->hosts);
+    dilu_trainings_clear(&self->trainings);
     planner_destroy(self->planner);
     *self = (struct dilu){0};
+}
+
+/* Multiple of the request that is the limit on GPUs of the kind. */
+static double limit_factor(const struct dilu *self, uint32_t kind)
+{
+    const enum dilu_scheme scheme = (enum dilu_scheme)self->values[DILU_SCHEME];
+    if (scheme == DILU_EXCLUSIVE)
+        return dilu_parameters[DILU_LIMIT].high;
+    if (scheme == DILU_INFLESS_L)
+        return self->values[DILU_LIMIT];
+    const bool vertical = scheme == DILU_WHOLE && self->values[DILU_VERTICAL] == DILU_ON &&
+                          kinds_divisible(self->workload, kind);
+    return vertical ? self->values[DILU_LIMIT] : 1;
+}
+
+/* For the baselines that give an instance its limit at all times. */
+static bool limit_to_request(const struct dilu *self, uint32_t function,
+                             struct dilu_profile *profile, struct error *error)
+{
+    const enum dilu_scheme scheme = (enum dilu_scheme)self->values[DILU_SCHEME];
+    if (scheme != DILU_INFLESS_L && scheme != DILU_EXCLUSIVE)
+        return true;
+    const uint32_t limit = profile->levels[profile->level_count - 1].configuration;
+    dilu_profile_clear(profile);
+    return dilu_profile_single(profile, self->workload, self->planner, function, limit, 1, error);
 }
 
 /* Throughput per price of the share that the request holds. */
@@ -88,19 +122,19 @@ static bool profile_better(const struct workload *workload, const struct dilu_pr
 static bool profiles_add(struct dilu *self, struct dilu_deployment *deployment, uint32_t kind,
                          uint32_t smallest, struct error *error)
 {
-    const bool vertical =
-        self->values[DILU_VERTICAL] == DILU_ON && kinds_divisible(self->workload, kind);
+    const bool whole = (enum dilu_scheme)self->values[DILU_SCHEME] == DILU_WHOLE;
     const struct dilu_profile_rule rule = {
         .bound = (sim_time_t)(self->values[DILU_BOUND] * (double)deployment->budget),
         .drop = self->values[DILU_DROP],
-        .factor = vertical ? self->values[DILU_LIMIT] : 1,
+        .factor = limit_factor(self, kind),
         .vcpus = (uint32_t)self->values[DILU_VCPUS],
         .kind = kind};
     uint32_t place = deployment->profile_count++;
     if (!dilu_profile_fill(&deployment->profiles[place], self->workload, self->planner,
                            deployment->function, &rule, error) ||
+        !limit_to_request(self, deployment->function, &deployment->profiles[place], error) ||
         !dilu_profile_single(&deployment->smallest[place], self->workload, self->planner,
-                             deployment->function, smallest, rule.factor, error))
+                             deployment->function, smallest, whole ? rule.factor : 1, error))
         return false;
     deployment->smallest[place].makeshift = true;
     const struct dilu_profile own = deployment->profiles[place];
@@ -210,6 +244,29 @@ static bool values_check(const double *values, struct error *error)
     return true;
 }
 
+/* The pool places all work if there are trainings, and that of the baselines. */
+static bool trainings_init(struct dilu *self, struct platform *platform, struct error *error)
+{
+    const struct dilu_trainings_rule rule = {
+        .pool = {.scheme = (enum dilu_scheme)self->values[DILU_SCHEME],
+                 .omega = self->values[DILU_OMEGA],
+                 .gamma = self->values[DILU_GAMMA],
+                 .alpha = self->values[DILU_ALPHA]},
+        .serving = platform_training_models(platform) != NULL,
+        .vertical = self->values[DILU_VERTICAL] == DILU_ON,
+        .vcpus = self->values[DILU_TRAINING_VCPUS],
+        .limit_factor = self->values[DILU_LIMIT],
+        .target = self->values[DILU_TRAINING_SPEED]};
+    if (!rule.serving && rule.pool.scheme == DILU_WHOLE)
+        return true;
+    if (rule.serving && (self->workload->kind_count > 1 || !kinds_divisible(self->workload, 0)))
+        return error_input(error, "policy.name: \"dilu\" shares GPUs of one kind with trainings, "
+                                  "under MPS only; set cluster.invokers.….gpus.….sharing to "
+                                  "\"mps\", and one model, speed and price for all");
+    self->hosts.trainings = &self->trainings;
+    return dilu_trainings_init(&self->trainings, self->workload, &rule, error);
+}
+
 bool dilu_init(void *state, struct platform *platform, const double *values, struct error *error)
 {
     struct dilu *self = state;
@@ -229,6 +286,7 @@ bool dilu_init(void *state, struct platform *platform, const double *values, str
     bool done = self->planner != NULL && tables_init(self, error);
     done = done && dilu_hosts_init(&self->hosts, self->workload, &rule,
                                    values[DILU_COUNTED] == COUNTED_NOMINAL, error);
+    done = done && trainings_init(self, platform, error);
     done = done && deployments_init(self, error);
     if (!done)
         dilu_finish(self);

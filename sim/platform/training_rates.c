@@ -75,16 +75,30 @@ static double speed_by_server(const struct platform *platform, uint32_t id, uint
                                server.memory_gb / server.gpus);
 }
 
+/* Speed with a share of one GPU, relative to the whole GPU of the trace. A model that knows its
+ * speed by share takes a share of the time like a share of the units: both are parts of the GPU. */
+static double speed_by_gpu(const struct platform *platform, const struct training_model *model,
+                           const struct training_grant *grant)
+{
+    const uint32_t gpu = grant_gpu(platform, grant);
+    const double whole = platform->workload->kinds[cluster_kind(&platform->cluster, gpu)].speed;
+    const double units = platform->cluster.gpus[gpu].spec->units;
+    if (model->speed == NULL)
+        return quota_part(whole, grant->quota);
+    return whole * training_share_speed(model, quota_part(grant->share, grant->quota) / units);
+}
+
 double training_speed_alone(const struct platform *platform, uint32_t id,
                             const struct training_grant *grants)
 {
-    const uint32_t count = training_spec(platform, id)->gpus;
+    const struct training_spec *spec = training_spec(platform, id);
+    const struct training_model *model = &platform->trainings->plan->models->models[spec->model];
+    const uint32_t count = spec->gpus;
     double vcpus = INFINITY, memory_mb = INFINITY, gpu = INFINITY;
     for (uint32_t i = 0; i < count; i++) {
-        const uint16_t kind = cluster_kind(&platform->cluster, grant_gpu(platform, &grants[i]));
         vcpus = fmin(vcpus, grants[i].vcpus);
         memory_mb = fmin(memory_mb, grants[i].memory_mb);
-        gpu = fmin(gpu, quota_part(platform->workload->kinds[kind].speed, grants[i].quota));
+        gpu = fmin(gpu, speed_by_gpu(platform, model, &grants[i]));
     }
     return gpu * speed_by_server(platform, id, grants[0].invoker, vcpus, memory_mb / 1024.0);
 }

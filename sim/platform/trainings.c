@@ -454,9 +454,14 @@ bool trainings_resize(struct platform *platform, uint32_t id, const struct train
         return false;
     training_settle(platform, id);
     training->row.until_ns = platform->now;
-    training_lease_record(platform, id);
+    if (training->row.from_ns < platform->now)
+        training_lease_record(platform, id);
+    else /* shares that it had for no time are no lease */
+        platform->trainings->leases--;
     memmove(training->grants, grants, count * sizeof *grants);
-    row_begin(platform, id, 0);
+    const sim_time_t stall =
+        training->row.from_ns < platform->now ? 0 : training->row.restart_ns;
+    row_begin(platform, id, stall);
     training->alone = training_speed_alone(platform, id, grants);
     training->speed = training->alone / training_slowdown(platform, id, grants);
     training_set_due(platform, id);

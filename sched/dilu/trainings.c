@@ -1,0 +1,297 @@
+#include "sched/dilu/trainings.h"
+#include "sched/policy_bookkeeping.h"
+
+#include <inttypes.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+enum { PARTS = 100 }; /* of a unit */
+
+/* ---- Set-up ---------------------------------------------------------------------------------- */
+
+/* The size of every invoker and GPU, which must be the same. */
+static bool shape_of(const struct cluster_spec *cluster, uint32_t *nodes, struct error *error)
+{
+    const struct invoker_group *first = &cluster->groups[0];
+    *nodes = 0;
+    for (size_t g = 0; g < cluster->group_count; g++) {
+        const struct invoker_group *group = &cluster->groups[g];
+        *nodes += group->count;
+        bool same = group->gpu_count == first->gpu_count && group->gpu_count > 0;
+        for (size_t i = 0; same && i < group->gpu_count; i++)
+            same = group->gpus[i].units == first->gpus[0].units &&
+                   fabs(group->gpus[i].memory_mb - first->gpus[0].memory_mb) < 1;
+        if (!same)
+            return error_input(error,
+                               "policy.name: \"dilu\" places trainings, and serves its baselines, "
+                               "on invokers with equal GPUs; cluster.invokers.%zu differs",
+                               g);
+    }
+    return true;
+}
+
+static void gpus_fill(struct dilu_trainings *trainings, uint32_t per_node, uint32_t units)
+{
+    for (uint32_t g = 0; g < trainings->pool.gpu_count; g++) {
+        trainings->gpus[g] = (struct dilu_neighbours){
+            .invoker = g / per_node, .which = g % per_node, .units = units};
+        rckm_open(&trainings->gpus[g].rckm);
+    }
+}
+
+bool dilu_trainings_init(struct dilu_trainings *trainings, const struct workload *workload,
+                         const struct dilu_trainings_rule *rule, struct error *error)
+{
+    const struct invoker_group *first = &workload->cluster.groups[0];
+    uint32_t nodes = 0;
+    *trainings = (struct dilu_trainings){.serving = rule->serving,
+                                         .vertical = rule->vertical,
+                                         .vcpus = rule->vcpus,
+                                         .limit_factor = rule->limit_factor,
+                                         .target = rule->target};
+    if (!shape_of(&workload->cluster, &nodes, error))
+        return false;
+    const uint32_t per_node = (uint32_t)first->gpu_count;
+    if (!dilu_pool_init(&trainings->pool, &rule->pool, nodes, per_node, first->gpus[0].memory_mb,
+                        error))
+        return false;
+    const size_t gpus = (size_t)trainings->pool.gpu_count + 1;
+    trainings->gpus = calloc(gpus, sizeof *trainings->gpus);
+    trainings->grants = calloc(gpus, sizeof *trainings->grants);
+    if (trainings->gpus == NULL || trainings->grants == NULL)
+        return error_run(error, "policy dilu: out of memory");
+    gpus_fill(trainings, per_node, first->gpus[0].units);
+    return true;
+}
+
+void dilu_trainings_clear(struct dilu_trainings *trainings)
+{
+    dilu_pool_clear(&trainings->pool);
+    free(trainings->items);
+    free(trainings->gpus);
+    free(trainings->grants);
+    free(trainings->wanted);
+    *trainings = (struct dilu_trainings){0};
+}
+
+/* ---- Trainings ------------------------------------------------------------------------------- */
+
+void dilu_training_shares(const struct training_model *model, double target, double factor,
+                          double *request, double *limit)
+{
+    enum { STEPS = 20 };
+    int step = 1;
+    while (model->speed != NULL && step < STEPS &&
+           training_share_speed(model, (double)step / STEPS) <
+               target * model->speed[model->speed_count - 1])
+        step++;
+    *request = model->request > 0     ? model->request
+               : model->speed == NULL ? 1
+                                      : (double)step / STEPS;
+    *limit = model->limit > 0 ? model->limit : fmin(1, factor * *request);
+}
+
+/* A gang has all its GPUs on one invoker, but for the baseline exclusive. */
+static void check_size(const struct dilu_trainings *trainings, struct platform *platform,
+                       uint32_t id, uint32_t gpus)
+{
+    const struct dilu_pool *pool = &trainings->pool;
+    const uint32_t most =
+        pool->rule.scheme == DILU_EXCLUSIVE ? pool->gpu_count : pool->gpu_count / pool->node_count;
+    char message[160];
+    if (gpus <= most)
+        return;
+    (void)snprintf(message, sizeof message,
+                   "policy dilu: training %" PRIu32 " is a gang of %" PRIu32
+                   " GPUs, which must be on one invoker, and an invoker has %" PRIu32,
+                   id, gpus, most);
+    platform_stop(platform, message);
+}
+
+bool dilu_trainings_arrived(struct dilu_trainings *trainings, struct platform *platform,
+                            uint32_t id)
+{
+    if (id >= trainings->room) {
+        const uint32_t room = 2 * id + 64;
+        struct dilu_training *grown = realloc(trainings->items, room * sizeof *grown);
+        if (grown == NULL)
+            return false;
+        trainings->items = grown;
+        trainings->room = room;
+    }
+    const struct training_view view = platform_training(platform, id);
+    struct dilu_training *training = &trainings->items[id];
+    check_size(trainings, platform, id, view.gpus);
+    training->placed = DILU_NOT_PLACED;
+    dilu_training_shares(&platform_training_models(platform)->models[view.model], trainings->target,
+                         trainings->limit_factor, &training->request, &training->limit);
+    if (!trainings->vertical)
+        training->limit = training->request;
+    if (trainings->pool.rule.scheme == DILU_INFLESS_L && trainings->vertical)
+        training->request = training->limit;
+    else if (trainings->pool.rule.scheme == DILU_INFLESS_R)
+        training->limit = training->request;
+    else if (trainings->pool.rule.scheme == DILU_EXCLUSIVE)
+        training->request = training->limit = 1;
+    trainings->retry = true;
+    return true;
+}
+
+void dilu_trainings_finished(struct dilu_trainings *trainings, uint32_t id)
+{
+    dilu_pool_end(&trainings->pool, trainings->items[id].placed);
+    trainings->items[id].placed = DILU_NOT_PLACED;
+    trainings->retry = true;
+}
+
+uint32_t dilu_trainings_choose(struct dilu_trainings *trainings, struct platform *platform,
+                               uint32_t id)
+{
+    const struct training_view view = platform_training(platform, id);
+    const struct training_model *model = &platform_training_models(platform)->models[view.model];
+    struct dilu_training *training = &trainings->items[id];
+    struct error error = {0};
+    const struct dilu_job job = {.kind = DILU_TRAINING,
+                                 .gpus = view.gpus,
+                                 .request = training->request,
+                                 .limit = training->limit,
+                                 .memory = model->gpu_memory_mb};
+    platform_charge(platform, trainings->pool.gpu_count);
+    if (!dilu_pool_start(&trainings->pool, &job, &training->placed, &error))
+        platform_stop(platform, error.message);
+    if (training->placed == DILU_NOT_PLACED)
+        return SIM_NONE;
+    return trainings->pool.placed[training->placed].count;
+}
+
+/* ---- Shares ---------------------------------------------------------------------------------- */
+
+static uint32_t parts_of(double share, uint32_t units)
+{
+    const double parts = floor(share * units * PARTS + 1e-6);
+    return parts < 1 ? 1 : (uint32_t)parts;
+}
+
+/* The smallest share in units that covers the parts, for a part of the time. */
+static void set_parts(struct training_grant *grant, uint32_t parts)
+{
+    grant->share = (parts + PARTS - 1) / PARTS;
+    grant->quota = parts / grant->share;
+}
+
+/* Σ request and Σ limit of the trainings on a GPU; returns their number. */
+static uint32_t sum_up(const struct dilu_trainings *trainings, struct platform *platform,
+                       uint32_t gpu, double *requests, double *limits)
+{
+    const struct dilu_neighbours *here = &trainings->gpus[gpu];
+    uint32_t count = 0;
+    *requests = *limits = 0;
+    for (uint32_t id;
+         (id = platform_resident(platform, here->invoker, here->which, count)) != SIM_NONE;
+         count++) {
+        *requests += trainings->items[id].request;
+        *limits += trainings->items[id].limit;
+    }
+    return count;
+}
+
+uint32_t dilu_trainings_on(const struct dilu_trainings *trainings, struct platform *platform,
+                           uint32_t gpu)
+{
+    double requests = 0, limits = 0;
+    return trainings->serving ? sum_up(trainings, platform, gpu, &requests, &limits) : 0;
+}
+
+double dilu_trainings_requests(const struct dilu_trainings *trainings, struct platform *platform,
+                               uint32_t gpu)
+{
+    double requests = 0, limits = 0;
+    (void)sum_up(trainings, platform, gpu, &requests, &limits);
+    return requests;
+}
+
+bool dilu_trainings_place(struct dilu_trainings *trainings, struct platform *platform, uint32_t id)
+{
+    struct dilu_training *training = &trainings->items[id];
+    const struct dilu_placed *placed = &trainings->pool.placed[training->placed];
+    for (uint32_t i = 0; i < placed->count; i++) {
+        const struct dilu_neighbours *here = &trainings->gpus[placed->gpus[i]];
+        trainings->grants[i] = (struct training_grant){
+            .invoker = here->invoker, .gpu = here->which, .vcpus = trainings->vcpus};
+        set_parts(&trainings->grants[i], parts_of(training->request, here->units));
+    }
+    if (platform_place(platform, id, trainings->grants, placed->count, SIM_FOREVER)) {
+        trainings->placed++;
+        return true;
+    }
+    dilu_pool_end(&trainings->pool, training->placed);
+    training->placed = DILU_NOT_PLACED;
+    return false;
+}
+
+static bool wanted_grow(struct dilu_trainings *trainings, uint32_t count)
+{
+    if (count <= trainings->wanted_room)
+        return true;
+    uint32_t *grown = realloc(trainings->wanted, 2 * count * sizeof *grown);
+    if (grown == NULL)
+        return false;
+    trainings->wanted = grown;
+    trainings->wanted_room = 2 * count;
+    return true;
+}
+
+uint32_t dilu_trainings_plan(struct dilu_trainings *trainings, struct platform *platform,
+                             uint32_t gpu, uint32_t available)
+{
+    const struct dilu_neighbours *here = &trainings->gpus[gpu];
+    const bool changes = trainings->vertical && trainings->pool.rule.scheme == DILU_WHOLE;
+    double requests = 0, limits = 0, sum = 0;
+    const uint32_t count = sum_up(trainings, platform, gpu, &requests, &limits);
+    uint32_t total = 0;
+    platform_charge(platform, count);
+    if (!wanted_grow(trainings, count)) {
+        platform_stop(platform, "policy dilu: out of memory");
+        return 0;
+    }
+    for (uint32_t i = 0; i < count; i++) {
+        const struct dilu_training *training =
+            &trainings->items[platform_resident(platform, here->invoker, here->which, i)];
+        trainings->wanted[i] = parts_of(
+            changes ? rckm_share(&here->rckm, training->request, training->limit, requests, limits)
+                    : training->request,
+            here->units);
+        sum += trainings->wanted[i];
+    }
+    for (uint32_t i = 0; i < count; i++) {
+        if (sum > available)
+            trainings->wanted[i] =
+                (uint32_t)fmax(1, floor(trainings->wanted[i] * (available / sum)));
+        total += trainings->wanted[i];
+    }
+    return total;
+}
+
+void dilu_trainings_apply(struct dilu_trainings *trainings, struct platform *platform, uint32_t gpu,
+                          bool less)
+{
+    const struct dilu_neighbours *here = &trainings->gpus[gpu];
+    uint32_t id;
+    for (uint32_t i = 0;
+         (id = platform_resident(platform, here->invoker, here->which, i)) != SIM_NONE; i++) {
+        const uint32_t count =
+            platform_gang(platform, id, trainings->grants, trainings->pool.gpu_count);
+        uint32_t at = 0;
+        while (trainings->grants[at].invoker != here->invoker ||
+               trainings->grants[at].gpu != here->which)
+            at++;
+        struct training_grant *grant = &trainings->grants[at];
+        const uint32_t held = grant->share * grant->quota;
+        set_parts(grant, trainings->wanted[i]);
+        const uint32_t parts = grant->share * grant->quota;
+        if (parts == held || (parts < held) != less)
+            continue;
+        trainings->resizes += platform_resize(platform, id, trainings->grants, count);
+    }
+}
