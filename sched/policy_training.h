@@ -74,9 +74,9 @@ struct training_view platform_training(const struct platform *platform, uint32_t
  * that holds nothing. O(gang). */
 uint32_t platform_gang(const struct platform *platform, uint32_t id, struct training_grant *grants,
                        uint32_t room);
-/* Iterations per second that a training would have with these grants beside the trainings that run
- * now, whether they fit or not. A running training does not count beside itself. O(gang ×
- * residents). */
+/* Iterations per second that a training would have with these grants beside the trainings and
+ * batches that run now, whether they fit or not. A running training does not count beside itself.
+ * O(gang × residents). */
 double platform_training_rate(const struct platform *platform, uint32_t id,
                               const struct training_grant *grants, uint32_t count);
 /* Time without progress that a restart of the training takes. */

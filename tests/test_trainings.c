@@ -173,6 +173,12 @@ static void a_fault_in_the_models_file_is_named_by_its_key(void **state)
     (void)state;
     static const char *const cases[][2] = {
         {"{" AXES "\"models\":{}}", "models: has 0 models"},
+        {"{\"name\":\"m\",\"models\":{\"a\":{\"share\":{\"request\":0.5,\"limit\":0.4}}}}",
+         "models.a.share: must have a \"limit\""},
+        {"{\"name\":\"m\",\"models\":{\"a\":{\"share\":{\"limit\":0.4}}}}",
+         "models.a.share: must have a \"limit\""},
+        {"{\"name\":\"m\",\"models\":{\"a\":{\"share\":{\"speed\":[0.5,0.4]}}}}",
+         "models.a.share.speed[1]: must not be below"},
         {"{\"name\":\"m\",\"models\":{\"a\":{\"throughput\":[[1]]}}}",
          "models.a.throughput: needs"},
         {"{" AXES "\"models\":{\"a\":{\"throughput\":[[1,2],[3,4]]}}}",

@@ -15,9 +15,9 @@ const char *const training_class_names[] = {"image", "language", "speech", NULL}
 
 static const char *const file_keys[] = {"name",  "evidence",  "source", "licence", "note", "vcpus",
                                         "gangs", "memory_gb", "models", "pairs",   NULL};
-static const char *const model_keys[] = {"class",    "iteration_s", "gpu_memory_mb", "demand",
-                                         "speedup",  "throughput",  "restart_s",     "note",
-                                         "evidence", "share",       NULL};
+static const char *const model_keys[] = {"class",    "iteration_s", "gpu_memory_mb",   "demand",
+                                         "speedup",  "throughput",  "restart_s",       "note",
+                                         "evidence", "share",       "bandwidth_share", NULL};
 static const char *const demand_keys[] = {"vcpus", "memory_gb", NULL};
 static const char *const share_keys[] = {"request", "limit", "speed", NULL};
 
@@ -184,6 +184,7 @@ static bool load_model(const struct json_value *value, const struct training_mod
         !load_optional_by_gang(value, "iteration_s", 1e-9, models, &model->iteration_s, error) ||
         !load_optional_by_gang(value, "restart_s", 0, models, &model->restart_s, error) ||
         !json_number(value, "gpu_memory_mb", 0, LIMIT_MB, &model->gpu_memory_mb, error) ||
+        !json_number(value, "bandwidth_share", 0, 1, &model->bandwidth_share, error) ||
         !json_number(value, "speedup", 1e-6, 1e6, &model->speedup, error))
         return false;
     model->kind = (enum training_class)kind;

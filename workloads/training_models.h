@@ -12,10 +12,11 @@
  * `throughput` is the matrix W: a row per entry of `vcpus`, a column per entry of `memory_gb`, per
  * GPU, relative to the GPU-proportional share. `iteration_s`, `restart_s` and a pair's slowdown are
  * one number, or one per entry of `gangs`. A pair whose slowdown is null does not fit on one GPU.
- * `share` is of one GPU: `speed` at equal steps of the share, the last at the whole GPU, with
- * straight lines between them and from 0. Without `speed` only a share of the time slows a model.
- * For a number of GPUs that `gangs` lacks, the next larger entry counts, and beyond the last the
- * last.
+ * `bandwidth_share` counts beside batches of requests where the profile's interference is by
+ * bandwidth. `share` is of one GPU: `speed` at equal steps of the share, the last at the whole GPU,
+ * with straight lines between them and from 0. Without `speed` only a share of the time slows a
+ * model. For a number of GPUs that `gangs` lacks, the next larger entry counts, and beyond the last
+ * the last.
  */
 #ifndef ESGSIM_WORKLOADS_TRAINING_MODELS_H
 #define ESGSIM_WORKLOADS_TRAINING_MODELS_H
@@ -35,15 +36,16 @@ extern const char *const training_class_names[];
 struct training_model {
     char *name;
     enum training_class kind;
-    double *iteration_s;  /* by gang size; 0: the trace gives it */
-    double *restart_s;    /* by gang size; 0 if not given */
-    double gpu_memory_mb; /* on each GPU of a gang; 0 if not given */
-    double demand_vcpus;  /* per GPU; 0: the proportional share */
-    double demand_gb;     /* host memory per GPU; 0: the proportional share */
-    double speedup;       /* at the demand, relative to the proportional share; 1 if not given */
-    double *throughput;   /* W[vcpu][memory], row after row; NULL: 1 everywhere */
-    double request, limit; /* parts of a GPU; 0 if not given */
-    double *speed;         /* at equal steps of the share, up to the whole GPU; NULL: not given */
+    double *iteration_s;    /* by gang size; 0: the trace gives it */
+    double *restart_s;      /* by gang size; 0 if not given */
+    double gpu_memory_mb;   /* on each GPU of a gang; 0 if not given */
+    double demand_vcpus;    /* per GPU; 0: the proportional share */
+    double demand_gb;       /* host memory per GPU; 0: the proportional share */
+    double speedup;         /* at the demand, relative to the proportional share; 1 if not given */
+    double *throughput;     /* W[vcpu][memory], row after row; NULL: 1 everywhere */
+    double request, limit;  /* parts of a GPU; 0 if not given */
+    double bandwidth_share; /* demand for memory bandwidth, as of a function; 0 if not given */
+    double *speed;          /* at equal steps of the share, up to the whole GPU; NULL: not given */
     size_t speed_count;
 };
 

@@ -5,6 +5,7 @@
 #include "sim/platform/batches.h"
 #include "sim/platform/policy_api.h"
 #include "sim/platform/state.h"
+#include "sim/platform/trainings.h"
 
 /* ---- Tables of the interference model -------------------------------------------------------- */
 
@@ -120,7 +121,7 @@ static bool work_grow(struct platform *platform, struct gpu_work *work)
     struct execution *executions = realloc(work->executions, capacity * sizeof *executions);
     if (executions != NULL)
         work->executions = executions;
-    if (executions == NULL || !table_make_room(&platform->work_table, capacity)) {
+    if (executions == NULL || !table_make_room(&platform->work_table, capacity + 1)) {
         platform_fail(platform, "out of memory for %" PRIu32 " batches on a GPU", work->count);
         return false;
     }
@@ -152,22 +153,78 @@ static struct execution execution_of(const struct platform *platform, uint32_t i
 
 /* ---- Rates ----------------------------------------------------------------------------------- */
 
-/* Returns the slowdowns of all executions, the one that started last first. A batch that has its
- * share for a part of the time affects the others in proportion. */
-static const double *work_slowdowns(const struct platform *platform, const struct gpu_work *work,
-                                    const struct gpu_spec *spec)
+static uint32_t training_count(const struct platform *platform, uint32_t gpu)
+{
+    return platform->trainings != NULL ? platform->trainings->gpus[gpu].count : 0;
+}
+
+/* A training is not in the table of pairs: the table's constant counts. */
+static struct prepared_runner training_runner(const struct platform *platform, uint32_t gpu,
+                                              uint32_t id, double share)
+{
+    const struct training_plan *plan = platform->trainings->plan;
+    const struct co_runner runner = {
+        .index = UINT32_MAX,
+        .demand = plan->models->models[plan->trainings[id].model].bandwidth_share,
+        .share = share};
+    const uint32_t kind = platform->cluster.gpus[gpu].spec->kind;
+    return interference_prepare(platform->workload->kinds[kind].interference, &runner);
+}
+
+/* Part of the GPU that a training on it holds. */
+static double training_share(const struct platform *platform, uint32_t gpu, uint32_t id)
+{
+    const struct training_grant *grant = platform->trainings->items[id].grants;
+    while (grant_gpu(platform, grant) != gpu)
+        grant++;
+    return quota_part((double)grant->share / platform->cluster.gpus[gpu].spec->units, grant->quota);
+}
+
+/* Prepares the executions, the one that started last first, and from place `count` on the
+ * trainings. A batch that has its share for a part of the time affects the others in proportion. */
+static void runners_prepare(const struct platform *platform, const struct gpu_work *work,
+                            uint32_t gpu)
 {
     const struct gpu_work_table *table = &platform->work_table;
-    const struct gpu_work_kind *kind = &table->kinds[spec->kind];
+    const struct gpu_work_kind *kind = &table->kinds[platform->cluster.gpus[gpu].spec->kind];
     const uint32_t count = work->count;
     for (uint32_t i = 0; i < count; i++) {
         const struct execution *execution = &work->executions[count - 1 - i];
         table->runners[i] = kind->functions[execution->function];
         table->runners[i].as_other = kind->as_other[share_place(execution->vgpu, execution->quota)];
     }
-    interference_slowdowns(platform->workload->kinds[spec->kind].interference, table->runners,
-                           count, table->slowdowns);
+}
+
+/* Returns the slowdowns of all executions, in the order of runners_prepare. The table has room. */
+static const double *work_slowdowns(const struct platform *platform, const struct gpu_work *work,
+                                    uint32_t gpu)
+{
+    const struct gpu_work_table *table = &platform->work_table;
+    const uint32_t trainings = training_count(platform, gpu);
+    const uint32_t kind = platform->cluster.gpus[gpu].spec->kind;
+    runners_prepare(platform, work, gpu);
+    for (uint32_t i = 0; i < trainings; i++) {
+        const uint32_t id = platform->trainings->gpus[gpu].ids[i];
+        table->runners[work->count + i] =
+            training_runner(platform, gpu, id, training_share(platform, gpu, id));
+    }
+    interference_slowdowns(platform->workload->kinds[kind].interference, table->runners,
+                           work->count + trainings, table->slowdowns);
     return table->slowdowns;
+}
+
+double gpu_work_excess(const struct platform *platform, uint32_t gpu, uint32_t id, double share)
+{
+    const struct gpu_work *work = &platform->gpu_work[gpu];
+    const struct gpu_work_table *table = &platform->work_table;
+    const uint32_t kind = platform->cluster.gpus[gpu].spec->kind;
+    if (!work->interferes || work->count == 0)
+        return 0;
+    runners_prepare(platform, work, gpu);
+    table->runners[work->count] = training_runner(platform, gpu, id, share);
+    interference_slowdowns(platform->workload->kinds[kind].interference, table->runners,
+                           work->count + 1, table->slowdowns);
+    return table->slowdowns[work->count] - 1;
 }
 
 /* Sets the GPU's event to the finish of the first of its batches. */
@@ -211,11 +268,14 @@ static inline void execution_update(struct execution *execution, double rate, do
 
 /* Updates all rates on a GPU: quota / slowdown among the batches that execute on it. Among equal
  * finish times, the batch that started first finishes first. */
-static void work_update(struct platform *platform, uint32_t gpu)
+static void rates_update(struct platform *platform, uint32_t gpu)
 {
     struct gpu_work *work = &platform->gpu_work[gpu];
-    const struct gpu_spec *spec = platform->cluster.gpus[gpu].spec;
-    const double *slowdowns = work_slowdowns(platform, work, spec);
+    if (!table_make_room(&platform->work_table, work->count + training_count(platform, gpu) + 1)) {
+        platform_fail(platform, "out of memory for %" PRIu32 " batches on a GPU", work->count);
+        return;
+    }
+    const double *slowdowns = work_slowdowns(platform, work, gpu);
     const double passed = (double)(platform->now - work->updated);
     const uint32_t count = work->count;
     struct execution *executions = work->executions, *first = NULL;
@@ -232,6 +292,20 @@ static void work_update(struct platform *platform, uint32_t gpu)
     }
     if (first != NULL)
         work_schedule(platform, work, first);
+}
+
+/* The same after a change of batches, which changes the rates of the GPU's trainings too. */
+static void work_update(struct platform *platform, uint32_t gpu)
+{
+    rates_update(platform, gpu);
+    if (training_count(platform, gpu) > 0)
+        training_gpu_update(platform, gpu);
+}
+
+void gpu_work_trainings_changed(struct platform *platform, uint32_t gpu)
+{
+    if (platform->gpu_work[gpu].interferes && platform->gpu_work[gpu].count > 0)
+        rates_update(platform, gpu);
 }
 
 void gpu_work_add(struct platform *platform, uint32_t id)

@@ -1,4 +1,5 @@
-/* Interference: batches that execute on one GPU and slow one another down (not a public header). */
+/* Interference: batches, and trainings, that execute on one GPU and slow one another down (not a
+ * public header). What trainings do to one another is in their models' pairs. */
 #ifndef ESGSIM_SIM_PLATFORM_INTERFERENCE_H
 #define ESGSIM_SIM_PLATFORM_INTERFERENCE_H
 
@@ -20,6 +21,12 @@ void gpu_work_remove(struct platform *platform, uint32_t id);
 double gpu_work_left(const struct platform *platform, uint32_t id);
 /* Restarts the execution of batch `id` with the batch's present work, configuration and quota. */
 void gpu_work_reshare(struct platform *platform, uint32_t id);
+
+/* Updates the rates of the batches on a GPU after its trainings changed. No effect where batches do
+ * not interfere. */
+void gpu_work_trainings_changed(struct platform *platform, uint32_t gpu);
+/* Slowdown - 1 of training `id`, with `share` of the GPU, by the batches that execute there. */
+double gpu_work_excess(const struct platform *platform, uint32_t gpu, uint32_t id, double share);
 
 /* Returns whether batches on the GPU interfere. False for SIM_NONE. */
 static inline bool gpu_interferes(const struct platform *platform, uint32_t gpu)

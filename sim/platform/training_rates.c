@@ -118,6 +118,10 @@ double training_slowdown(const struct platform *platform, uint32_t id,
                 slowdown += training_pair(trainings->plan->models, specs[id].model,
                                           specs[gpu->ids[k]].model, count, NULL) -
                             1;
+        const uint32_t at = grant_gpu(platform, &grants[i]);
+        const double units = platform->cluster.gpus[at].spec->units;
+        slowdown +=
+            gpu_work_excess(platform, at, id, quota_part(grants[i].share / units, grants[i].quota));
         worst = fmax(worst, slowdown);
     }
     return worst;
@@ -175,26 +179,38 @@ void training_set_due(struct platform *platform, uint32_t id)
     training_heap_update(platform->trainings, id);
 }
 
+/* Updates the trainings on one GPU that update number `visit` has not reached. */
+static void gpu_update(struct platform *platform, uint32_t at, uint32_t visit)
+{
+    struct trainings *trainings = platform->trainings;
+    const struct residents *gpu = &trainings->gpus[at];
+    for (uint32_t k = 0; k < gpu->count; k++) {
+        const uint32_t id = gpu->ids[k];
+        struct training *training = &trainings->items[id];
+        if (training->visit == visit)
+            continue;
+        training->visit = visit;
+        const double speed = training->alone / training_slowdown(platform, id, training->grants);
+        if (speed < training->speed || speed > training->speed) {
+            training_settle(platform, id);
+            training->speed = speed;
+            training_set_due(platform, id);
+        }
+    }
+}
+
+void training_gpu_update(struct platform *platform, uint32_t gpu)
+{
+    gpu_update(platform, gpu, ++platform->trainings->visits);
+}
+
 void training_rates_update(struct platform *platform, const struct training_grant *grants,
                            uint32_t count)
 {
-    struct trainings *trainings = platform->trainings;
-    const uint32_t visit = ++trainings->visits;
+    const uint32_t visit = ++platform->trainings->visits;
     for (uint32_t i = 0; i < count; i++) {
-        const struct residents *gpu = &trainings->gpus[grant_gpu(platform, &grants[i])];
-        for (uint32_t k = 0; k < gpu->count; k++) {
-            const uint32_t id = gpu->ids[k];
-            struct training *training = &trainings->items[id];
-            if (training->visit == visit)
-                continue;
-            training->visit = visit;
-            const double speed =
-                training->alone / training_slowdown(platform, id, training->grants);
-            if (speed < training->speed || speed > training->speed) {
-                training_settle(platform, id);
-                training->speed = speed;
-                training_set_due(platform, id);
-            }
-        }
+        const uint32_t gpu = grant_gpu(platform, &grants[i]);
+        gpu_update(platform, gpu, visit);
+        gpu_work_trainings_changed(platform, gpu);
     }
 }

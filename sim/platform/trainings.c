@@ -459,8 +459,7 @@ bool trainings_resize(struct platform *platform, uint32_t id, const struct train
     else /* shares that it had for no time are no lease */
         platform->trainings->leases--;
     memmove(training->grants, grants, count * sizeof *grants);
-    const sim_time_t stall =
-        training->row.from_ns < platform->now ? 0 : training->row.restart_ns;
+    const sim_time_t stall = training->row.from_ns < platform->now ? 0 : training->row.restart_ns;
     row_begin(platform, id, stall);
     training->alone = training_speed_alone(platform, id, grants);
     training->speed = training->alone / training_slowdown(platform, id, grants);

@@ -99,14 +99,18 @@ void trainings_add_holdings(const struct platform *platform, int64_t *vcpus, int
 /* training_rates.c */
 
 /* Speed of a training with these grants without co-runners, and its slowdown by the trainings on
- * their GPUs other than itself. O(gang), O(gang × residents). */
+ * their GPUs other than itself and by the batches that execute there. O(gang), O(gang × residents).
+ */
 double training_speed_alone(const struct platform *platform, uint32_t id,
                             const struct training_grant *grants);
 double training_slowdown(const struct platform *platform, uint32_t id,
                          const struct training_grant *grants);
 /* Adds the work since piece_from at the present speed, and begins a new piece. */
 void training_settle(struct platform *platform, uint32_t id);
-/* Updates the speeds and ends of all trainings on the GPUs of `grants`. */
+/* Updates the speeds and ends of all trainings on a GPU, after its batches changed. */
+void training_gpu_update(struct platform *platform, uint32_t gpu);
+/* Updates the speeds and ends of all trainings, and the rates of all batches, on the GPUs of
+ * `grants`. */
 void training_rates_update(struct platform *platform, const struct training_grant *grants,
                            uint32_t count);
 /* Computes when the running training ends, from its present speed. */
