@@ -1,6 +1,6 @@
 /* Dilu (ASPLOS'25, "Dilu: Enabling GPU Resourcing-on-Demand for Serverless DL Serving via
- * Introspective Elasticity"), the inference side. It scales instances that have two shares each:
- * the request and the limit.
+ * Introspective Elasticity"). It scales instances that have two shares each, the request and the
+ * limit, and collocates trainings with them (trainings.h).
  *
  * Evidence: [code] read in the authors' public repository (sigserverless/Dilu @ 1134655), [recall]
  * from memory of the paper, [derived] our porting, [assumed] neither.
@@ -36,8 +36,13 @@
  *   its first.
  * - GPUs under MIG, or held exclusively, cannot change shares during a run. If the cluster has such
  *   a GPU, limits equal requests.
- * - Not implemented: training jobs, which the paper serves as well, and with them the affinity of
- *   placement and the rules of emergency and recovery; also the splitting of a model over GPUs.
+ * - With trainings in the experiment, and for the baselines (`scheme`), the pool places instances
+ *   and trainings (gpu_pool.h) with Dilu's affinity, in place of placement.h. Trainings wait in
+ *   order of arrival; one that does not fit is passed over. They never move and are not preempted.
+ * - Beside a running training an instance has its request, also when it works alone: a training
+ *   launches at all times.
+ * - Not implemented: language models as a kind of their own, and the splitting of a model over
+ * GPUs.
  * - Profiling and changing a share take no time. Decision time: one unit per job taken up, per
  *   sample and instance examined, per GPU when placing, and per neighbour when shares are granted.
  */
