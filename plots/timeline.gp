@@ -12,19 +12,23 @@ stats data using "idle" nooutput; most = STATS_max
 stats data using "starting" nooutput; most = STATS_max > most ? STATS_max : most
 stats data using "waiting" nooutput; busiest = STATS_max
 stats data using "running" nooutput; busiest = STATS_max > busiest ? STATS_max : busiest
-width = 1000.0; tall = 165.0; height = 34 + 4 * tall + 44
+# On a named canvas the legend of a panel is above it.
+width = wide(1000.0); head = or_sized(0, 18); inner = high(135.0, 75.0, canvas eq "slide" ? 50.0 : 90.0); body = 4 * inner
+height = 34 + 4 * (inner + 30 + or_sized(0, head - 10)) + 44
 eval(begin)
+tall = inner * stretch + 30 + or_sized(0, head - 10)
 set lmargin at screen 72.0 / width
-set rmargin at screen (width - 170.0) / width
+set rmargin at screen (width - or_sized(170.0, 18)) / width
 set xrange [first:(last > first ? last : first + 1)]
 set style data lines
 # Without work waiting nothing is stranded.
 number(name) = strlen(strcol(name)) > 0 ? column(name) : 0
 do for [p=1:4] {
-    ceiling = floor + 44 + (5 - p) * tall - 14.0
+    ceiling = floor + 44 + (5 - p) * tall - or_sized(14.0, head)
     set tmargin at screen ceiling / full
-    set bmargin at screen (ceiling - tall + 30.0) / full
+    set bmargin at screen (ceiling - inner * stretch) / full
     set key at screen (width - 160.0) / width, screen ceiling / full left top Left reverse samplen 2.5 spacing key_spacing
+    if (sized) { set key at screen 60.0 / width, screen (ceiling + 16.0) / full left top horizontal Left reverse samplen 2 spacing key_spacing maxrows 1 }
     set format x (p == 4 ? "%g" : "")
     unset xlabel
     if (p == 4) { set xlabel "simulated time (s)" offset 0, xlabel_shift }
