@@ -33,9 +33,9 @@ do for [k=1:parts] {
 }
 key_height = 17 * legend_line
 body = lines * row_height * rows
-height = 34 + 26 + key_height + lines * (24 + row_height * rows + 52)
+height = 34 + 26 + key_height + lines * (24 + row_height * rows + or_sized(52, 56))
 eval(begin)
-row_height = row_height * stretch; block = 24 + row_height * rows + 52
+row_height = row_height * stretch; block = 24 + row_height * rows + or_sized(52, 56)
 each = (width - left - right - between * (columns - 1)) / columns
 set yrange [rows + 0.5:0.5]
 set border 1

@@ -36,12 +36,12 @@ colours = "#0072B2 #D55E00 #009E73 #CC79A7 #E69F00 #56B4E9 #000000 #767676"
 markers = "7 5 9 11 13 6 4 8 10 12 1 2 3"
 panels = points[2] > 0 ? 3 : 2
 width = wide(1300.0); entries = count
-right = or_sized(50 + 7.0 * longest, 18); left = 76.0; between = 84.0; narrowest = 150.0
+right = or_sized(50 + 7.0 * longest, 24); left = or_sized(76.0, 90.0); between = 84.0; narrowest = 150.0
 eval(fit_panels)
 tall = high(370.0, 160.0, 220.0); body = lines * tall
-height = 34 + lines * (tall + or_sized(90, 76)) + (!sized && 22 * count > 400 ? 22 * count - 400 : 0)
+height = 34 + lines * (tall + or_sized(90, 82)) + (!sized && 22 * count > 400 ? 22 * count - 400 : 0)
 eval(fit_key); eval(begin)
-tall = tall * stretch; block = tall + 76
+tall = tall * stretch; block = tall + 82
 each = (width - left - right - between * (columns - 1)) / columns
 set logscale x 10
 from = low / 1.2; to = high * 1.2

@@ -71,7 +71,7 @@ label_limit = canvas eq "column" ? 18 : 34
 fit_rows = 'row_height = or_sized(20.0, 16.0); array name_lines[rows]; do for [r=1:rows] { name_lines[r] = 1 }; \
     if (sized) { longest = 0; do for [r=1:rows] { longest = strlen(names[r]) > longest ? strlen(names[r]) : longest; \
         text = names[r]; limit = label_limit; eval(wrap); names[r] = wrapped; name_lines[r] = wrapped_lines; \
-        row_height = 14.0 * wrapped_lines + 4 > row_height ? 14.0 * wrapped_lines + 4 : row_height }; \
+        row_height = 18.0 * wrapped_lines - 2 > row_height ? 18.0 * wrapped_lines - 2 : row_height }; \
         longest = longest > label_limit ? label_limit : longest }'
 # Names of rows 1 to `rows`, left of the panel: a tick's label would be read as a format, and be cut.
 row_labels = 'do for [r=1:rows] { set label 1000 + r "".names[r] at graph 0, first r right offset -0.8, 0.5 * (name_lines[r] - 1) front tc rgb ink }'
@@ -87,14 +87,14 @@ if (!exists("no_title")) { no_title = 0 }
 if (!exists("no_caption")) { no_caption = 0 }
 key_height = 0
 measure = 'text = heading.(strlen(subject) > 0 ? ": ".subject : ""); limit = int(width / 9.0); eval(wrap); \
-    titled = wrapped; title_height = strlen(heading) > 0 ? 14 + 20 * wrapped_lines : 8; \
-    text = caption; limit = int(width / 6.2); eval(wrap); caption_height = 20 + 15 * wrapped_lines; spare = 0; \
+    titled = wrapped; title_height = strlen(heading) > 0 ? 14 + or_sized(20, 22.5) * wrapped_lines - or_sized(0, 2.5) : 8; \
+    text = caption; limit = int(width / 6.2); eval(wrap); caption_height = 20 + or_sized(15, 16.5) * wrapped_lines; spare = 0; \
     if (no_title) { titled = ""; spare = spare + title_height - 8; title_height = 8 }; \
     if (no_caption) { wrapped = ""; spare = spare + caption_height - 6; caption_height = 6 }; \
     full = height + title_height - 34 + caption_height'
 begin = 'eval(measure); if (canvas eq "slide") { \
         if (16 * full > 9 * width) { width = full * 16 / 9.0; eval(measure) }; \
-        spare = width * 9 / 16.0 - full; zoom = 1280 / width; mark = mark * zoom / 1.6 }; \
+        spare = width * 9 / 16.0 - full; zoom = 1280 / width; mark = extension eq ".svg" ? 0.85 * zoom : mark }; \
     stretch = 1 + spare / (1.0 * body); full = full + spare; eval(terminal); set output out; \
     floor = caption_height; key_top = full - title_height; top = key_top - key_height; \
     set multiplot; \
@@ -105,8 +105,8 @@ once = 'unset label 1; unset label 2'
 
 # `format` names the picture's format where the name of `out` does not.
 extension = exists("format") ? ".".format : strlen(out) > 4 ? out[strlen(out) - 3:] : ""
-# A font of so many pixels: terminals on cairo count in points.
-size(pixels) = sprintf(",%g", extension eq ".svg" ? pixels : 0.75 * pixels)
+# A font of so many units: terminals on cairo count in points, and scale them.
+size(units) = sprintf(",%g", extension eq ".svg" ? units * zoom : 0.75 * units)
 # What the terminals do not agree on: the size of a point, the length of a dash of our own, and how
 # far labels stand from their axes and lines of a legend from each other, in characters.
 mark = extension eq ".svg" ? 0.85 * zoom : 1.0
@@ -116,7 +116,7 @@ ylabel_shift = extension eq ".svg" ? 1.2 : 0.0
 key_spacing = extension eq ".svg" ? 1.0 : 1.25
 # Text of a default PDF is smaller than that of the other formats; on a named canvas it is not.
 if (extension eq ".svg") {
-    terminal = 'set terminal svg size int(width * zoom + 0.5), int(full * zoom + 0.5) fixed noenhanced font "sans-serif,12" background "white" fontscale zoom linewidth zoom'
+    terminal = 'set terminal svg size int(width * zoom + 0.5), int(full * zoom + 0.5) fixed noenhanced font sprintf("sans-serif,%g", 12 * zoom) background "white" linewidth zoom'
 } else { if (extension eq ".png") {
     # 300 pixels per inch for print, 1920 by 1080 for a slide.
     terminal = 'dots = !sized ? 2 : (canvas eq "slide" ? 1.5 : 3.125) * zoom; \
@@ -141,6 +141,8 @@ unset mxtics; unset mytics
 split = 'broken = text; if (strlen(text) > limit) { best = 0; do for [i=2:strlen(text)-1] { \
     if ((text[i:i] eq "-" || text[i:i] eq " ") && abs(i - strlen(text) / 2) < abs(best - strlen(text) / 2)) { best = i } }; \
     if (best > 0) { broken = text[:best]."\n".text[best+1:] } }'
+# `text` with `other` in the place of `words`, if they are in it.
+instead(text, words, other) = (found = strstrt(text, words), found == 0 ? text : text[:found - 1].other.text[found + strlen(words):])
 # An axis title of at most two lines, if it is longer than its axis on a named canvas.
 y_title = 'limit = sized ? int(tall / 6.8) : 1000; eval(split); set ylabel broken offset ylabel_shift - (broken eq text ? 0 : 1.3), 0'
 x_title = 'limit = sized ? int((each + between) / 6.8) : 1000; eval(split); set xlabel broken offset 0, xlabel_shift'
@@ -161,8 +163,8 @@ log_ticks = 'unset xtics; set xtics () nomirror out scale 0.6 tc rgb ink; tick_l
         tick_high = tick_low - 1 }; \
     per_decade = each / log10(1.0 * to / from); tens = floor(log10(to)) - ceil(log10(from)) + 1; \
     do for [d=tick_low:tick_high] { if (per_decade >= 40 || d % 2 == 0) { set xtics add (sprintf("%g", 10.0 ** d) 10.0 ** d) }; \
-    if (per_decade >= or_sized(130, 160)) { set xtics add (sprintf("%g", 2 * 10.0 ** d) 2 * 10.0 ** d, sprintf("%g", 5 * 10.0 ** d) 5 * 10.0 ** d) } \
-    else { if (tens < 2) { set xtics add (sprintf("%g", 3 * 10.0 ** d) 3 * 10.0 ** d) } } }'
+    if (per_decade >= or_sized(130, 27 + 23 * strlen(sprintf("%g", to)))) { set xtics add (sprintf("%g", 2 * 10.0 ** d) 2 * 10.0 ** d, sprintf("%g", 5 * 10.0 ** d) 5 * 10.0 ** d) } \
+    else { if (tens < 2 || (sized && per_decade >= 95)) { set xtics add (sprintf("%g", 3 * 10.0 ** d) 3 * 10.0 ** d) } } }'
 
 # The same upright, for a short axis: even steps below a factor of eight; at 1, 2, 5 below one of hundred.
 log_y_ticks = 'unset ytics; set ytics () nomirror out scale 0.6 tc rgb ink; \
@@ -178,12 +180,12 @@ short(name) = sized && strlen(name) > key_limit ? name[:key_limit / 2]."…".nam
 fit_key = 'key_width = 50 + 7.0 * (longest < key_limit ? longest : key_limit); \
     key_columns = int((width - 16) / key_width); key_columns = key_columns < 1 ? 1 : key_columns; \
     key_lines = (entries + key_columns - 1) / key_columns; key_columns = (entries + key_lines - 1) / key_lines; \
-    if (sized) { key_height = 17 * key_lines + 8; height = height + key_height }'
+    if (sized) { key_height = 18 * key_lines + 10; height = height + key_height }'
 key_place = 'set key at screen 10.0 / width, screen (key_top - 2.0) / full left top vertical Left reverse samplen 2 \
     spacing key_spacing width 0 maxrows key_lines'
 
 # Entry `n` of a legend of our own, where gnuplot's key has no room: a line and a marker (0: none) at
 # (x, y) pixels, `text` right of it. `unlegend` takes the first n away.
 legend = 'if (line_dash > 0) { set arrow 100 + n from screen x / width, y / full to screen (x + 28.0) / width, y / full nohead front lw 1.6 dt line_dash lc rgb sprintf("#%06X", colour) }; \
-    set label 100 + n "".text at screen (x + 14.0) / width, y / full left front offset 2.4, 0 font size(11) tc rgb ink point pt point ps 0.8 * mark lc rgb sprintf("#%06X", colour)'
+    set label 100 + n "".text at screen (x + 14.0) / width, y / full left front offset 2.4, or_sized(0, -0.25) font size(11) tc rgb ink point pt point ps 0.8 * mark lc rgb sprintf("#%06X", colour)'
 unlegend = 'do for [i=1:n] { unset arrow 100 + i; unset label 100 + i }'

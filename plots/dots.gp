@@ -36,11 +36,11 @@ columns = (panels + lines - 1) / lines
 foot = 52
 # A long title of an axis takes two lines.
 each = (width - left - right - between * (columns - 1)) / columns
-do for [p=1:panels] { if (sized && strlen(axes[p]) > int((each + between) / 6.8)) { foot = 66 } }
-block = 40 + row_height * rows + foot; body = lines * row_height * rows
+do for [p=1:panels] { if (sized && strlen(axes[p]) > int((each + between) / 6.8)) { foot = 70 } }
+block = or_sized(40, 46) + row_height * rows + foot; body = lines * row_height * rows
 height = 34 + lines * block
 eval(begin)
-row_height = row_height * stretch; block = 40 + row_height * rows + foot
+row_height = row_height * stretch; block = or_sized(40, 46) + row_height * rows + foot
 each = (width - left - right - between * (columns - 1)) / columns
 tick_count = int(each / 50); tick_count = tick_count < 3 ? 3 : tick_count > 4 ? 4 : tick_count
 

@@ -42,13 +42,13 @@ panels = near > 1 && (near < rows || near_roof > near_floor) ? 2 : 1
 
 entries = rows + 2
 width = wide(panels == 2 ? 1200.0 : 1000.0)
-left = 72.0; between = 60.0; narrowest = 200.0
-right = or_sized(60 + 7.0 * longest, 18)
+left = or_sized(72.0, 84.0); between = 60.0; narrowest = 200.0
+right = or_sized(60 + 7.0 * longest, 24)
 tall = high(4 + (22 * entries > 400 ? 22 * entries : 400), 170.0, 250.0)
 eval(fit_panels)
-body = lines * tall; height = 34 + lines * (tall + 76)
+body = lines * tall; height = 34 + lines * (tall + or_sized(76, 82))
 eval(fit_key); eval(begin)
-tall = tall * stretch; block = tall + 76
+tall = tall * stretch; block = tall + or_sized(76, 82)
 each = (width - left - right - between * (columns - 1)) / columns
 set xlabel "cost ($ per 1 000 requests)" offset 0, xlabel_shift
 set format x "%g"

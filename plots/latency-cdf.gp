@@ -22,12 +22,13 @@ slowest = slowest > 0 ? 1.02 * slowest : 1
 quickest = quickest > 0 ? quickest / 1.02 : slowest / 1e6
 
 width = wide(1200.0); panels = 2; entries = rows
-right = or_sized(70 + 7.0 * longest, 18); left = 66.0; between = 30.0; narrowest = 200.0
+right = or_sized(70 + 7.0 * longest, 24); left = or_sized(66.0, 94.0); between = 30.0; narrowest = 200.0
 eval(fit_panels)
 tall = high(4 + (22 * rows > 380 ? 22 * rows : 380), 150.0, 220.0); body = lines * tall
-height = 34 + lines * (tall + 56)
+height = 34 + lines * (tall + or_sized(56, 62))
+if (columns < panels) { caption = instead(caption, "The right axis", "The lower axis") }
 eval(fit_key); eval(begin)
-tall = tall * stretch; block = tall + 56
+tall = tall * stretch; block = tall + or_sized(56, 62)
 each = (width - left - right - between * (columns - 1)) / columns
 set yrange [0:100]
 set ytics 20

@@ -31,9 +31,9 @@ eval(fit_rows)
 width = wide(1200.0); left = 20.0 + 6.9 * longest; right = or_sized(24.0, 12.0); between = 22.0; narrowest = high(150.0, 96.0, 120.0)
 eval(fit_panels)
 body = lines * row_height * rows
-height = 34 + 26 + lines * (24 + row_height * rows + 52)
+height = 34 + 26 + lines * (24 + row_height * rows + or_sized(52, 56))
 eval(begin)
-row_height = row_height * stretch; block = 24 + row_height * rows + 52
+row_height = row_height * stretch; block = 24 + row_height * rows + or_sized(52, 56)
 each = (width - left - right - between * (columns - 1)) / columns
 set yrange [rows + 0.5:0.5]
 set border 1

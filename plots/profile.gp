@@ -24,7 +24,7 @@ columns = panels < 3 ? panels : 3
 lines = int((panels + columns - 1) / columns)
 width = wide(1100.0); left = 84.0; right = 20.0; between = 24.0; narrowest = high(150.0, 104.0, 150.0)
 if (sized) { eval(fit_panels) }
-entry = or_sized(100.0, 80.0); key_columns = or_sized(10, int((width - 14) / entry))
+entry = or_sized(100.0, 96.0); key_columns = or_sized(10, int((width - 14) / entry))
 tall = high(200.0, 120.0, 160.0); body = lines * tall; block = tall + or_sized(70, 78)
 height = 34 + 18 * int((count + key_columns - 1) / key_columns) + 10 + lines * block + 20
 eval(begin)

@@ -20,9 +20,9 @@ stats data using (take(int(column("panel")), int(column("series")))) nooutput
 width = wide(1200.0); key_columns = series > 0 ? int((width - 40) / (60 + 7.2 * longest)) : 1
 key_columns = key_columns < 1 ? 1 : key_columns
 key_lines = int((series + key_columns - 1) / key_columns)
-left = or_sized(66.0, 78.0); right = 14.0; between = 92.0; narrowest = 150.0
+left = or_sized(66.0, 104.0); right = 14.0; between = or_sized(92.0, 98.0); narrowest = 130.0
 eval(fit_panels)
-tall = high(300, 130.0, 200.0); gap = or_sized(50, 56); body = lines * tall
+tall = high(300, 140.0, 200.0); gap = or_sized(50, 56); body = lines * tall
 height = 34 + 20 * key_lines + 12 + lines * (tall + gap)
 eval(begin)
 tall = tall * stretch

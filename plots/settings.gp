@@ -38,7 +38,7 @@ do for [r=1:rows] {
 }
 row_height = 9.0 * series + 12
 row_height = row_height < 17.0 * label_lines + 8 ? 17.0 * label_lines + 8 : row_height
-width = wide(1300.0); left = 24.0 + 6.9 * label_width; right = or_sized(50 + 7.0 * longest, 18); between = 26.0; narrowest = 130.0
+width = wide(1300.0); left = 24.0 + 6.9 * label_width; right = or_sized(50 + 7.0 * longest, 24); between = 26.0; narrowest = 130.0
 eval(fit_panels); entries = series
 tall = or_sized(rows * row_height < 23 * series + 10 - 60 ? 23 * series - 50.0 : rows * row_height, rows * (8.0 * series + 12))
 tall = tall < 16.0 * rows * label_lines ? 16.0 * rows * label_lines : tall; body = lines * tall

@@ -28,12 +28,13 @@ most = most > 0 ? 1.2 * most : 1
 least = least > 0 ? least / 1.2 : most / 1e6
 
 width = wide(1200.0); panels = 2; entries = rows + 2
-right = or_sized(74 + 7.0 * longest, 18); left = or_sized(66.0, 76.0); between = 80.0; narrowest = 200.0
+right = or_sized(74 + 7.0 * longest, 24); left = or_sized(66.0, 98.0); between = 80.0; narrowest = 200.0
 eval(fit_panels)
 tall = high(4 + (22 * (rows + 3) > 380 ? 22 * (rows + 3) : 380), 150.0, 220.0); body = lines * tall
-height = 34 + lines * (tall + 56)
+height = 34 + lines * (tall + or_sized(56, 62))
+if (columns < panels) { caption = instead(instead(caption, "Left:", "Above:"), "Right:", "Below:") }
 eval(fit_key); eval(begin)
-tall = tall * stretch; block = tall + 56
+tall = tall * stretch; block = tall + or_sized(56, 62)
 each = (width - left - right - between * (columns - 1)) / columns
 here(p, r, s, v) = int(column("panel")) == p && int(column("row")) == r && int(column("side")) == s ? v : NaN
 set logscale x 10
@@ -69,7 +70,7 @@ do for [p=1:2] {
         set xlabel "executed (ms, logarithmic)"
         set arrow 1 from least, least to most, most nohead back lc rgb middle dt 2 lw 1.2
         set key at screen 1 - (right - 14.0) / width, screen (top - 2.0) / full left top Left reverse samplen 3 spacing 1.25
-        if (sized) { eval(key_place) }
+        if (sized) { eval(key_place); set key samplen 3 }
         plot for [r=1:rows] NaN with linespoints lw 1.8 dt 1 pt points[r] ps 0.8 lc rgb colours[r] title short(names[r]), \
              NaN with lines lw 1.8 dt 1 lc rgb ink title "simulated", \
              NaN with lines lw 1.8 dt 2 lc rgb ink title "real", \
