@@ -60,7 +60,10 @@ done
 # The named sizes, and what is left out.
 sizes="column page slide"
 for size in $sizes; do
-    for file in policies.h5 one-seed.h5 loads.h5 points.csv; do
+    run "$esgsim" plot "$folder/policies.h5" --out "$folder/$size" --size "$size" \
+        --only settings --only hit-rate
+    expect "plot draws figures of policies.h5 for a $size" 0
+    for file in one-seed.h5 loads.h5 points.csv; do
         run "$esgsim" plot "$folder/$file" --out "$folder/$size" --size "$size"
         expect "plot draws $file for a $size" 0
     done
@@ -71,7 +74,7 @@ for size in $sizes; do
         --size "$size"
     expect "plot draws a comparison for a $size" 0
     run "$esgsim" plot "$folder/policies.h5" --out "$folder/bare-$size" --size "$size" --no-title \
-        --no-caption --policies "esg k=1,fifo"
+        --no-caption --policies "esg k=1,fifo" --only hit-rate-plain
     expect "plot draws two policies without title and caption for a $size" 0
 done
 for figure in results/paper/*.svg; do
@@ -166,7 +169,9 @@ else
     fail "title, caption and other policies are left out; the CSV keeps the caption" \
         "$(grep -o '<tspan.*' "$bare.svg")"
 fi
-if [ "$(canvas "$bare.svg" | cut -d ' ' -f 2)" -ge 200 ] &&
+run "$esgsim" plot "$folder/policies.h5" --out "$folder/whole" --size column \
+    --policies "esg k=1,fifo" --only hit-rate-plain
+if [ "$(canvas "$bare.svg")" = "$(canvas "$folder/whole/hit-rate-plain.svg")" ] &&
     [ "$(canvas "$folder/bare-slide/hit-rate-plain.svg")" = "1280 720" ]; then
     pass "and the plot takes their room"
 else
