@@ -28,7 +28,7 @@ static void names_add(struct names *names, const char *name)
     for (int i = 0; i < names->count; i++)
         if (strcmp(names->list[i], name) == 0)
             return;
-    if (name[0] != '\0')
+    if (names->list != NULL && name[0] != '\0')
         names->list[names->count++] = name;
 }
 
@@ -127,7 +127,7 @@ bool selection_comparison(const struct comparison *against, const char *const *n
     view->run_count = 0;
     view->runs = calloc(against->run_count + 1, sizeof *view->runs);
     bool good = (valid.list != NULL && view->runs != NULL) || figure_no_memory(error);
-    for (size_t i = 0; good && i < against->run_count; i++) {
+    for (size_t i = 0; good && view->runs != NULL && i < against->run_count; i++) {
         bool wanted = false;
         for (size_t n = 0; n < count; n++)
             wanted = wanted || run_is(&against->runs[i], names[n]);
