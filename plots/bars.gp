@@ -20,25 +20,39 @@ take(p, r, k) = (titles[p] = cell("panel_title"), axes[p] = cell("axis"), names[
     labelled[p] = strlen(cell("label")) > labelled[p] ? strlen(cell("label")) : labelled[p], 0)
 stats data using (take(int(column("panel")), int(column("row")), int(column("part")))) nooutput
 
-width = 1200.0; left = 20.0 + 6.9 * longest; right = 24.0; between = 30.0
-height = 34 + 26 + 24 + 20.0 * rows + 52
+eval(fit_rows)
+width = wide(1200.0); left = 20.0 + 6.9 * longest; right = 24.0; between = 30.0; narrowest = 180.0
+eval(fit_panels)
+# The legend goes on in another line where the canvas ends.
+array part_x[parts]; array part_line[parts]
+x = or_sized(left, 14.0); legend_line = 0
+do for [k=1:parts] {
+    if (sized && x > 14 && x + 28 + 6.6 * strlen(part_names[k]) > width) { x = 14.0; legend_line = legend_line + 1 }
+    part_x[k] = x; part_line[k] = legend_line
+    x = x + or_sized(44 + 7.0 * strlen(part_names[k]), 34 + 6.6 * strlen(part_names[k]))
+}
+key_height = 17 * legend_line
+body = lines * row_height * rows
+height = 34 + 26 + key_height + lines * (24 + row_height * rows + or_sized(52, 56))
 eval(begin)
-base = floor + 52.0; ceiling = base + 20.0 * rows
-each = (width - left - right - between * (panels - 1)) / panels
+row_height = row_height * stretch; block = 24 + row_height * rows + or_sized(52, 56)
+each = (width - left - right - between * (columns - 1)) / columns
 set yrange [rows + 0.5:0.5]
 set border 1
 set grid noytics xtics
 set style fill solid 1.0 border lc rgb "white"
-set bmargin at screen base / full
-set tmargin at screen ceiling / full
 unset key
 here(k, v) = int(column("panel")) == p && int(column("part")) == k ? v : NaN
 do for [p=1:panels] {
-    set lmargin at screen (left + (p - 1) * (each + between)) / width
-    set rmargin at screen (left + (p - 1) * (each + between) + each) / width
+    across = left + (p - 1) % columns * (each + between)
+    base = floor + 52.0 + (lines - 1 - (p - 1) / columns) * block; ceiling = base + row_height * rows
+    set lmargin at screen across / width
+    set rmargin at screen (across + each) / width
+    set bmargin at screen base / full
+    set tmargin at screen ceiling / full
     unset ytics
     set ytics 1, 1, rows scale 0 format ""
-    if (p == 1) { eval(row_labels) }
+    if ((p - 1) % columns == 0) { eval(row_labels) }
     set title titles[p] font size(12) offset 0, -0.6
     set xlabel axes[p] offset 0, xlabel_shift
     taken = 12 + 7.0 * labelled[p]
@@ -48,13 +62,11 @@ do for [p=1:panels] {
     set format x "%g"
     set xtics 0, fitting(limit, each * limit / reach, 5), limit * 1.0001
     if (p == 1) {
-        x = left
         do for [k=1:parts] {
-            y = top - 16.0
+            x = part_x[k]; y = key_top - 16.0 - 17 * part_line[k]
             set object k rectangle from screen x / width, y / full to screen (x + 14.0) / width, (y + 11.0) / full \
                 fc rgb paints[k] fs solid 1.0 border lc rgb middle
             set label k + 10 part_names[k] at screen (x + 20.0) / width, (y + 5.5) / full left front font size(11) tc rgb ink
-            x = x + 44 + 7.0 * strlen(part_names[k])
         }
     }
     plot for [k=1:used[p]] data using (here(k, column("to"))):(column("row")):(column("from")):(column("to")):(column("row") - 0.36):(column("row") + 0.36) \

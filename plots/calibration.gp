@@ -35,12 +35,14 @@ if (points[2] > 0) {
 colours = "#0072B2 #D55E00 #009E73 #CC79A7 #E69F00 #56B4E9 #000000 #767676"
 markers = "7 5 9 11 13 6 4 8 10 12 1 2 3"
 panels = points[2] > 0 ? 3 : 2
-width = 1300.0; height = 34 + 400 + 60 + (22 * count > 400 ? 22 * count - 400 : 0)
-eval(begin)
-right = 50 + 7.0 * longest; left = 76.0; between = 84.0
-each = (width - left - right - between * (panels - 1)) / panels
-set bmargin at screen (top - 6.0 - 390.0) / full
-set tmargin at screen (top - 26.0) / full
+width = wide(1300.0); entries = count
+right = or_sized(50 + 7.0 * longest, 24); left = or_sized(76.0, 90.0); between = 84.0; narrowest = 150.0
+eval(fit_panels)
+tall = high(370.0, 160.0, 220.0); body = lines * tall
+height = 34 + lines * (tall + or_sized(90, 82)) + (!sized && 22 * count > 400 ? 22 * count - 400 : 0)
+eval(fit_key); eval(begin)
+tall = tall * stretch; block = tall + 82
+each = (width - left - right - between * (columns - 1)) / columns
 set logscale x 10
 from = low / 1.2; to = high * 1.2
 set xrange [from:to]
@@ -51,13 +53,16 @@ in(n, v) = cell("function") eq names[n] ? v : NaN
 colour(n) = word(colours, 1 + (n - 1) % 8)
 marker(n) = int(word(markers, 1 + (n - 1) % 13))
 do for [p=1:panels] {
-    set lmargin at screen (left + (p - 1) * (each + between)) / width
-    set rmargin at screen (left + (p - 1) * (each + between) + each) / width
+    across = left + (p - 1) % columns * (each + between); ceiling = top - 26.0 - (p - 1) / columns * block
+    set lmargin at screen across / width
+    set rmargin at screen (across + each) / width
+    set bmargin at screen (ceiling - tall) / full
+    set tmargin at screen ceiling / full
     unset key; unset arrow
     if (p == 1) {
         set logscale y 10; set yrange [from:to]; set format y "%g"
         set title "fit" font size(12) offset 0, -0.6
-        set ylabel "fitted (ms, logarithmic)" offset ylabel_shift, 0
+        text = "fitted (ms, logarithmic)"; eval(y_title)
         set arrow 1 from from, from to to, to nohead back lc rgb middle dt (6 * dash, 4 * dash)
         plot for [n=1:count] data using (in(n, column("measured_ms"))):(column("fitted_ms")) \
             with points pt marker(n) ps 0.8 * mark lc rgb colour(n) notitle
@@ -65,13 +70,14 @@ do for [p=1:panels] {
     } else {
         unset logscale y; set yrange [-1.1 * widest[p - 1] - 0.01:1.1 * widest[p - 1] + 0.01]
         set title (p == 2 ? "residuals of the fit" : "points that the fit has not seen") font size(12) offset 0, -0.6
-        set ylabel (p == 2 ? "(fitted - measured) / measured (%)" : "(predicted - measured) / measured (%)") offset ylabel_shift, 0
+        text = p == 2 ? "(fitted - measured) / measured (%)" : "(predicted - measured) / measured (%)"; eval(y_title)
         set arrow 1 from graph 0, first 0 to graph 1, first 0 nohead back lc rgb middle dt (6 * dash, 4 * dash)
         if (p == panels) {
             set key at screen 1 - (right - 14.0) / width, screen (top - 2.0) / full left top Left reverse samplen 1 spacing key_spacing maxrows count
+            if (sized) { eval(key_place) }
         }
         plot for [n=1:count] data using (in(n, column("measured_ms"))):(error_of(p == 2 ? "fitted_ms" : "left_out_ms")) \
-            with points pt marker(n) ps 0.8 * mark lc rgb colour(n) title names[n]
+            with points pt marker(n) ps 0.8 * mark lc rgb colour(n) title short(names[n])
     }
 }
 unset multiplot

@@ -4,6 +4,11 @@
 #
 #   gnuplot -e "data='hit-rate.csv'; out='hit-rate.svg'" plots/hit-rate.gp
 #
+# Optional: `canvas` ('column', 'page' or 'slide'), a size other than the script's own; `no_title` and
+# `no_caption`, which leave these out:
+#
+#   gnuplot -e "data='hit-rate.csv'; out='hit-rate.pdf'; canvas='column'; no_title=1" plots/hit-rate.gp
+#
 # Colours, markers and dashes are columns of the CSV: plots/palette.c gives each policy its own.
 if (!exists("data") || !exists("out")) {
     print "give data and out: gnuplot -e \"data='F.csv'; out='F.svg'\" plots/NAME.gp"
@@ -31,28 +36,67 @@ if (!exists("optional_caption")) {
     if (subject eq "-") { subject = "" }
 }
 
+# Scripts lay a figure out in units of the default's pixels. A named canvas is `canvas_width` units
+# wide. One unit is `zoom` pixels of 1/96 inch: the smallest text, 10.5 units, has 7 points in a
+# column and on a page.
+sized = exists("canvas") ? strlen(canvas) > 0 : 0
+if (!sized) { canvas = "" }
+if (sized && canvas ne "column" && canvas ne "page" && canvas ne "slide") {
+    print "canvas='".canvas."': column, page or slide"
+    exit status 1
+}
+canvas_width = canvas eq "column" ? 360.0 : canvas eq "page" ? 756.0 : 800.0
+zoom = canvas eq "slide" ? 1.6 : sized ? 8 / 9.0 : 1
+# The width of a figure, the height of a panel, and any other value, of which the first is the default's.
+wide(own) = sized ? canvas_width : own
+high(own, column, page) = !sized ? own : canvas eq "column" ? column : page
+or_sized(own, value) = sized ? value : own
+# Panels side by side: all, or as many as fit on a named canvas, equally many in each line.
+fit_panels = 'columns = panels; if (sized) { columns = int((width - left - right + between) / (narrowest + between)); \
+    columns = columns < 1 ? 1 : columns > panels ? panels : columns }; \
+    lines = (panels + columns - 1) / columns; columns = (panels + lines - 1) / lines'
+
 # Text in lines of at most `limit` characters. (Words taken by `for [w in text]` lose their
 # apostrophes.)
 wrapped = ""; wrapped_lines = 0
 wrap = 'line = ""; wrapped = ""; wrapped_lines = 1; rest = text." "; while (strlen(rest) > 0) { \
+    if (sized && strstrt(rest, " ") - 1 > limit) { rest = rest[:limit]." ".rest[limit + 1:] }; \
     w = rest[:strstrt(rest, " ") - 1]; rest = rest[strstrt(rest, " ") + 1:]; \
     if (strlen(line) + strlen(w) + 1 > limit) \
         {wrapped = wrapped.line."\n"; line = w; wrapped_lines = wrapped_lines + 1} \
     else {line = line.(strlen(line) > 0 && strlen(w) > 0 ? " " : "").w} }; wrapped = wrapped.line'
 
+# Names of rows in lines of at most `label_limit` characters on a named canvas, and the height of a row.
+label_limit = canvas eq "column" ? 18 : 34
+fit_rows = 'row_height = or_sized(20.0, 16.0); array name_lines[rows]; do for [r=1:rows] { name_lines[r] = 1 }; \
+    if (sized) { longest = 0; do for [r=1:rows] { longest = strlen(names[r]) > longest ? strlen(names[r]) : longest; \
+        text = names[r]; limit = label_limit; eval(wrap); names[r] = wrapped; name_lines[r] = wrapped_lines; \
+        row_height = 18.0 * wrapped_lines - 2 > row_height ? 18.0 * wrapped_lines - 2 : row_height }; \
+        longest = longest > label_limit ? label_limit : longest }'
 # Names of rows 1 to `rows`, left of the panel: a tick's label would be read as a format, and be cut.
-row_labels = 'do for [r=1:rows] { set label 1000 + r "".names[r] at graph 0, first r right offset -0.8, 0 front tc rgb ink }'
+row_labels = 'do for [r=1:rows] { set label 1000 + r "".names[r] at graph 0, first r right offset -0.8, 0.5 * (name_lines[r] - 1) front tc rgb ink }'
 unrow_labels = 'do for [r=1:rows] { unset label 1000 + r }'
 
-# begin(width, height): in pixels; the caption's lines, and those of the title beyond the first, are
-# added to the height. Afterwards `top` and `floor` are the heights on the page between which panels
-# go, in pixels from its lower edge.
+# begin(width, height, body): in units; the caption's lines, and those of the title beyond the first, are
+# added to the height. `body` is the part of the height that grows by what a title or caption that is
+# left out does not need, and on a slide to its height: by the factor `stretch`. Afterwards `top` and
+# `floor` are the heights on the page between which panels go, in units from its lower edge. Of them
+# `key_height` units above `top` are a legend's, at `key_top`.
 if (!exists("heading")) { heading = "" }
-begin = 'text = heading.(strlen(subject) > 0 ? ": ".subject : ""); limit = int(width / 9.0); eval(wrap); \
-    titled = wrapped; title_height = strlen(heading) > 0 ? 14 + 20 * wrapped_lines : 8; \
-    text = caption; limit = int(width / 6.2); eval(wrap); caption_height = 20 + 15 * wrapped_lines; \
-    full = height + title_height - 34 + caption_height; eval(terminal); set output out; \
-    floor = caption_height; top = full - title_height; \
+if (!exists("no_title")) { no_title = 0 }
+if (!exists("no_caption")) { no_caption = 0 }
+key_height = 0
+measure = 'text = heading.(strlen(subject) > 0 ? ": ".subject : ""); limit = int(width / 9.0); eval(wrap); \
+    titled = wrapped; title_height = strlen(heading) > 0 ? 14 + or_sized(20, 22.5) * wrapped_lines - or_sized(0, 2.5) : 8; \
+    text = caption; limit = int(width / 6.2); eval(wrap); caption_height = 20 + or_sized(15, 16.5) * wrapped_lines; spare = 0; \
+    if (no_title) { titled = ""; spare = spare + title_height - 8; title_height = 8 }; \
+    if (no_caption) { wrapped = ""; spare = spare + caption_height - 6; caption_height = 6 }; \
+    full = height + title_height - 34 + caption_height'
+begin = 'eval(measure); if (canvas eq "slide") { \
+        if (16 * full > 9 * width) { width = full * 16 / 9.0; eval(measure) }; \
+        spare = width * 9 / 16.0 - full; zoom = 1280 / width; mark = extension eq ".svg" ? 0.85 * zoom : mark }; \
+    stretch = 1 + spare / (1.0 * body); full = full + spare; eval(terminal); set output out; \
+    floor = caption_height; key_top = full - title_height; top = key_top - key_height; \
     set multiplot; \
     set label 1 titled at screen 12.0 / width, screen 1 - 16.0 / full left front font size(15) tc rgb ink; \
     set label 2 wrapped at screen 12.0 / width, screen (caption_height - 16.0) / full left front font size(11) tc rgb middle'
@@ -61,21 +105,24 @@ once = 'unset label 1; unset label 2'
 
 # `format` names the picture's format where the name of `out` does not.
 extension = exists("format") ? ".".format : strlen(out) > 4 ? out[strlen(out) - 3:] : ""
-# A font of so many pixels: terminals on cairo count in points.
-size(pixels) = sprintf(",%g", extension eq ".svg" ? pixels : 0.75 * pixels)
+# A font of so many units: terminals on cairo count in points, and scale them.
+size(units) = sprintf(",%g", extension eq ".svg" ? units * zoom : 0.75 * units)
 # What the terminals do not agree on: the size of a point, the length of a dash of our own, and how
 # far labels stand from their axes and lines of a legend from each other, in characters.
-mark = extension eq ".svg" ? 0.85 : 1.0
+mark = extension eq ".svg" ? 0.85 * zoom : 1.0
 dash = extension eq ".svg" ? 1.0 : extension eq ".png" ? 2.2 : 1.6
 xlabel_shift = extension eq ".svg" ? 0.5 : 0.3
 ylabel_shift = extension eq ".svg" ? 1.2 : 0.0
 key_spacing = extension eq ".svg" ? 1.0 : 1.25
+# Text of a default PDF is smaller than that of the other formats; on a named canvas it is not.
 if (extension eq ".svg") {
-    terminal = 'set terminal svg size width, full fixed noenhanced font "sans-serif,12" background "white" linewidth 1'
+    terminal = 'set terminal svg size int(width * zoom + 0.5), int(full * zoom + 0.5) fixed noenhanced font sprintf("sans-serif,%g", 12 * zoom) background "white" linewidth zoom'
 } else { if (extension eq ".png") {
-    terminal = 'set terminal pngcairo size 2 * width, 2 * full noenhanced font "sans-serif,9" fontscale 2 linewidth 2 pointscale 2 background "white"'
+    # 300 pixels per inch for print, 1920 by 1080 for a slide.
+    terminal = 'dots = !sized ? 2 : (canvas eq "slide" ? 1.5 : 3.125) * zoom; \
+        set terminal pngcairo size int(dots * width + 0.5), int(dots * full + 0.5) noenhanced font "sans-serif,9" fontscale dots linewidth dots pointscale dots background "white"'
 } else { if (extension eq ".pdf") {
-    terminal = 'set terminal pdfcairo size width / 96.0 in, full / 96.0 in noenhanced font "sans-serif,9" linewidth 1 background "white"'
+    terminal = 'set terminal pdfcairo size width * zoom / 96.0 in, full * zoom / 96.0 in noenhanced font "sans-serif,9" fontscale or_sized(0.5, 0.75 * zoom) linewidth or_sized(1, 1.5 * zoom) background "white"'
 } else {
     print out.": the name of a figure ends in .svg, .png or .pdf"
     exit status 1
@@ -94,6 +141,11 @@ unset mxtics; unset mytics
 split = 'broken = text; if (strlen(text) > limit) { best = 0; do for [i=2:strlen(text)-1] { \
     if ((text[i:i] eq "-" || text[i:i] eq " ") && abs(i - strlen(text) / 2) < abs(best - strlen(text) / 2)) { best = i } }; \
     if (best > 0) { broken = text[:best]."\n".text[best+1:] } }'
+# `text` with `other` in the place of `words`, if they are in it.
+instead(text, words, other) = (found = strstrt(text, words), found == 0 ? text : text[:found - 1].other.text[found + strlen(words):])
+# An axis title of at most two lines, if it is longer than its axis on a named canvas.
+y_title = 'limit = sized ? int(tall / 6.8) : 1000; eval(split); set ylabel broken offset ylabel_shift - (broken eq text ? 0 : 1.3), 0'
+x_title = 'limit = sized ? int((each + between) / 6.8) : 1000; eval(split); set xlabel broken offset 0, xlabel_shift'
 # A round step for `count` ticks or fewer over `span`.
 step(span, count) = (raw_step = 1.0 * span / count, power = 10.0 ** floor(log10(raw_step)), \
     power * (raw_step / power > 5 ? 10 : raw_step / power > 2 ? 5 : raw_step / power > 1 ? 2 : 1))
@@ -111,11 +163,29 @@ log_ticks = 'unset xtics; set xtics () nomirror out scale 0.6 tc rgb ink; tick_l
         tick_high = tick_low - 1 }; \
     per_decade = each / log10(1.0 * to / from); tens = floor(log10(to)) - ceil(log10(from)) + 1; \
     do for [d=tick_low:tick_high] { if (per_decade >= 40 || d % 2 == 0) { set xtics add (sprintf("%g", 10.0 ** d) 10.0 ** d) }; \
-    if (per_decade >= 130) { set xtics add (sprintf("%g", 2 * 10.0 ** d) 2 * 10.0 ** d, sprintf("%g", 5 * 10.0 ** d) 5 * 10.0 ** d) } \
-    else { if (tens < 2) { set xtics add (sprintf("%g", 3 * 10.0 ** d) 3 * 10.0 ** d) } } }'
+    if (per_decade >= or_sized(130, 27 + 23 * strlen(sprintf("%g", to)))) { set xtics add (sprintf("%g", 2 * 10.0 ** d) 2 * 10.0 ** d, sprintf("%g", 5 * 10.0 ** d) 5 * 10.0 ** d) } \
+    else { if (tens < 2 || (sized && per_decade >= 95)) { set xtics add (sprintf("%g", 3 * 10.0 ** d) 3 * 10.0 ** d) } } }'
+
+# The same upright, for a short axis: even steps below a factor of eight; at 1, 2, 5 below one of hundred.
+log_y_ticks = 'unset ytics; set ytics () nomirror out scale 0.6 tc rgb ink; \
+    if (to < 8 * from) { tick_step = step(to - from, 4); \
+        do for [i=int(ceil(from / tick_step)):int(floor(to / tick_step))] { set ytics add (sprintf("%g", i * tick_step) i * tick_step) } } \
+    else { do for [d=floor(log10(from)):ceil(log10(to))] { set ytics add (sprintf("%g", 10.0 ** d) 10.0 ** d); \
+        if (to < 100 * from) { set ytics add (sprintf("%g", 2 * 10.0 ** d) 2 * 10.0 ** d, sprintf("%g", 5 * 10.0 ** d) 5 * 10.0 ** d) } } }'
+
+# A legend above the panels on a named canvas, by gnuplot's key, for `entries` names of at most `longest`
+# characters. fit_key precedes `begin`, key_place follows it. A longer name loses its middle.
+key_limit = canvas eq "column" ? 36 : 60
+short(name) = sized && strlen(name) > key_limit ? name[:key_limit / 2]."…".name[strlen(name) - key_limit / 2 + 2:] : name
+fit_key = 'key_width = 50 + 7.0 * (longest < key_limit ? longest : key_limit); \
+    key_columns = int((width - 16) / key_width); key_columns = key_columns < 1 ? 1 : key_columns; \
+    key_lines = (entries + key_columns - 1) / key_columns; key_columns = (entries + key_lines - 1) / key_lines; \
+    if (sized) { key_height = 18 * key_lines + 10; height = height + key_height }'
+key_place = 'set key at screen 10.0 / width, screen (key_top - 2.0) / full left top vertical Left reverse samplen 2 \
+    spacing key_spacing width 0 maxrows key_lines'
 
 # Entry `n` of a legend of our own, where gnuplot's key has no room: a line and a marker (0: none) at
 # (x, y) pixels, `text` right of it. `unlegend` takes the first n away.
 legend = 'if (line_dash > 0) { set arrow 100 + n from screen x / width, y / full to screen (x + 28.0) / width, y / full nohead front lw 1.6 dt line_dash lc rgb sprintf("#%06X", colour) }; \
-    set label 100 + n "".text at screen (x + 14.0) / width, y / full left front offset 2.4, 0 font size(11) tc rgb ink point pt point ps 0.8 * mark lc rgb sprintf("#%06X", colour)'
+    set label 100 + n "".text at screen (x + 14.0) / width, y / full left front offset 2.4, or_sized(0, -0.25) font size(11) tc rgb ink point pt point ps 0.8 * mark lc rgb sprintf("#%06X", colour)'
 unlegend = 'do for [i=1:n] { unset arrow 100 + i; unset label 100 + i }'

@@ -8,6 +8,7 @@
 #include <gsl/gsl_statistics_double.h>
 
 #include "plots/palette.h"
+#include "plots/selection.h"
 #include "results/store/run_details.h"
 
 enum { STEPS = 200, TAIL_STEPS = 9, TITLE_SIZE = 80 };
@@ -218,7 +219,8 @@ static bool setting_figure(const struct comparison *against, const char *setting
     return sheet_end(&sheet, good, error);
 }
 
-bool plot_compare(const struct comparison *against, struct figure_list *list, struct error *error)
+static bool draw_all(const struct comparison *against, struct figure_list *list,
+                     struct error *error)
 {
     struct run_details *details[2] = {run_details_open(against->simulated->path, error), NULL};
     if (details[0] != NULL)
@@ -234,5 +236,17 @@ bool plot_compare(const struct comparison *against, struct figure_list *list, st
     }
     run_details_close(details[0]);
     run_details_close(details[1]);
+    return good;
+}
+
+bool plot_compare(const struct comparison *against, struct figure_list *list, struct error *error)
+{
+    struct comparison view;
+    if (list->policy_count == 0)
+        return draw_all(against, list, error);
+    if (!selection_comparison(against, list->policies, list->policy_count, &view, error))
+        return false;
+    const bool good = draw_all(&view, list, error);
+    free(view.runs);
     return good;
 }

@@ -31,23 +31,25 @@ reach(r, l, h) = (lowest[r] = l < lowest[r] ? l : lowest[r], highest[r] = h > hi
 span(r, v, h) = v == v ? (scales[r] ? (v > 0 ? reach(r, v - h > 0 ? v - h : v, v + h) : 0) : reach(r, v - h, v + h)) : 0
 stats data using (span(int(column("row")), number("value"), half("half_width"))) nooutput
 
-width = 1200.0; left = 78.0; right = 14.0; between = 16.0
-columns = int((width - 40) / (60 + 7.2 * longest))
-columns = columns < 1 ? 1 : columns
-key_lines = int((series + columns - 1) / columns)
-tall = 210.0; gap = 14.0; head = 22.0
-height = 34 + 20 * key_lines + head + rows * tall + (rows - 1) * gap + 50
+width = wide(1200.0); left = or_sized(78.0, 94.0); right = 14.0; between = 16.0; narrowest = 80.0
+key_columns = int((width - 40) / (60 + 7.2 * longest))
+key_columns = key_columns < 1 ? 1 : key_columns
+key_lines = int((series + key_columns - 1) / key_columns)
+eval(fit_panels)
+tall = high(210.0, 112.0, canvas eq "slide" ? 90.0 : 130.0); gap = 14.0; head = 22.0; body = lines * rows * tall
+height = 34 + 20 * key_lines + lines * (head + rows * tall + (rows - 1) * gap + 50)
 heading = "Against ".parameter
 eval(begin)
-each = (width - left - right - between * (panels - 1)) / panels
+tall = tall * stretch; block = head + rows * tall + (rows - 1) * gap + 50
+each = (width - left - right - between * (columns - 1)) / columns
 here(s, v) = int(column("row")) == r && int(column("panel")) == p && int(column("series")) == s ? v : NaN
 room = last > first ? 0.05 * (last - first) : 1
 set format x "%g"
 # Intervals at one value stand side by side.
 apart(s) = series > 1 ? 0.02 * (last - first) * (s - (series + 1) / 2.0) / (series - 1) : 0
 do for [s=1:series] {
-    text = names[s]; line_dash = dashes[s]; point = points[s]; colour = colours[s]; n = s
-    x = left + (60 + 7.2 * longest) * ((s - 1) % columns); y = top - 12.0 - 20 * int((s - 1) / columns); eval(legend)
+    text = short(names[s]); line_dash = dashes[s]; point = points[s]; colour = colours[s]; n = s
+    x = or_sized(left, 14) + (60 + 7.2 * longest) * ((s - 1) % key_columns); y = top - 12.0 - 20 * int((s - 1) / key_columns); eval(legend)
 }
 do for [r=1:rows] {
     low = lowest[r]; high = highest[r]
@@ -57,26 +59,28 @@ do for [r=1:rows] {
     if (share && high > 100) { high = 100 }
     if (share && low < 0) { low = 0 }
     margin = high > low ? 0.06 * (high - low) : (high != 0 ? 0.1 * abs(high) : 1)
-    bottom = floor + 50.0 + (rows - r) * (tall + gap)
-    set bmargin at screen bottom / full
-    set tmargin at screen (bottom + tall) / full
     do for [p=1:panels] {
-        set lmargin at screen (left + (p - 1) * (each + between)) / width
-        set rmargin at screen (left + (p - 1) * (each + between) + each) / width
+        across = left + (p - 1) % columns * (each + between)
+        bottom = floor + 50.0 + (rows - r) * (tall + gap) + (lines - 1 - (p - 1) / columns) * block
+        set bmargin at screen bottom / full
+        set tmargin at screen (bottom + tall) / full
+        set lmargin at screen across / width
+        set rmargin at screen (across + each) / width
         set xrange [first - room:last + room]
         if (scales[r]) {
             set logscale y 10
             set yrange [low / 1.3:high * 1.3]
             set ytics nomirror autofreq
+            if (sized) { from = low / 1.3; to = high * 1.3; eval(log_y_ticks) }
         } else {
             unset logscale y
             set yrange [(low >= 0 && low - margin < 0 ? 0 : low - margin):(share && high <= 100 && high + margin > 100 ? 103 : high + margin)]
             set ytics nomirror autofreq step(high - low + 2 * margin, 6)
         }
-        if (p == 1) { set format y "%g"; set ylabel axes[r] offset ylabel_shift, 0 } else { set format y ""; unset ylabel }
+        if ((p - 1) % columns == 0) { set format y "%g"; text = axes[r]; eval(y_title) } else { set format y ""; unset ylabel }
         if (r == rows) { set format x "%g"; set xlabel parameter } else { set format x ""; unset xlabel }
         unset label 3
-        if (r == 1) { set label 3 "".titles[p] at graph 0.5, screen (bottom + tall + 11.0) / full center front tc rgb ink }
+        if (r == 1) { text = titles[p]; limit = sized ? int(each / 6.6) : 1000; set label 3 "".(strlen(text) > limit ? text[:limit - 1]."…" : text) at graph 0.5, screen (bottom + tall + 11.0) / full center front tc rgb ink }
         unset arrow 1
         if (limits[r] == limits[r]) { set arrow 1 from graph 0, first limits[r] to graph 1, first limits[r] nohead back dt 3 lw 1.2 lc rgb middle }
         unset key

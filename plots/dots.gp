@@ -27,14 +27,20 @@ mark(p, b) = (b == b) ? (bounds[p] = b, use_bound ? reach(p, b, b) : 0) : 0
 stats data using (mark(int(column("panel")), number("bound"))) nooutput
 
 # Panels too many for one line go on in another, as many in each.
-width = 1200.0; left = 20.0 + 6.9 * longest; right = 24.0; between = 24.0; narrowest = 150.0
+eval(fit_rows)
+width = wide(1200.0); left = 20.0 + 6.9 * longest; right = 24.0; between = 24.0; narrowest = high(150.0, 96.0, 130.0)
 columns = int((width - left - right + between) / (narrowest + between))
 columns = columns < 1 ? 1 : columns > panels ? panels : columns
 lines = (panels + columns - 1) / columns
 columns = (panels + lines - 1) / lines
-block = 40 + 20.0 * rows + 52
+foot = 52
+# A long title of an axis takes two lines.
+each = (width - left - right - between * (columns - 1)) / columns
+do for [p=1:panels] { if (sized && strlen(axes[p]) > int((each + between) / 6.8)) { foot = 70 } }
+block = or_sized(40, 46) + row_height * rows + foot; body = lines * row_height * rows
 height = 34 + lines * block
 eval(begin)
+row_height = row_height * stretch; block = or_sized(40, 46) + row_height * rows + foot
 each = (width - left - right - between * (columns - 1)) / columns
 tick_count = int(each / 50); tick_count = tick_count < 3 ? 3 : tick_count > 4 ? 4 : tick_count
 
@@ -45,7 +51,7 @@ unset key
 set border 1
 do for [p=1:panels] {
     across = left + ((p - 1) % columns) * (each + between)
-    base = floor + 52.0 + (lines - 1 - (p - 1) / columns) * block; ceiling = base + 20.0 * rows
+    base = floor + foot + (lines - 1 - (p - 1) / columns) * block; ceiling = base + row_height * rows
     set lmargin at screen across / width
     set rmargin at screen (across + each) / width
     set bmargin at screen base / full
@@ -55,7 +61,7 @@ do for [p=1:panels] {
     if ((p - 1) % columns == 0) { eval(row_labels) }
     text = titles[p]; limit = int(each / 7.0); eval(split)
     set title broken font size(12) offset 0, -0.6
-    set xlabel axes[p] offset 0, xlabel_shift
+    text = axes[p]; eval(x_title)
     unset logscale x
     if (lowest[p] > highest[p]) { lowest[p] = logarithmic ? 1 : 0; highest[p] = logarithmic ? 10 : 1 }
     if (logarithmic) {

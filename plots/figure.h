@@ -21,6 +21,7 @@
 #include <stdint.h>
 #include <stdio.h>
 
+#include "plots/gnuplot.h"
 #include "sim/error.h"
 #include "traces/json/atomic_file.h"
 
@@ -39,6 +40,9 @@ struct figure_list {
     const char *const *only; /* borrowed; scripts or names, see figure_wanted */
     size_t only_count;       /* 0: all figures */
     const char *over;        /* borrowed; the key of the curves; NULL: the load, if it was swept */
+    const char *const *policies; /* borrowed; names of the policies to draw (plots/selection.h) */
+    size_t policy_count;         /* 0: all policies */
+    struct picture_style style;
     size_t timelines_most; /* if more runs have a timeline, draw only that of the first contender of
                               each setting; 0: no limit */
     struct figure *figures;

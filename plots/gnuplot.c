@@ -278,16 +278,20 @@ static bool picture_finish(const struct picture_format *format, const char *draw
 
 /* Runs the script; `drawn` is the output file. */
 static bool script_run(const char *script, const char *csv, const char *drawn,
-                       const struct picture_format *format, struct error *error)
+                       const struct picture_format *format, const struct picture_style *style,
+                       struct error *error)
 {
     char said[SAID_LENGTH] = "";
+    char look[96];
+    (void)snprintf(look, sizeof look, "canvas='%.16s'; no_title=%d; no_caption=%d",
+                   style->size != NULL ? style->size : "", style->no_title, style->no_caption);
     char *data = assignment("data", csv);
     char *out = assignment("out", drawn);
     char *kind = assignment("format", format->name);
     /* -d: ignore the machine's and the user's settings. */
-    char *const arguments[] = {(char *)"gnuplot", (char *)"-d", (char *)"-e", data,
-                               (char *)"-e",      out,          (char *)"-e", kind,
-                               (char *)script,    NULL};
+    char *const arguments[] = {(char *)"gnuplot", (char *)"-d", (char *)"-e",   data,
+                               (char *)"-e",      out,          (char *)"-e",   kind,
+                               (char *)"-e",      look,         (char *)script, NULL};
     const bool whole = data != NULL && out != NULL && kind != NULL;
     const int status = whole ? gnuplot_run(arguments, said) : NOT_RUN;
     free(data);
@@ -303,7 +307,8 @@ static bool script_run(const char *script, const char *csv, const char *drawn,
                      said[0] != '\0' ? said : "it said nothing");
 }
 
-bool gnuplot_draw(const char *script, const char *csv, const char *picture, struct error *error)
+bool gnuplot_draw(const char *script, const char *csv, const char *picture,
+                  const struct picture_style *style, struct error *error)
 {
     struct atomic_file file;
     const struct picture_format *format = format_of(picture);
@@ -311,7 +316,7 @@ bool gnuplot_draw(const char *script, const char *csv, const char *picture, stru
         return error_input(error, "%s: the name of a figure ends in .svg, .png or .pdf", picture);
     if (!atomic_file_begin(&file, picture, error))
         return false;
-    const bool good = script_run(script, csv, file.beside, format, error) &&
+    const bool good = script_run(script, csv, file.beside, format, style, error) &&
                       picture_finish(format, file.beside, picture, error);
     return atomic_file_end(&file, good, error);
 }

@@ -6,6 +6,13 @@
 
 #include "sim/error.h"
 
+/* Variables of plots/common.gp. */
+struct picture_style {
+    const char *size; /* borrowed; a canvas: "column", "page" or "slide"; NULL: the figure's own */
+    bool no_title;
+    bool no_caption;
+};
+
 /* Returns whether gnuplot can be run. False: ERROR_RUN, which explains how to install it. */
 bool gnuplot_check(struct error *error);
 
@@ -14,6 +21,7 @@ bool gnuplot_check(struct error *error);
  * error, except about plots without a value, which are drawn empty. Dates and gnuplot's version are
  * removed, so the same input gives the same bytes. gnuplot is killed if this process ends. False:
  * ERROR_RUN; ERROR_INPUT if the picture cannot be written. */
-bool gnuplot_draw(const char *script, const char *csv, const char *picture, struct error *error);
+bool gnuplot_draw(const char *script, const char *csv, const char *picture,
+                  const struct picture_style *style, struct error *error);
 
 #endif

@@ -10,7 +10,7 @@ load folder."common.gp"
 stats data using "row" nooutput; rows = int(STATS_max)
 array names[rows]; array costs[rows]; array hits[rows]; array cost_half[rows]; array hit_half[rows]
 array colours[rows]; array points[rows]
-longest = 21; bound_cost = NaN; bound_hit = NaN; low = 1e300; high = -1e300
+longest = or_sized(21, 12); bound_cost = NaN; bound_hit = NaN; low = 1e300; high = -1e300
 half(name) = strlen(strcol(name)) > 0 ? column(name) : 0
 take(r) = (names[r] = cell("contender"), costs[r] = column("cost"), hits[r] = column("hit"), \
     cost_half[r] = half("cost_half"), hit_half[r] = half("hit_half"), \
@@ -40,21 +40,25 @@ near_floor = near_floor < top_hit - 12 ? top_hit - 12 : near_floor
 near_roof = near_roof > 100 ? 100 : near_roof
 panels = near > 1 && (near < rows || near_roof > near_floor) ? 2 : 1
 
-lines = rows + 2
-width = panels == 2 ? 1200.0 : 1000.0
-height = 34 + 80 + (22 * lines > 400 ? 22 * lines : 400)
-eval(begin)
-left = 72.0; between = 60.0
-right = 60 + 7.0 * longest
-each = (width - left - right - between * (panels - 1)) / panels
-set bmargin at screen (floor + 50.0) / full
-set tmargin at screen (top - 26.0) / full
+entries = rows + 2
+width = wide(panels == 2 ? 1200.0 : 1000.0)
+left = or_sized(72.0, 84.0); between = 60.0; narrowest = 200.0
+right = or_sized(60 + 7.0 * longest, 24)
+tall = high(4 + (22 * entries > 400 ? 22 * entries : 400), 170.0, 250.0)
+eval(fit_panels)
+body = lines * tall; height = 34 + lines * (tall + or_sized(76, 82))
+eval(fit_key); eval(begin)
+tall = tall * stretch; block = tall + or_sized(76, 82)
+each = (width - left - right - between * (columns - 1)) / columns
 set xlabel "cost ($ per 1 000 requests)" offset 0, xlabel_shift
 set format x "%g"
 room = high > low ? 0.06 * (high - low) : high != 0 ? 0.1 * abs(high) : 1
 do for [p=1:panels] {
-    set lmargin at screen (left + (p - 1) * (each + between)) / width
-    set rmargin at screen (left + (p - 1) * (each + between) + each) / width
+    across = left + (p - 1) % columns * (each + between); ceiling = top - 26.0 - (p - 1) / columns * block
+    set lmargin at screen across / width
+    set rmargin at screen (across + each) / width
+    set bmargin at screen (ceiling - tall) / full
+    set tmargin at screen ceiling / full
     unset key; unset object; unset ylabel; unset arrow
     if (p == 1) {
         from = low - room; to = high + room; bottom = -4; roof = 104
@@ -67,6 +71,7 @@ do for [p=1:panels] {
         from = near_low - spread; to = near_high + spread
         bottom = near_floor - rise; roof = near_roof + rise
         set ytics autofreq step(roof - bottom, 8)
+        if (columns == 1) { set ylabel "SLO hit rate (%)" offset ylabel_shift, 0 }
         set title "within 10 points of the best" font size(12) offset 0, -0.6
     }
     set xrange [from:to]; set yrange [bottom:roof]
@@ -81,12 +86,13 @@ do for [p=1:panels] {
     }
     if (p == panels) {
         set key at screen 1 - (right - 14.0) / width, screen (top - 20.0) / full left top Left reverse samplen 1.5 spacing key_spacing width 0
+        if (sized) { eval(key_place) }
     }
     # The first contenders are drawn last, over the others.
     plot data using (column("front") == 1 ? column("cost") : NaN):(column("hit")) smooth unique \
-             with steps lc rgb "#b8b8b8" lw 3 title "Pareto front of these", \
+             with steps lc rgb "#b8b8b8" lw 3 title or_sized("Pareto front of these", "Pareto front"), \
          NaN with lines lc rgb ink dt (6 * dash, 4 * dash) lw 1.2 title "bound", \
-         for [r=1:rows] NaN with points pt points[r] ps 1.2 * mark lc rgb colours[r] title names[r], \
+         for [r=1:rows] NaN with points pt points[r] ps 1.2 * mark lc rgb colours[r] title short(names[r]), \
          for [r=rows:1:-1] data using (int(column("row")) == r ? costs[r] : NaN):(hits[r]):(cost_half[r]):(hit_half[r]) \
              with xyerrorbars pt -1 lw 1.4 lc rgb colours[r] notitle, \
          for [r=rows:1:-1] data using (int(column("row")) == r ? costs[r] : NaN):(hits[r]) \

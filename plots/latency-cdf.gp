@@ -21,39 +21,44 @@ share_end = best > 1.5 ? (worst < 3 * best ? 1.05 * worst : 3 * best) : worst > 
 slowest = slowest > 0 ? 1.02 * slowest : 1
 quickest = quickest > 0 ? quickest / 1.02 : slowest / 1e6
 
-width = 1200.0
-height = 34 + 60 + (22 * rows > 380 ? 22 * rows : 380)
-eval(begin)
-right = 70 + 7.0 * longest; left = 66.0; between = 30.0
-each = (width - left - right - between) / 2
-set bmargin at screen (floor + 50.0) / full
-set tmargin at screen (top - 6.0) / full
+width = wide(1200.0); panels = 2; entries = rows
+right = or_sized(70 + 7.0 * longest, 24); left = or_sized(66.0, 94.0); between = 30.0; narrowest = 200.0
+eval(fit_panels)
+tall = high(4 + (22 * rows > 380 ? 22 * rows : 380), 150.0, 220.0); body = lines * tall
+height = 34 + lines * (tall + or_sized(56, 62))
+if (columns < panels) { caption = instead(caption, "The right axis", "The lower axis") }
+eval(fit_key); eval(begin)
+tall = tall * stretch; block = tall + or_sized(56, 62)
+each = (width - left - right - between * (columns - 1)) / columns
 set yrange [0:100]
 set ytics 20
 here(r, v) = int(column("row")) == r ? v : NaN
 do for [p=1:2] {
-    set lmargin at screen (left + (p - 1) * (each + between)) / width
-    set rmargin at screen (left + (p - 1) * (each + between) + each) / width
+    across = left + (p - 1) % columns * (each + between); ceiling = top - 6.0 - (p - 1) / columns * block
+    set lmargin at screen across / width
+    set rmargin at screen (across + each) / width
+    set bmargin at screen (ceiling - tall) / full
+    set tmargin at screen ceiling / full
     unset key; unset arrow
     if (p == 1) {
-        set ylabel "requests that took at most so long (%)" offset ylabel_shift, 0
+        text = "requests that took at most so long (%)"; eval(y_title)
         set xlabel "latency (ms, logarithmic)" offset 0, xlabel_shift
         set logscale x 10
         set xrange [quickest:slowest]
         from = quickest; to = slowest; eval(log_ticks)
         set format x "%g"
     } else {
-        unset ylabel
-        set format y ""
+        if (columns > 1) { unset ylabel; set format y "" }
         set xlabel "latency / SLO" offset 0, xlabel_shift
         unset logscale x
         set xrange [0:share_end]
         unset xtics; set xtics nomirror out scale 0.6 tc rgb ink autofreq step(share_end, 5)
         set key at screen 1 - (right - 14.0) / width, screen (top - 2.0) / full left top Left reverse samplen 3 spacing key_spacing
+        if (sized) { eval(key_place) }
         set arrow 1 from 1, graph 0 to 1, graph 1 nohead lc rgb ink dt (6 * dash, 4 * dash) lw 1.2
     }
     # The first contenders are drawn last, over the others; markers tell lines apart without colours.
-    plot for [r=1:rows] NaN with linespoints lw 1.8 dt dashes[r] pt points[r] ps 0.8 * mark lc rgb colours[r] title names[r], \
+    plot for [r=1:rows] NaN with linespoints lw 1.8 dt dashes[r] pt points[r] ps 0.8 * mark lc rgb colours[r] title short(names[r]), \
          for [r=rows:1:-1] data using (here(r, column(p == 1 ? "latency_ms" : "slo_share"))):(column("percent")) \
              with lines lw 1.8 dt dashes[r] lc rgb colours[r] notitle, \
          for [r=rows:1:-1] data using (int(column(0)) % 31 == 7 ? here(r, column(p == 1 ? "latency_ms" : "slo_share")) : NaN):(column("percent")) \

@@ -27,17 +27,18 @@ array most[panels]
 do for [p=1:panels] { most[p] = 0 }
 stats data using (most[int(column("panel"))] = column("latency_ms") > most[int(column("panel"))] ? column("latency_ms") : most[int(column("panel"))], 0) nooutput
 
-width = 1200.0; left = 20.0 + 6.9 * longest; right = 24.0; between = 22.0
-height = 34 + 26 + 24 + 20.0 * rows + 52
+eval(fit_rows)
+width = wide(1200.0); left = 20.0 + 6.9 * longest; right = or_sized(24.0, 12.0); between = 22.0; narrowest = high(150.0, 96.0, 120.0)
+eval(fit_panels)
+body = lines * row_height * rows
+height = 34 + 26 + lines * (24 + row_height * rows + or_sized(52, 56))
 eval(begin)
-base = floor + 52.0; ceiling = base + 20.0 * rows
-each = (width - left - right - between * (panels - 1)) / panels
+row_height = row_height * stretch; block = 24 + row_height * rows + or_sized(52, 56)
+each = (width - left - right - between * (columns - 1)) / columns
 set yrange [rows + 0.5:0.5]
 set border 1
 set grid noytics xtics
 set style fill solid 1.0 border lc rgb "white"
-set bmargin at screen base / full
-set tmargin at screen ceiling / full
 here(v) = int(column("panel")) == p ? v : NaN
 paints = "#E69F00 #000000 #BFE3F7 #00557F"
 cut(v) = v < limit ? v : limit
@@ -45,11 +46,15 @@ cut(v) = v < limit ? v : limit
 written(v) = v >= 999999.5 ? sprintf("%d %03d %03d", int(v / 1e6), int(v / 1e3) % 1000, int(v + 0.5) % 1000) \
     : v >= 9999.5 ? sprintf("%d %03d", int(floor(v + 0.5)) / 1000, int(floor(v + 0.5)) % 1000) : sprintf(v >= 100 ? "%.0f" : "%.1f", v)
 do for [p=1:panels] {
-    set lmargin at screen (left + (p - 1) * (each + between)) / width
-    set rmargin at screen (left + (p - 1) * (each + between) + each) / width
+    across = left + (p - 1) % columns * (each + between)
+    base = floor + 52.0 + (lines - 1 - (p - 1) / columns) * block; ceiling = base + row_height * rows
+    set lmargin at screen across / width
+    set rmargin at screen (across + each) / width
+    set bmargin at screen base / full
+    set tmargin at screen ceiling / full
     unset ytics
     set ytics 1, 1, rows scale 0 format ""
-    if (p == 1) { eval(row_labels) }
+    if ((p - 1) % columns == 0) { eval(row_labels) }
     set title titles[p] font size(12) offset 0, -0.6
     set xlabel "latency (ms)" offset 0, xlabel_shift
     limit = ends[p]
@@ -60,7 +65,7 @@ do for [p=1:panels] {
     unset key
     if (p == 1) {
         do for [n=1:4] {
-            x = width - right - 400 + 92 * (n - 1); y = ceiling + 40.0
+            x = or_sized(width - right - 400 + 92 * (n - 1), 14 + 86 * (n - 1)); y = ceiling + 40.0
             set object n rectangle from screen x / width, y / full to screen (x + 14.0) / width, (y + 11.0) / full \
                 fc rgb word(paints, n) fs solid 1.0 border lc rgb middle
             set label n + 10 word("queue transfer cold_start execution", n) at screen (x + 20.0) / width, (y + 5.5) / full left font size(11) tc rgb ink

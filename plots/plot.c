@@ -7,6 +7,7 @@
 
 #include "plots/families.h"
 #include "plots/gnuplot.h"
+#include "plots/selection.h"
 #include "results/report/curve.h"
 #include "workloads/json_include.h"
 
@@ -47,6 +48,18 @@ bool plot_results(const struct report *report, struct figure_list *list, struct 
     return good;
 }
 
+/* Draws the policies of the list alone. */
+static bool selection_results(const struct report *report, const struct curve_request *request,
+                              struct figure_list *list, struct error *error)
+{
+    struct report view;
+    if (!selection_report(report, list->policies, list->policy_count, &view, error))
+        return false;
+    const bool good = report_follow(&view, request, error) && plot_results(&view, list, error);
+    selection_report_clear(&view);
+    return good;
+}
+
 static bool results_file(const char *path, struct figure_list *list, struct error *error)
 {
     struct results *results = results_load(path, error);
@@ -55,7 +68,8 @@ static bool results_file(const char *path, struct figure_list *list, struct erro
     bool good = report != NULL && report_follow(report, &request, error);
     if (good && results->run_count == 0)
         good = error_input(error, "%s: holds no finished run; there is nothing to draw", path);
-    good = good && plot_results(report, list, error);
+    good = good && (list->policy_count > 0 ? selection_results(report, &request, list, error)
+                                           : plot_results(report, list, error));
     report_free(report);
     results_free(results);
     return good;
@@ -78,6 +92,8 @@ bool plot_file(const char *path, const char *trace_format, struct figure_list *l
         return error_input(error, "%s: cannot be read: %s", path, strerror(fault));
     if (length >= sizeof hdf5 && memcmp(head, hdf5, sizeof hdf5) == 0)
         return results_file(path, list, error);
+    if (list->policy_count > 0)
+        return error_input(error, "--policies: %s holds no results of policies; omit it", path);
     if (trace_format == NULL && strncmp(head, points, strlen(points)) == 0)
         return families_calibration(path, list, error);
     if (trace_format == NULL && head[strspn(head, " \t\r\n")] == '{')
@@ -100,17 +116,18 @@ static char *script_find(const char *name, struct error *error)
     return path;
 }
 
-static bool draw_one(struct figure *figure, const char *folder, const char *format,
+static bool draw_one(struct figure *figure, const struct figure_list *list, const char *format,
                      struct error *error)
 {
     char *script = script_find(figure->script, error);
     if (script == NULL)
         return false;
     free(figure->picture);
-    if (asprintf(&figure->picture, "%s/%s.%s", folder, figure->name, format) < 0)
+    if (asprintf(&figure->picture, "%s/%s.%s", list->folder, figure->name, format) < 0)
         figure->picture = NULL;
-    bool good = figure->picture != NULL ? gnuplot_draw(script, figure->csv, figure->picture, error)
-                                        : error_run(error, "out of memory for the figures");
+    bool good = figure->picture != NULL
+                    ? gnuplot_draw(script, figure->csv, figure->picture, &list->style, error)
+                    : error_run(error, "out of memory for the figures");
     free(script);
     return good;
 }
@@ -119,6 +136,6 @@ bool plot_draw(struct figure_list *list, const char *format, struct error *error
 {
     bool good = gnuplot_check(error);
     for (size_t i = 0; good && i < list->count; i++)
-        good = draw_one(&list->figures[i], list->folder, format, error);
+        good = draw_one(&list->figures[i], list, format, error);
     return good;
 }

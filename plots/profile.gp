@@ -22,9 +22,13 @@ stats data using (take(int(column("function")))) nooutput
 
 columns = panels < 3 ? panels : 3
 lines = int((panels + columns - 1) / columns)
-width = 1100.0; height = 34 + 18 * int((count + 9) / 10) + 10 + lines * 270.0 + 20
+width = wide(1100.0); left = 84.0; right = 20.0; between = 24.0; narrowest = high(150.0, 104.0, 150.0)
+if (sized) { eval(fit_panels) }
+entry = or_sized(100.0, 96.0); key_columns = or_sized(10, int((width - 14) / entry))
+tall = high(200.0, 120.0, 160.0); body = lines * tall; block = tall + or_sized(70, 78)
+height = 34 + 18 * int((count + key_columns - 1) / key_columns) + 10 + lines * block + 20
 eval(begin)
-left = 84.0; right = 20.0; between = 24.0
+block = block + (stretch - 1) * tall; tall = tall * stretch
 each = (width - left - right - between * (columns - 1)) / columns
 # Where a batch size stands in the legend.
 place_of(b) = words((" ".batches." ")[:strstrt(" ".batches." ", " ".b." ")]) + 1
@@ -35,22 +39,23 @@ set bars 0
 in(f, b, v) = int(column("function")) == f && cell("batch") eq b ? v : NaN
 do for [f=1:panels] {
     line = int((f - 1) / columns); place = (f - 1) % columns
-    ceiling = floor + 20 + (lines - line) * 270.0 - 26
+    ceiling = floor + 20 + (lines - line) * block - or_sized(26, 34)
     set tmargin at screen ceiling / full
-    set bmargin at screen (ceiling - 200.0) / full
+    set bmargin at screen (ceiling - tall) / full
     set lmargin at screen (left + place * (each + between)) / width
     set rmargin at screen (left + place * (each + between) + each) / width
-    set title names[f] font size(12) offset 0, -0.6
+    text = names[f]; limit = sized ? int((each + between) / 7.0) : 1000; eval(split)
+    set title broken font size(12) offset 0, -0.6
     unset xlabel
     if (f + columns > panels) { set xlabel "share of a GPU (%)" offset 0, xlabel_shift }
     unset ylabel
     set format y (place == 0 ? "%g" : "")
-    if (place == 0) { set ylabel "latency of a batch (ms)" offset ylabel_shift, 0 }
+    if (place == 0) { text = "latency of a batch (ms)"; eval(y_title) }
     unset key
     if (f == 1) {
         do for [b=1:count] {
             text = "batch ".word(batches, b); line_dash = 0; point = points[b]; colour = colours[b]; n = b
-            x = left + 100.0 * ((b - 1) % 10); y = top - 12.0 - 18 * int((b - 1) / 10); eval(legend)
+            x = or_sized(left, 14) + entry * ((b - 1) % key_columns); y = top - 12.0 - 18 * int((b - 1) / key_columns); eval(legend)
         }
         n = count
     }

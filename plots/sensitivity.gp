@@ -17,15 +17,16 @@ take(p, s) = (axes[p] = cell("axis"), names[s] = cell("series_title"), parameter
     longest = strlen(names[s]) > longest ? strlen(names[s]) : longest, 0)
 stats data using (take(int(column("panel")), int(column("series")))) nooutput
 
-width = 1200.0; columns = series > 0 ? int((width - 40) / (60 + 7.2 * longest)) : 1
-columns = columns < 1 ? 1 : columns
-key_lines = int((series + columns - 1) / columns)
-height = 34 + 20 * key_lines + 12 + 300 + 50
+width = wide(1200.0); key_columns = series > 0 ? int((width - 40) / (60 + 7.2 * longest)) : 1
+key_columns = key_columns < 1 ? 1 : key_columns
+key_lines = int((series + key_columns - 1) / key_columns)
+left = or_sized(66.0, 104.0); right = 14.0; between = or_sized(92.0, 98.0); narrowest = 130.0
+eval(fit_panels)
+tall = high(300, 140.0, 200.0); gap = or_sized(50, 56); body = lines * tall
+height = 34 + 20 * key_lines + 12 + lines * (tall + gap)
 eval(begin)
-left = 66.0; right = 14.0; between = 92.0
-each = (width - left - right - between * (panels - 1)) / panels
-set bmargin at screen (floor + 50.0) / full
-set tmargin at screen (floor + 350.0) / full
+tall = tall * stretch
+each = (width - left - right - between * (columns - 1)) / columns
 half(name) = strlen(strcol(name)) > 0 ? column(name) : 0
 here(s, v) = int(column("panel")) == p && int(column("series")) == s ? v : NaN
 set xlabel parameter
@@ -44,9 +45,12 @@ set format x "%g"
 apart(s) = (s - (series + 1) / 2.0) * (series > 1 ? 1.0 / (series - 1) : 0)
 beside(s, v) = log_axis ? v * 1.08 ** apart(s) : v + 0.03 * (last - first) * apart(s)
 do for [p=1:panels] {
-    set lmargin at screen (left + (p - 1) * (each + between)) / width
-    set rmargin at screen (left + (p - 1) * (each + between) + each) / width
-    set ylabel axes[p] offset ylabel_shift, 0
+    across = left + (p - 1) % columns * (each + between); bottom = floor + 50.0 + (lines - 1 - (p - 1) / columns) * (tall + gap)
+    set lmargin at screen across / width
+    set rmargin at screen (across + each) / width
+    set bmargin at screen bottom / full
+    set tmargin at screen (bottom + tall) / full
+    text = axes[p]; eval(y_title)
     low = 1e300; high = -1e300
     reach(v, h) = (low = v - h < low ? v - h : low, high = v + h > high ? v + h : high, 0)
     set xrange [*:*]; set yrange [*:*]
@@ -59,8 +63,8 @@ do for [p=1:panels] {
     unset key
     if (p == 1) {
         do for [s=1:series] {
-            text = names[s]; line_dash = dashes[s]; point = points[s]; colour = colours[s]; n = s
-            x = left + (60 + 7.2 * longest) * ((s - 1) % columns); y = top - 12.0 - 20 * int((s - 1) / columns); eval(legend)
+            text = short(names[s]); line_dash = dashes[s]; point = points[s]; colour = colours[s]; n = s
+            x = or_sized(left, 14) + (60 + 7.2 * longest) * ((s - 1) % key_columns); y = top - 12.0 - 20 * int((s - 1) / key_columns); eval(legend)
         }
     }
     plot for [s=1:series] data using (here(s, beside(s, column("x")))):(column("value")):(half("half_width")) \

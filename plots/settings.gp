@@ -30,35 +30,40 @@ stats data using (span(int(column("panel")), number("value"), half("half_width")
 # Settings' names stand left of the rows, in lines of up to 34 characters.
 array lines_of[rows]; label_lines = 1; label_width = 4
 do for [r=1:rows] {
-    text = settings[r]; limit = 34; eval(wrap); settings[r] = wrapped; lines_of[r] = wrapped_lines
+    text = settings[r]; limit = label_limit; eval(wrap); settings[r] = wrapped; lines_of[r] = wrapped_lines
     label_lines = wrapped_lines > label_lines ? wrapped_lines : label_lines
     do for [w in text] { label_width = strlen(w) > label_width ? strlen(w) : label_width }
-    label_width = strlen(text) > label_width ? (strlen(text) > 34 ? (label_width > 34 ? label_width : 34) : strlen(text)) : label_width
+    label_width = strlen(text) > label_width ? (strlen(text) > label_limit ? (label_width > label_limit ? label_width : label_limit) : strlen(text)) : label_width
+    if (sized && label_width > label_limit) { label_width = label_limit }
 }
 row_height = 9.0 * series + 12
 row_height = row_height < 17.0 * label_lines + 8 ? 17.0 * label_lines + 8 : row_height
-width = 1300.0; left = 24.0 + 6.9 * label_width; right = 50 + 7.0 * longest; between = 26.0
-body = rows * row_height < 23 * series + 10 - 60 ? 23 * series - 50.0 : rows * row_height
-height = 34 + 30 + body + 52
-eval(begin)
-base = floor + 52.0; ceiling = base + body
-each = (width - left - right - between * (panels - 1)) / panels
+width = wide(1300.0); left = 24.0 + 6.9 * label_width; right = or_sized(50 + 7.0 * longest, 24); between = 26.0; narrowest = 130.0
+eval(fit_panels); entries = series
+tall = or_sized(rows * row_height < 23 * series + 10 - 60 ? 23 * series - 50.0 : rows * row_height, rows * (8.0 * series + 12))
+tall = tall < 16.0 * rows * label_lines ? 16.0 * rows * label_lines : tall; body = lines * tall
+height = 34 + lines * (tall + 52 + or_sized(30, 12))
+eval(fit_key); eval(begin)
+tall = tall * stretch; block = tall + 64
+each = (width - left - right - between * (columns - 1)) / columns
 set yrange [rows + 0.5:0.5]
 set border 1
 set grid noytics xtics
-set bmargin at screen base / full
-set tmargin at screen ceiling / full
 apart(s) = (s - (series + 1) / 2.0) / (series + 1.3)
 here(s, v) = int(column("panel")) == p && int(column("series")) == s ? v : NaN
 do for [p=1:panels] {
-    set lmargin at screen (left + (p - 1) * (each + between)) / width
-    set rmargin at screen (left + (p - 1) * (each + between) + each) / width
+    across = left + (p - 1) % columns * (each + between)
+    base = floor + 52.0 + (lines - 1 - (p - 1) / columns) * block; ceiling = base + tall
+    set lmargin at screen across / width
+    set rmargin at screen (across + each) / width
+    set bmargin at screen base / full
+    set tmargin at screen ceiling / full
     unset ytics; unset key; unset arrow
     set ytics 1, 1, rows scale 0 format ""
-    if (p == 1) { do for [r=1:rows] { set label 1000 + r settings[r] at graph 0, first r right offset -0.8, 0.5 * (lines_of[r] - 1) front tc rgb ink } }
+    if ((p - 1) % columns == 0) { do for [r=1:rows] { set label 1000 + r settings[r] at graph 0, first r right offset -0.8, 0.5 * (lines_of[r] - 1) front tc rgb ink } }
     do for [r=1:rows - 1] { set arrow r from graph 0, first r + 0.5 to graph 1, first r + 0.5 nohead back lc rgb middle lw 0.7 }
     unset title
-    set xlabel titles[p] offset 0, xlabel_shift
+    text = titles[p]; eval(x_title)
     unset logscale x
     if (lowest[p] > highest[p]) { lowest[p] = scales[p] ? 1 : 0; highest[p] = scales[p] ? 10 : 1 }
     if (scales[p]) {
@@ -77,8 +82,9 @@ do for [p=1:panels] {
     }
     if (p == panels) {
         set key at screen 1 - (right - 14.0) / width, screen (ceiling + 6.0) / full left top Left reverse samplen 1 spacing key_spacing maxrows series
+        if (sized) { eval(key_place) }
     }
-    plot for [s=1:series] NaN with points pt points[s] ps 0.9 * mark lc rgb colours[s] title names[s], \
+    plot for [s=1:series] NaN with points pt points[s] ps 0.9 * mark lc rgb colours[s] title short(names[s]), \
          for [s=1:series] data using (here(s, number("value"))):(column("row") + apart(s)):(half("half_width")) \
              with xerrorbars pt -1 lw 1.3 lc rgb colours[s] notitle, \
          for [s=1:series] data using (here(s, number("value"))):(column("row") + apart(s)) \

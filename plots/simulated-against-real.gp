@@ -27,18 +27,23 @@ quickest = quickest > 0 ? quickest / 1.02 : slowest / 1e6
 most = most > 0 ? 1.2 * most : 1
 least = least > 0 ? least / 1.2 : most / 1e6
 
-width = 1200.0
-height = 34 + 60 + (22 * (rows + 3) > 380 ? 22 * (rows + 3) : 380)
-eval(begin)
-right = 74 + 7.0 * longest; left = 66.0; between = 80.0
-each = (width - left - right - between) / 2
-set bmargin at screen (floor + 50.0) / full
-set tmargin at screen (top - 6.0) / full
+width = wide(1200.0); panels = 2; entries = rows + 2
+right = or_sized(74 + 7.0 * longest, 24); left = or_sized(66.0, 98.0); between = 80.0; narrowest = 200.0
+eval(fit_panels)
+tall = high(4 + (22 * (rows + 3) > 380 ? 22 * (rows + 3) : 380), 150.0, 220.0); body = lines * tall
+height = 34 + lines * (tall + or_sized(56, 62))
+if (columns < panels) { caption = instead(instead(caption, "Left:", "Above:"), "Right:", "Below:") }
+eval(fit_key); eval(begin)
+tall = tall * stretch; block = tall + or_sized(56, 62)
+each = (width - left - right - between * (columns - 1)) / columns
 here(p, r, s, v) = int(column("panel")) == p && int(column("row")) == r && int(column("side")) == s ? v : NaN
 set logscale x 10
 do for [p=1:2] {
-    set lmargin at screen (left + (p - 1) * (each + between)) / width
-    set rmargin at screen (left + (p - 1) * (each + between) + each) / width
+    across = left + (p - 1) % columns * (each + between); ceiling = top - 6.0 - (p - 1) / columns * block
+    set lmargin at screen across / width
+    set rmargin at screen (across + each) / width
+    set bmargin at screen (ceiling - tall) / full
+    set tmargin at screen ceiling / full
     unset key; unset arrow
     from = p == 1 ? quickest : least; to = p == 1 ? slowest : most
     set xrange [from:to]
@@ -46,7 +51,7 @@ do for [p=1:2] {
     set format x "%g"
     if (p == 1) {
         set yrange [0:100]; set ytics 20
-        set ylabel "requests that took at most so long (%)"
+        text = "requests that took at most so long (%)"; eval(y_title)
         set xlabel "latency (ms, logarithmic)"
         plot for [r=rows:1:-1] data using (here(1, r, 0, column("x"))):(column("y")) \
                  with lines lw 1.8 dt 1 lc rgb colours[r] notitle, \
@@ -61,11 +66,12 @@ do for [p=1:2] {
             if (to < 100 * from) { set ytics add (sprintf("%g", 2 * 10.0 ** d) 2 * 10.0 ** d, sprintf("%g", 5 * 10.0 ** d) 5 * 10.0 ** d) }
         }
         set format y "%g"
-        set ylabel "predicted (ms, logarithmic)"
+        text = "predicted (ms, logarithmic)"; eval(y_title)
         set xlabel "executed (ms, logarithmic)"
         set arrow 1 from least, least to most, most nohead back lc rgb middle dt 2 lw 1.2
         set key at screen 1 - (right - 14.0) / width, screen (top - 2.0) / full left top Left reverse samplen 3 spacing 1.25
-        plot for [r=1:rows] NaN with linespoints lw 1.8 dt 1 pt points[r] ps 0.8 lc rgb colours[r] title names[r], \
+        if (sized) { eval(key_place); set key samplen 3 }
+        plot for [r=1:rows] NaN with linespoints lw 1.8 dt 1 pt points[r] ps 0.8 lc rgb colours[r] title short(names[r]), \
              NaN with lines lw 1.8 dt 1 lc rgb ink title "simulated", \
              NaN with lines lw 1.8 dt 2 lc rgb ink title "real", \
              for [r=rows:1:-1] data using (here(2, r, 0, column("x"))):(column("y")) \

@@ -12,22 +12,41 @@ stats data using "idle" nooutput; most = STATS_max
 stats data using "starting" nooutput; most = STATS_max > most ? STATS_max : most
 stats data using "waiting" nooutput; busiest = STATS_max
 stats data using "running" nooutput; busiest = STATS_max > busiest ? STATS_max : busiest
-width = 1000.0; tall = 165.0; height = 34 + 4 * tall + 44
+# On a named canvas the legend of a panel is above it; on a slide the panels are two by two.
+width = wide(1000.0); left = 72.0; head = or_sized(14.0, 22.0); columns = canvas eq "slide" ? 2 : 1; lines = 4 / columns
+inner = high(135.0, 75.0, 100.0); body = lines * inner; foot = or_sized(44, 32)
+each = columns == 2 ? (width - 2 * left - 36) / 2 : width - left - or_sized(170.0, 18)
+height = 34 + lines * (inner + 16 + head) + foot
 eval(begin)
-set lmargin at screen 72.0 / width
-set rmargin at screen (width - 170.0) / width
+tall = inner * stretch + 16 + head
 set xrange [first:(last > first ? last : first + 1)]
 set style data lines
+array key_names[9] = ["vGPUs", "vCPUs", "GPU memory", "free", "stranded", "jobs waiting", "batches running", "idle and warm", "starting"]
+array key_colours[9] = [0x0072B2, 0xD55E00, 0x009E73, 0xD8D8D8, 0xD55E00, 0xD55E00, 0x0072B2, 0x009E73, 0xCC79A7]
+array key_dashes[9] = [1, 2, 3, 0, 0, 1, 2, 1, 2]
+array key_panels[9] = [1, 1, 1, 2, 2, 3, 3, 4, 4]
 # Without work waiting nothing is stranded.
 number(name) = strlen(strcol(name)) > 0 ? column(name) : 0
 do for [p=1:4] {
-    ceiling = floor + 44 + (5 - p) * tall - 14.0
+    across = left + (p - 1) % columns * (each + left + 18); ceiling = floor + foot + (lines - (p - 1) / columns) * tall - head
+    set lmargin at screen across / width
+    set rmargin at screen (across + each) / width
     set tmargin at screen ceiling / full
-    set bmargin at screen (ceiling - tall + 30.0) / full
+    set bmargin at screen (ceiling - inner * stretch) / full
     set key at screen (width - 160.0) / width, screen ceiling / full left top Left reverse samplen 2.5 spacing key_spacing
-    set format x (p == 4 ? "%g" : "")
+    if (sized) {
+        unset key; x = across - 12
+        do for [k=1:9] {
+            if (key_panels[k] == p) {
+                text = key_names[k]; colour = key_colours[k]; line_dash = key_dashes[k]; point = line_dash > 0 ? 0 : 5; n = k; y = ceiling + 13.0
+                eval(legend); x = x + 46 + 7 * strlen(text)
+            }
+        }
+        n = 9
+    }
+    set format x (p > 4 - columns ? "%g" : "")
     unset xlabel
-    if (p == 4) { set xlabel "simulated time (s)" offset 0, xlabel_shift }
+    if (p > 4 - columns) { set xlabel "simulated time (s)" offset 0, xlabel_shift }
     if (p == 1) {
         set ylabel "held (%)" offset ylabel_shift, 0
         set yrange [0:102]; set ytics 25
@@ -55,6 +74,7 @@ do for [p=1:4] {
         plot data using "time_s":"idle" lw 1.8 lc rgb "#009E73" title "idle and warm", \
              data using "time_s":"starting" lw 1.6 dt 2 lc rgb "#CC79A7" title "starting"
     }
+    if (sized) { eval(unlegend) }
 }
 unset multiplot
 set output

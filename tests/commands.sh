@@ -52,6 +52,10 @@ run "$esgsim" plot missing.h5 --out "$folder/figures" --format gif
 expect_refusal "plot refuses an unknown format and names those it has" 'gif.*svg, png or pdf'
 run "$esgsim" plot missing.h5 --out "$folder/figures" --only hit-rte
 expect_refusal "plot answers a misspelt figure with the nearest one" "hit-rate"
+run "$esgsim" plot missing.h5 --out "$folder/figures" --size poster
+expect_refusal "plot refuses an unknown size and names those it has" 'poster.*column, page or slide'
+run "$esgsim" plot traces/profiles/v100-mps-igniter.json --out "$folder/figures" --policies esg
+expect_refusal "plot refuses to choose policies of a profile" 'holds no results of policies'
 run "$esgsim" plot traces/profiles/v100-mps-igniter.json --out README.md
 expect_refusal "plot refuses a file in the place of its folder" 'README\.md'
 run "$esgsim" check missing.json
@@ -472,6 +476,9 @@ if [ "$(wc -l <"$folder/figures1.list")" -eq "$(find "$folder/figures1" -name '*
 else
     fail "each picture has its CSV beside it" "$(ls "$folder/figures1")"
 fi
+run "$esgsim" plot "$folder/jobs1.h5" --out "$folder/chosen" --policies nobody
+expect_refusal "plot refuses a policy that the file lacks and names those it has" \
+    "has no run of 'nobody'; it has .*fifo"
 run gnuplot -d -e "data='$folder/figures1/cost-short.csv'; out='$folder/alone.svg'" plots/cost.gp
 expect "a script draws its CSV by itself" 0
 if [ ! -s "$folder/err" ] && grep -q '</svg>' "$folder/alone.svg"; then

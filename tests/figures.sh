@@ -57,6 +57,26 @@ draw() {
 for format in svg pdf png; do
     draw $format
 done
+# The named sizes, and what is left out.
+sizes="column page slide"
+for size in $sizes; do
+    run "$esgsim" plot "$folder/policies.h5" --out "$folder/$size" --size "$size" \
+        --only settings --only hit-rate
+    expect "plot draws figures of policies.h5 for a $size" 0
+    for file in one-seed.h5 loads.h5 points.csv; do
+        run "$esgsim" plot "$folder/$file" --out "$folder/$size" --size "$size"
+        expect "plot draws $file for a $size" 0
+    done
+    run "$esgsim" plot traces/arrivals/AzureLLMInferenceTrace_code.csv.gz \
+        --out "$folder/$size" --size "$size"
+    expect "plot draws a trace for a $size" 0
+    run "$esgsim" plot "$folder/simulated.h5" --against "$folder/real.h5" --out "$folder/$size" \
+        --size "$size"
+    expect "plot draws a comparison for a $size" 0
+    run "$esgsim" plot "$folder/policies.h5" --out "$folder/bare-$size" --size "$size" --no-title \
+        --no-caption --policies "esg k=1,fifo" --only hit-rate-plain
+    expect "plot draws two policies without title and caption for a $size" 0
+done
 for figure in results/paper/*.svg; do
     cp "$figure" "$folder/svg/shipped-$(basename "$figure")"
 done
@@ -99,6 +119,64 @@ reads "poppler reads every PDF and says nothing" pdf pdfinfo
 # shellcheck disable=SC2317
 png_check() { head -c 8 "$1" | od -An -tx1 | grep -q '89 50 4e 47 0d 0a 1a 0a'; }
 reads "every PNG is one" png png_check
+
+# ---- Named sizes -----------------------------------------------------------------------------
+
+# canvas FIGURE: its width and height in pixels of 1/96 inch.
+canvas() { sed -n 's/^ *width="\([0-9]*\)" height="\([0-9]*\)"$/\1 \2/p' "$1" | head -n 1; }
+# framed FIGURE OVERFLOW: the figure within a wide frame, whatever it draws there visible or hidden.
+framed() {
+    canvas "$1" | {
+        read -r width height
+        echo "<svg xmlns='http://www.w3.org/2000/svg' xmlns:xlink='http://www.w3.org/1999/xlink'" \
+            "width='$((width + 400))' height='$((height + 400))'>" \
+            "<svg x='200' y='200' width='$width' height='$height' overflow='$2'>"
+        sed -n '/^<g id="gnuplot_canvas">/,$p' "$1"
+        echo "</svg>"
+    } | rsvg-convert
+}
+for size in $sizes; do
+    : >"$folder/said"
+    for figure in "$folder/$size"/*.svg "$folder/bare-$size"/*.svg; do
+        framed "$figure" visible >"$folder/visible.png"
+        framed "$figure" hidden >"$folder/hidden.png"
+        if [ ! -s "$folder/visible.png" ] || ! cmp -s "$folder/visible.png" "$folder/hidden.png"; then
+            echo "$(basename "$figure"): draws outside its canvas" >>"$folder/said"
+        fi
+        case $size:$(canvas "$figure") in
+        "column:320 "* | "page:672 "* | "slide:1280 720") ;;
+        *) echo "$(basename "$figure"): $(canvas "$figure") pixels" >>"$folder/said" ;;
+        esac
+        # 7 pt are 9.33 pixels.
+        [ "$size" = slide ] || grep -o 'font-size="[0-9.]*"' "$figure" |
+            awk -F '"' -v name="$(basename "$figure")" '$2 < 9.33 { print name ": text of " $2 }' |
+            sort -u >>"$folder/said"
+    done
+    if [ ! -s "$folder/said" ]; then
+        pass "figures for a $size have its width, legible text and nothing outside"
+    else
+        fail "figures for a $size have its width, legible text and nothing outside" \
+            "$(head -n 20 "$folder/said")"
+    fi
+done
+bare=$folder/bare-column/hit-rate-plain
+if grep -q '>SLO hit rate by application: plain<' "$folder/svg/hit-rate-plain.svg" &&
+    ! grep -q 'SLO hit rate by\|Latency profile\|Dashed' "$bare.svg" &&
+    grep -q 'Latency profile' "$bare.csv" && grep -q '>fifo<' "$bare.svg" &&
+    ! grep -q '>esg<' "$bare.svg"; then
+    pass "title, caption and other policies are left out; the CSV keeps the caption"
+else
+    fail "title, caption and other policies are left out; the CSV keeps the caption" \
+        "$(grep -o '<tspan.*' "$bare.svg")"
+fi
+run "$esgsim" plot "$folder/policies.h5" --out "$folder/whole" --size column \
+    --policies "esg k=1,fifo" --only hit-rate-plain
+if [ "$(canvas "$bare.svg")" = "$(canvas "$folder/whole/hit-rate-plain.svg")" ] &&
+    [ "$(canvas "$folder/bare-slide/hit-rate-plain.svg")" = "1280 720" ]; then
+    pass "and the plot takes their room"
+else
+    fail "and the plot takes their room" "$(canvas "$bare.svg")"
+fi
 
 grep -l '<title>' "$folder"/svg/*.svg >"$folder/titled"
 if [ ! -s "$folder/titled" ]; then

@@ -22,6 +22,10 @@ struct options {
     const char *over;         /* key of the curves; NULL: the load, if it was swept */
     const char *only[ONLY_MOST];
     size_t only_count;
+    const char *policies[CLI_POLICIES_MAX];
+    size_t policy_count;
+    const char *size; /* NULL: each figure's own */
+    bool no_title, no_caption;
 };
 
 /* Checks that a script's name is a prefix of `name`. The figures are not known yet. */
@@ -49,6 +53,13 @@ static bool take_only(void *options, const char *name, char *value, struct error
     return only_check(value, error);
 }
 
+static bool take_policies(void *options, const char *name, char *value, struct error *error)
+{
+    struct options *plot = options;
+    return cli_take_names(name, value, plot->policies, CLI_POLICIES_MAX, &plot->policy_count,
+                          error);
+}
+
 static const struct cli_option plot_table[] = {
     {"--out", "DIR",
      "output directory; each figure's data are written beside it as CSV, and gnuplot -e "
@@ -66,6 +77,18 @@ static const struct cli_option plot_table[] = {
      "draw curve: hit rate, cost and p95 against the numbers that a sweep gave KEY "
      "(default for a sweep with three or more values of arrivals.load)",
      CLI_MEMBER(struct options, over)},
+    {"--policies", "A,B,…",
+     "draw only these policies, named as in reports: \"esg\", \"esg k=10\", or a label",
+     .kind = OPTION_TAKE, .take = take_policies},
+    {"--size", "column|page|slide",
+     "a figure for print, one column (3.33 in) or the full width (7 in), with text of at least "
+     "7 pt; or for a 16:9 slide with larger text",
+     .kind = OPTION_WORD, .place = offsetof(struct options, size)},
+    {"--no-title", NULL, "omit the title; the plot takes its room",
+     CLI_MEMBER(struct options, no_title)},
+    {"--no-caption", NULL,
+     "omit the caption; the plot takes its room. The CSV keeps it in its column \"caption\"",
+     CLI_MEMBER(struct options, no_caption)},
     {"--trace-format", "F",
      "FILE is a trace of this format (see `esgsim trace --help`); required for bare "
      "integers alone",
@@ -113,7 +136,12 @@ static bool run(int argc, char **argv, bool quiet, struct error *error)
     struct figure_list list = {.folder = options.folder,
                                .only = options.only,
                                .only_count = options.only_count,
-                               .over = options.over};
+                               .over = options.over,
+                               .policies = options.policies,
+                               .policy_count = options.policy_count,
+                               .style = {.size = options.size,
+                                         .no_title = options.no_title,
+                                         .no_caption = options.no_caption}};
     struct atomic_file lock = {0};
     bool good = atomic_file_hold_folder(&lock, options.folder, error) &&
                 figures_write(&options, &list, error);

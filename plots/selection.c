@@ -1,0 +1,152 @@
+#include "plots/selection.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "plots/figure.h"
+#include "results/report/curve.h"
+
+static bool contender_is(const struct report_contender *contender, const char *name)
+{
+    return strcmp(contender->policy, name) == 0 || strcmp(contender->label, name) == 0 ||
+           strcmp(contender->title, name) == 0 || report_is_contender(contender, name);
+}
+
+static bool run_is(const struct compare_run *run, const char *name)
+{
+    return strcmp(run->real->policy, name) == 0 || strcmp(run->real->label, name) == 0;
+}
+
+/* Distinct names, borrowed. */
+struct names {
+    const char **list;
+    int count;
+};
+
+static void names_add(struct names *names, const char *name)
+{
+    for (int i = 0; i < names->count; i++)
+        if (strcmp(names->list[i], name) == 0)
+            return;
+    if (names->list != NULL && name[0] != '\0')
+        names->list[names->count++] = name;
+}
+
+/* Refuses a name that is none of `valid`, which it frees. */
+static bool name_refuse(const char *path, const char *name, struct names *valid,
+                        struct error *error)
+{
+    char list[600];
+    error_list_names(valid->list, valid->count, list, sizeof list);
+    free(valid->list);
+    return error_input(error, "--policies: %s has no run of '%.60s'; it has %s", path, name, list);
+}
+
+static bool report_names(const struct report *report, const char *const *names, size_t count,
+                         struct error *error)
+{
+    size_t most = 0;
+    for (size_t s = 0; s < report->scenario_count; s++)
+        most += report->scenarios[s].contender_count;
+    for (size_t n = 0; n < count; n++) {
+        struct names valid = {calloc(3 * most + 1, sizeof *valid.list), 0};
+        bool found = false;
+        if (valid.list == NULL)
+            return figure_no_memory(error);
+        for (size_t s = 0; s < report->scenario_count; s++)
+            for (size_t c = 0; c < report->scenarios[s].contender_count; c++) {
+                const struct report_contender *contender = &report->scenarios[s].contenders[c];
+                found = found || contender_is(contender, names[n]);
+                names_add(&valid, contender->policy);
+                names_add(&valid, contender->label);
+                names_add(&valid, contender->title);
+            }
+        if (!found)
+            return name_refuse(report->results->path, names[n], &valid, error);
+        free(valid.list);
+    }
+    return true;
+}
+
+/* Copies the wanted contenders. False: memory exhausted. */
+static bool scenario_copy(const struct report_scenario *from, const char *const *names,
+                          size_t count, struct report_scenario *to)
+{
+    *to = *from;
+    to->contender_count = 0;
+    to->reference = REPORT_NONE;
+    to->contenders = calloc(from->contender_count + 1, sizeof *to->contenders);
+    for (size_t c = 0; to->contenders != NULL && c < from->contender_count; c++) {
+        bool wanted = false;
+        for (size_t n = 0; n < count; n++)
+            wanted = wanted || contender_is(&from->contenders[c], names[n]);
+        if (wanted && c == from->reference)
+            to->reference = to->contender_count;
+        if (wanted)
+            to->contenders[to->contender_count++] = from->contenders[c];
+    }
+    return to->contenders != NULL;
+}
+
+bool selection_report(const struct report *report, const char *const *names, size_t count,
+                      struct report *view, struct error *error)
+{
+    if (!report_names(report, names, count, error))
+        return false;
+    *view = *report;
+    view->curves = NULL;
+    view->scenario_count = 0;
+    view->scenarios = calloc(report->scenario_count + 1, sizeof *view->scenarios);
+    bool good = view->scenarios != NULL;
+    for (size_t s = 0; good && s < report->scenario_count; s++) {
+        struct report_scenario *copy = &view->scenarios[view->scenario_count];
+        good = scenario_copy(&report->scenarios[s], names, count, copy);
+        if (good && copy->contender_count > 0)
+            view->scenario_count++;
+        else
+            free(copy->contenders);
+    }
+    if (!good)
+        selection_report_clear(view);
+    return good || figure_no_memory(error);
+}
+
+void selection_report_clear(struct report *view)
+{
+    curves_free(view->curves);
+    for (size_t s = 0; s < view->scenario_count; s++)
+        free(view->scenarios[s].contenders);
+    free(view->scenarios);
+}
+
+bool selection_comparison(const struct comparison *against, const char *const *names, size_t count,
+                          struct comparison *view, struct error *error)
+{
+    struct names valid = {calloc(2 * against->run_count + 1, sizeof *valid.list), 0};
+    *view = *against;
+    view->run_count = 0;
+    view->runs = calloc(against->run_count + 1, sizeof *view->runs);
+    bool good = (valid.list != NULL && view->runs != NULL) || figure_no_memory(error);
+    for (size_t i = 0; good && view->runs != NULL && i < against->run_count; i++) {
+        bool wanted = false;
+        for (size_t n = 0; n < count; n++)
+            wanted = wanted || run_is(&against->runs[i], names[n]);
+        if (wanted)
+            view->runs[view->run_count++] = against->runs[i];
+        names_add(&valid, against->runs[i].real->policy);
+        names_add(&valid, against->runs[i].real->label);
+    }
+    for (size_t n = 0; good && n < count; n++) {
+        bool found = false;
+        for (size_t i = 0; i < against->run_count; i++)
+            found = found || run_is(&against->runs[i], names[n]);
+        if (!found) {
+            good = name_refuse(against->real->path, names[n], &valid, error);
+            valid.list = NULL;
+        }
+    }
+    free(valid.list);
+    if (!good)
+        free(view->runs);
+    return good;
+}

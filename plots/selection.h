@@ -1,0 +1,24 @@
+/* Figures of some policies only: views of a report or a comparison without the others. */
+#ifndef ESGSIM_PLOTS_SELECTION_H
+#define ESGSIM_PLOTS_SELECTION_H
+
+#include "results/compare/compare.h"
+#include "results/report/report.h"
+
+/* Makes `view` a copy of `report` with only the contenders whose policy, label, title or policy
+ * with parameters is one of `names`, and only the scenarios that have such a contender. The copy
+ * has no curves. It borrows all else from the report, which must outlive it. Titles, and so the
+ * names of variants, remain those of the whole report. False: ERROR_INPUT if a name is none of the
+ * report's; the message lists those. ERROR_RUN if memory is exhausted. There is then nothing to
+ * clear. */
+bool selection_report(const struct report *report, const char *const *names, size_t count,
+                      struct report *view, struct error *error);
+/* Frees what the view owns, and its curves. */
+void selection_report_clear(struct report *view);
+
+/* The same for a comparison: the runs whose policy or label is one of `names`. The caller frees
+ * view->runs. */
+bool selection_comparison(const struct comparison *against, const char *const *names, size_t count,
+                          struct comparison *view, struct error *error);
+
+#endif
