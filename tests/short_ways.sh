@@ -154,6 +154,54 @@ expect_refusal "an option that the chosen method does not use is refused with th
 run "$esgsim" search "$strict" --application image-classification --budget-ms 400
 expect "search takes a chain by A*" 0 'method astar \(the stages are a chain\)'
 
+# ---- trainings -------------------------------------------------------------------------------
+
+training=workloads/experiments/training-dynamic.json
+run "$esgsim" list traces muri_trace3
+expect "list traces knows traces of trainings and their layout" 0 '^muri_trace3\.csv\.gz +trainings, muri$'
+run "$esgsim" list policies fifo
+expect "list policies NAME shows the form for requests" 0 '^fifo .*\[requests\]$'
+expect "and the form for trainings" 0 '^fifo .*\[trainings\]$'
+run "$esgsim" list models muri-v100 --json
+expect "list models prints JSON" 0 '^\{"models":\[\{"name":"muri-v100\.json"'
+run "$esgsim" run $training --policies synergy,srtf,fifo,sjf --quiet
+expect "run --policies takes both forms of fifo and sjf" 0 '^sjf +100 '
+run "$esgsim" run $training --policies synergy,esg --quiet
+expect_refusal "a policy that does not serve trainings is refused with those that do" \
+    'policy "esg" serves requests only.*tiresias.*fifo, sjf'
+run "$esgsim" run $training --rehearse factor=1
+expect_refusal "trainings are not rehearsed" 'training-dynamic: a backend cannot execute trainings'
+run "$esgsim" sweep workloads/experiments/training-sharing.json --dry-run --quiet
+expect "sweep --dry-run counts runs of trainings" 0 '^14 runs of 14 combinations$'
+run "$esgsim" run $training --quiet --set record=all --out "$folder/trainings.h5" \
+    --timeline "$folder/trainings.json"
+expect "run --timeline takes trainings" 0 '^timeline in '
+run "$esgsim" explain "$folder/trainings.h5" --training 999999
+expect_refusal "explain of a training that is not there is refused" 'trainings 0 to 99, not 999999'
+run "$esgsim" explain "$folder/trainings.h5" --request 0
+expect_refusal "explain of a request where there are trainings only is refused" 'has no request; --training N'
+run "$esgsim" capacity $training --over cluster.invokers.0.count --least --metric jct_s_mean --at-most 20000
+expect_refusal "capacity by a measure of trainings is refused" "'jct_s_mean' is a measure of trainings"
+run "$esgsim" capacity $training --over cluster.invokers.0.count --at-least 0.9 --quiet
+expect_refusal "capacity by a metric that trainings lack is refused" 'slo_hit_rate has no value with policy synergy'
+run "$esgsim" slo $training --application a
+expect_refusal "slo without applications is refused" 'the experiment has no applications'
+run "$esgsim" search $training --application a --budget-ms 100
+expect_refusal "search without applications is refused" 'the experiment has no applications'
+run "$esgsim" check $training traces/trainings/*.gz workloads/models/*.json
+expect "check takes traces of trainings and models" 0 'sia_philly\.csv\.gz: ok \(training trace\)$'
+
+# A fault that lies in a trace is told with that file, and with the key of the experiment if that is at fault.
+run "$esgsim" run $training --quiet --set training.models=../models/muri-v100.json
+expect_refusal "a trace with an unknown model is refused" \
+    'dynamic_100job\.csv\.gz: the model "[a-z0-9]+" is not in "training\.models"'
+run "$esgsim" run $training --quiet --set training.arrivals.format=muri
+expect_refusal "a trace of another layout is refused" 'dynamic_100job\.csv\.gz:1: the header lacks the column "job_id"'
+run "$esgsim" run $training --quiet --set training.arrivals.file="$PWD/tests/corpus/training/unsorted.csv"
+expect_refusal "a trace that is not sorted is refused" 'unsorted\.csv:3: arrival 4 s is before'
+run "$esgsim" run $training --quiet --set training.models="$PWD/tests/corpus/models/pairs-too-many.json"
+expect_refusal "models with a faulty table of pairs are refused" 'pairs-too-many\.json: pairs\.a\.b: has 3 numbers'
+
 # ---- sweep --dry-run -------------------------------------------------------------------------
 
 run "$esgsim" sweep "$folder/sweep.json" --dry-run --quiet --jobs 2

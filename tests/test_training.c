@@ -790,7 +790,7 @@ static void bad_input_names_file_and_key(void **state)
         const char *trace, *rules, *message;
     } cases[] = {
         {"0,a,0,35,9\n", "", "needs a gang of 9 GPUs, and the cluster has 8"},
-        {"0,c,0,35,1\n", "", "\"c\" is not in the models"},
+        {"0,c,0,35,1\n", "", "\"c\" is not in \"training.models\""},
         {"0,a,0,-35,1\n", "", ":1"},
         {"0,a,10,35,1\n1,a,9,35,1\n", "", ":2"},
         {"0,a,0,35,1\n", ", \"measured\": [1, 1]", "training.measured[1]"},

@@ -248,8 +248,10 @@ static void a_model_that_is_not_in_the_table_is_refused(void **state)
         models_of("{\"name\":\"m\",\"models\":{\"alexnet\":{}}}", &error);
     struct training_trace *trace = trace_of("0,alexne,5,10,1\n", "synergy", &error);
     assert_null(trainings_from_trace(trace, "t.csv", models, &draw, 1, &error));
-    assert_string_equal(error.message, "t.csv: the model \"alexne\" is not in the models \"m\"; "
-                                       "did you mean \"alexnet\"?");
+    assert_string_equal(
+        error.message,
+        "t.csv: the model \"alexne\" is not in \"training.models\", which are \"m\"; "
+        "did you mean \"alexnet\"?");
     training_trace_free(trace);
     trace = trace_of("8,alexnet,5,10,1\n", "synergy", &error);
     assert_null(trainings_from_trace(trace, "t.csv", models, &draw, 1, &error));

@@ -258,8 +258,11 @@ static bool map_names(const struct training_trace *trace, const char *path,
         if (map[i] >= 0)
             continue;
         const char *near = error_nearest_name(name, names, (int)models->count);
-        return error_input(error, "%s: the model \"%s\" is not in the models \"%s\"%s%s%s", path,
-                           name, models->name, near == NULL ? "" : "; did you mean \"",
+        return error_input(error,
+                           "%s: the model \"%s\" is not in \"training.models\", which are "
+                           "\"%s\"%s%s%s",
+                           path, name, models->name,
+                           near == NULL ? "; name a file that has it" : "; did you mean \"",
                            near == NULL ? "" : near, near == NULL ? "" : "\"?");
     }
     return true;

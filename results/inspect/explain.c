@@ -457,8 +457,12 @@ static const struct request_row *find_request(const struct summary_row *run,
     for (size_t r = 0; r < record->request_count; r++)
         if (record->requests[r].request == number)
             return &record->requests[r];
-    error_input(error, "run %s has no request %llu; its %zu requests are numbered from 0",
-                run->hash, (unsigned long long)number, record->request_count);
+    if (record->request_count == 0)
+        error_input(error, "run %s has no request; --training N explains a training, if it has any",
+                    run->hash);
+    else
+        error_input(error, "run %s has no request %llu; its %zu requests are numbered from 0",
+                    run->hash, (unsigned long long)number, record->request_count);
     return NULL;
 }
 

@@ -134,12 +134,23 @@ static const struct cli_option capacity_table[] = {
 
 static bool metric_choose(const char *name, const struct metric **metric, struct error *error)
 {
+    static const char *const of_trainings[] = {
+#define TRAINING_MEASURE(type, name, unit, help) #name,
+#include "sim/platform/training_metrics.def"
+    };
     const char *names[256];
     const size_t known = sizeof names / sizeof *names;
     int count = 0;
     *metric = metric_find(name);
     if (*metric != NULL)
         return true;
+    for (size_t i = 0; i < sizeof of_trainings / sizeof *of_trainings; i++)
+        if (strcmp(of_trainings[i], name) == 0)
+            return error_input(error,
+                               "--metric: '%s' is a measure of trainings; capacity takes those of "
+                               "requests and of the whole run, such as gpu_utilisation; compare "
+                               "trainings by a sweep over the key",
+                               name);
     for (size_t i = 0; i < metric_count && i < known; i++)
         names[count++] = metrics[i].name;
     const char *near = error_nearest_name(name, names, count);

@@ -316,7 +316,7 @@ static const char *recognise_line(char *line)
     char *fields[FIELDS_MOST];
     if (strcmp(line, philly_header) == 0)
         return training_formats[3];
-    if (strncmp(line, "job_id,", 7) == 0 && strstr(line, "iteration_time") != NULL)
+    if (strncmp(line, "job_id,", 7) == 0 && strstr(line, "num_gpu") != NULL)
         return training_formats[1];
     if (strchr(line, '\t') != NULL)
         return cut(line, '\t', fields) == GAVEL_FIELDS ? training_formats[2] : NULL;
