@@ -205,15 +205,13 @@ static void pairs_table(const struct judgement *judgement, FILE *out)
 {
     static const char *const headers[] = {"setting", "policy", "ours", "stands"};
     const unsigned texts = 1U | 1U << 1 | 1U << 3;
-    const bool comparison = reference_is_comparison(judgement->figure);
     html_table_begin(out, headers, NULL, COUNT(headers), texts);
     for (size_t p = 0; p < judgement->pair_count; p++) {
         const struct verdict_pair *pair = &judgement->pairs[p];
         html_row_begin(out);
         html_cell_text(out, pair->setting);
         html_cell_text(out, pair->policy);
-        html_cell_estimate(out, pair->ours,
-                           comparison ? 1 : text_table_decimals(pair->ours.mean, 4));
+        html_cell_estimate(out, pair->ours, verdict_decimals(judgement->figure, pair->ours.mean));
         html_cell_text(out, standing_name(pair->standing));
         html_row_end(out);
     }
