@@ -156,6 +156,12 @@ static size_t scenarios_shown(const struct report *report)
     return report->curves == NULL || report->details ? report->scenario_count : 0;
 }
 
+/* The comparisons in words are of requests. */
+static bool words_exist(const struct report *report)
+{
+    return scenarios_shown(report) > 0 && report->results->application_count > 0;
+}
+
 static void head_write(const struct page *page, FILE *out)
 {
     const char *path = page->report->results->path;
@@ -182,7 +188,7 @@ static void head_write(const struct page *page, FILE *out)
                 out);
     if (overview_exists(page->report))
         (void)fputs("<li><a href=\"#overview\">Overview</a></li>", out);
-    if (scenarios_shown(page->report) > 0)
+    if (words_exist(page->report))
         (void)fputs("<li><a href=\"#words\">In words</a></li>", out);
     if (page->report->curves != NULL)
         (void)fputs("<li><a href=\"#sustained\">What is sustained</a></li>", out);
@@ -538,7 +544,7 @@ static void provenance_write(const struct page *page, FILE *out)
 
 static void words_write(const struct page *page, FILE *out)
 {
-    if (scenarios_shown(page->report) == 0)
+    if (!words_exist(page->report))
         return;
     (void)fputs("<h2 id=\"words\">In words</h2>\n<p>One policy of each setting compared with the "
                 "others. <em>More</em>, <em>fewer</em> and <em>less</em> are used only if the 95 % "

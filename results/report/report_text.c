@@ -501,7 +501,7 @@ bool report_text(const struct report *report, const struct reference *reference,
     if (!print_notices(report, out))
         return error_run(error, "out of memory for the report");
     bool good = report->curves == NULL || print_curves(report, out);
-    if (good && report->results->application_count > 0 && overview_exists(report)) {
+    if (good && overview_exists(report)) {
         (void)fputc('\n', out);
         good = overview_text(report, out);
     }
