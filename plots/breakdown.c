@@ -332,16 +332,19 @@ bool families_breakdown(const struct source *source, struct figure_list *list, s
 {
     const struct report *report = source->report;
     const bool sizes_wanted = figure_wanted(list, "batch-sizes");
-    size_t without = 0;
+    size_t without = 0, serving = 0;
     bool good = true;
     for (size_t s = 0; good && s < report->scenario_count; s++) {
         const struct report_scenario *scenario = &report->scenarios[s];
+        if (!source_serves(scenario))
+            continue;
+        serving++;
         const bool has = sizes_wanted && source_has(source, scenario, "batches");
         without += sizes_wanted && !has;
         good = (!figure_wanted(list, "cost-parts") || draw_costs(source, scenario, list, error)) &&
                (!has || draw_sizes(source, scenario, list, error));
     }
-    if (good && figure_wanted(list, "settings") && report->scenario_count > 1)
+    if (good && figure_wanted(list, "settings") && serving > 0 && report->scenario_count > 1)
         good = draw_settings(source, list, error);
     if (!good || without == 0)
         return good;

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "results/report/training_table.h"
 #include "results/store/columns.h"
 
 struct look source_look(const struct report_scenario *scenario, size_t contender)
@@ -58,17 +59,32 @@ char *source_basis(const struct source *source, const struct report_scenario *sc
     return basis;
 }
 
+bool source_serves(const struct report_scenario *scenario)
+{
+    return scenario->application_count > 0;
+}
+
+/* The measured requests of a run, or its trainings. */
+static uint64_t run_size(const struct source *source, const struct report_scenario *scenario,
+                         size_t run)
+{
+    const struct results *results = source->report->results;
+    const struct training_summary_row *row =
+        source_serves(scenario) ? NULL : training_row_find(results, run);
+    return row == NULL ? results->runs[run].measures.requests
+                       : row->measures.finished + row->measures.unfinished;
+}
+
 char *source_caption(const struct source *source, const struct report_scenario *scenario,
                      const char *lead, bool intervals)
 {
-    const struct summary_row *runs = source->report->results->runs;
     uint64_t seeds[2] = {UINT64_MAX, 0};
     uint64_t requests[2] = {UINT64_MAX, 0};
     for (size_t c = 0; c < scenario->contender_count; c++) {
         const struct report_contender *contender = &scenario->contenders[c];
         widen(seeds, contender->run_count);
         for (size_t i = 0; i < contender->run_count; i++)
-            widen(requests, runs[contender->runs[i]].measures.requests);
+            widen(requests, run_size(source, scenario, contender->runs[i]));
     }
     char of_seeds[64];
     char low[32];
@@ -83,13 +99,13 @@ char *source_caption(const struct source *source, const struct report_scenario *
     char *caption = NULL;
     const bool several = seeds[1] > 1;
     if (basis == NULL ||
-        asprintf(&caption, "%s%s%s%s seed%s of %s%s%s requests%s. %s", lead,
-                 lead[0] != '\0' ? " " : "",
+        asprintf(&caption, "%s%s%s%s seed%s of %s%s%s %s%s. %s", lead, lead[0] != '\0' ? " " : "",
                  !several    ? ""
                  : intervals ? "Means of "
                              : "All of ",
                  of_seeds, several ? "s" : "", low, requests[0] == requests[1] ? "" : " to ",
                  requests[0] == requests[1] ? "" : high,
+                 source_serves(scenario) ? "requests" : "trainings",
                  intervals && several ? " each; bars: 95 % Student t intervals" : "", basis) < 0)
         caption = NULL;
     free(basis);

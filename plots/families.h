@@ -24,6 +24,8 @@ bool families_sensitivity(const struct source *source, struct figure_list *list,
 /* A metric, cost and tail latency over the report's curves, if it has any. */
 bool families_curve(const struct source *source, struct figure_list *list, struct error *error);
 bool families_latency(const struct source *source, struct figure_list *list, struct error *error);
+/* jct-cdf for each setting with trainings. */
+bool families_trainings(const struct source *source, struct figure_list *list, struct error *error);
 bool families_timeline(const struct source *source, struct figure_list *list, struct error *error);
 
 bool families_profile(const char *path, struct figure_list *list, struct error *error);
@@ -39,6 +41,9 @@ struct look source_look(const struct report_scenario *scenario, size_t contender
 /* Returns whether a run of the scenario has rows of that kind ("requests", "batches", …). */
 bool source_has(const struct source *source, const struct report_scenario *scenario,
                 const char *table);
+
+/* Returns whether the scenario's runs serve requests, not only trainings. */
+bool source_serves(const struct report_scenario *scenario);
 
 /* Caption of a figure: "LEAD Means of 5 seeds of 10,000 requests; bars: 95 % intervals. Latency
  * profile: …". The caller frees it; NULL: memory exhausted. */

@@ -2,8 +2,13 @@
 #
 # Columns: row, contender, percent, latency_ms, slo_share (quantiles at that per cent of all
 # requests; dropped ones never finish), colour, dash, point, subject, caption.
-folder = ARG0[:strstrt(ARG0, "latency-cdf.gp") - 1]
-heading = "Distribution of latency"
+# jct-cdf.gp, which loads this, sets other texts and columns.
+if (!exists("folder")) {
+    folder = ARG0[:strstrt(ARG0, "latency-cdf.gp") - 1]
+    heading = "Distribution of latency"; what = "requests"
+    time = "latency_ms"; time_label = "latency (ms, logarithmic)"
+    share = "slo_share"; share_label = "latency / SLO"; share_logarithmic = 0
+}
 load folder."common.gp"
 
 stats data using "row" nooutput; rows = int(STATS_max)
@@ -13,8 +18,8 @@ take(r) = (names[r] = cell("contender"), colours[r] = int(column("colour")), \
     dashes[r] = int(column("dash")), points[r] = int(column("point")), \
     longest = strlen(names[r]) > longest ? strlen(names[r]) : longest, 0)
 stats data using (take(int(column("row")))) nooutput
-stats data using "latency_ms" nooutput; slowest = STATS_max; quickest = STATS_min
-stats data using "slo_share" nooutput; worst = STATS_max; best = STATS_min
+stats data using (column(time)) nooutput; slowest = STATS_max; quickest = STATS_min
+stats data using (column(share)) nooutput; worst = STATS_max; best = STATS_min
 # Up to 2.5 times the SLO, or, where all take longer, a few times the shortest.
 share_end = best > 1.5 ? (worst < 3 * best ? 1.05 * worst : 3 * best) : worst > 2.5 ? 2.5 : worst > 1.2 ? worst : 1.2
 # A logarithmic axis needs room, and no zero.
@@ -41,27 +46,32 @@ do for [p=1:2] {
     set tmargin at screen ceiling / full
     unset key; unset arrow
     if (p == 1) {
-        text = "requests that took at most so long (%)"; eval(y_title)
-        set xlabel "latency (ms, logarithmic)" offset 0, xlabel_shift
+        text = what." that took at most so long (%)"; eval(y_title)
+        set xlabel time_label offset 0, xlabel_shift
         set logscale x 10
         set xrange [quickest:slowest]
         from = quickest; to = slowest; eval(log_ticks)
         set format x "%g"
     } else {
         if (columns > 1) { unset ylabel; set format y "" }
-        set xlabel "latency / SLO" offset 0, xlabel_shift
-        unset logscale x
-        set xrange [0:share_end]
-        unset xtics; set xtics nomirror out scale 0.6 tc rgb ink autofreq step(share_end, 5)
+        set xlabel share_label offset 0, xlabel_shift
+        if (share_logarithmic) {
+            set xrange [best / 1.02:1.02 * worst]
+            from = best / 1.02; to = 1.02 * worst; eval(log_ticks)
+        } else {
+            unset logscale x
+            set xrange [0:share_end]
+            unset xtics; set xtics nomirror out scale 0.6 tc rgb ink autofreq step(share_end, 5)
+        }
         set key at screen 1 - (right - 14.0) / width, screen (top - 2.0) / full left top Left reverse samplen 3 spacing key_spacing
         if (sized) { eval(key_place) }
         set arrow 1 from 1, graph 0 to 1, graph 1 nohead lc rgb ink dt (6 * dash, 4 * dash) lw 1.2
     }
     # The first contenders are drawn last, over the others; markers tell lines apart without colours.
     plot for [r=1:rows] NaN with linespoints lw 1.8 dt dashes[r] pt points[r] ps 0.8 * mark lc rgb colours[r] title short(names[r]), \
-         for [r=rows:1:-1] data using (here(r, column(p == 1 ? "latency_ms" : "slo_share"))):(column("percent")) \
+         for [r=rows:1:-1] data using (here(r, column(p == 1 ? time : share))):(column("percent")) \
              with lines lw 1.8 dt dashes[r] lc rgb colours[r] notitle, \
-         for [r=rows:1:-1] data using (int(column(0)) % 31 == 7 ? here(r, column(p == 1 ? "latency_ms" : "slo_share")) : NaN):(column("percent")) \
+         for [r=rows:1:-1] data using (int(column(0)) % 31 == 7 ? here(r, column(p == 1 ? time : share)) : NaN):(column("percent")) \
              with points pt points[r] ps 0.8 * mark lc rgb colours[r] notitle
     eval(once)
 }

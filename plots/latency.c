@@ -260,6 +260,8 @@ bool families_latency(const struct source *source, struct figure_list *list, str
     size_t without = 0;
     for (size_t s = 0; good && s < source->report->scenario_count; s++) {
         const struct report_scenario *scenario = &source->report->scenarios[s];
+        if (!source_serves(scenario))
+            continue;
         if (source_has(source, scenario, "requests"))
             good = scenario_draw(source, scenario, list, error);
         else
@@ -271,6 +273,72 @@ bool families_latency(const struct source *source, struct figure_list *list, str
                             "latency-cdf, latency-parts: not drawn of %zu of %zu settings, whose "
                             "runs recorded no requests (\"record\": \"requests\" keeps them)",
                             without, source->report->scenario_count);
+}
+
+/* ---- Trainings ------------------------------------------------------------------------------ */
+
+/* Appends the run's measured trainings: completion time in hours, and the same / time alone. */
+static bool trainings_add(struct samples *samples, const struct run_details *details,
+                          const char *hash, struct error *error)
+{
+    struct training_result_row *rows = NULL;
+    size_t count = 0;
+    if (!run_details_has(details, hash, "trainings"))
+        return true;
+    if (!run_details_trainings(details, hash, &rows, &count, error))
+        return false;
+    struct sample *grown = realloc(samples->rows, (samples->count + count + 1) * sizeof *grown);
+    if (grown != NULL)
+        samples->rows = grown;
+    for (size_t i = 0; grown != NULL && i < count; i++)
+        if (rows[i].measured != 0)
+            samples->rows[samples->count++] =
+                rows[i].finished == 0
+                    ? (struct sample){INFINITY, INFINITY, {0}}
+                    : (struct sample){sim_to_s(rows[i].finish_ns - rows[i].arrival_ns) / 3600,
+                                      rows[i].fairness,
+                                      {0}};
+    free(rows);
+    return grown != NULL || figure_no_memory(error);
+}
+
+static bool trainings_draw(const struct source *source, const struct report_scenario *scenario,
+                           struct figure_list *list, struct error *error)
+{
+    struct sheet sheet = {0};
+    char *caption = source_caption(
+        source, scenario,
+        "Job completion time: finish - arrival. A line that ends below 100 %: the rest did not "
+        "finish, or is above the 99.95th percentile. Dashed: as fast as alone at the proportional "
+        "share.",
+        false);
+    bool good = caption != NULL ? true : figure_no_memory(error);
+    good = good && sheet_begin(&sheet, list, "jct-cdf", scenario->title, caption,
+                               "row,contender,percent,jct_h,fairness,colour,dash,point", error);
+    free(caption);
+    for (size_t c = 0, row = 0; good && c < scenario->contender_count; c++) {
+        const struct report_contender *contender = &scenario->contenders[c];
+        struct samples samples = {0};
+        for (size_t i = 0; good && i < contender->run_count; i++)
+            good = trainings_add(&samples, source->details,
+                                 source->report->results->runs[contender->runs[i]].hash, error);
+        if (good && samples.count > 0)
+            good = distribution_rows(&samples, contender->title, ++row, source_look(scenario, c),
+                                     &sheet, error);
+        free(samples.rows);
+    }
+    return sheet_end(&sheet, good, error);
+}
+
+bool families_trainings(const struct source *source, struct figure_list *list, struct error *error)
+{
+    bool good = true;
+    if (!figure_wanted(list, "jct-cdf"))
+        return true;
+    for (size_t s = 0; good && s < source->report->scenario_count; s++)
+        if (source_has(source, &source->report->scenarios[s], "trainings"))
+            good = trainings_draw(source, &source->report->scenarios[s], list, error);
+    return good;
 }
 
 /* ---- Over time ------------------------------------------------------------------------------ */

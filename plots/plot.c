@@ -11,23 +11,12 @@
 #include "results/report/curve.h"
 #include "workloads/json_include.h"
 
-const char *const plot_scripts[] = {"hit-rate",
-                                    "cost",
-                                    "hit-against-cost",
-                                    "cost-parts",
-                                    "resources",
-                                    "batch-sizes",
-                                    "settings",
-                                    "latency-cdf",
-                                    "latency-parts",
-                                    "decisions",
-                                    "sensitivity",
-                                    "curve",
-                                    "timeline",
-                                    "profile",
-                                    "arrivals",
-                                    "calibration",
-                                    "simulated-against-real",
+const char *const plot_scripts[] = {"hit-rate",   "cost",        "hit-against-cost",
+                                    "cost-parts", "resources",   "batch-sizes",
+                                    "settings",   "latency-cdf", "latency-parts",
+                                    "jct-cdf",    "decisions",   "sensitivity",
+                                    "curve",      "timeline",    "profile",
+                                    "arrivals",   "calibration", "simulated-against-real",
                                     NULL};
 
 bool plot_results(const struct report *report, struct figure_list *list, struct error *error)
@@ -41,7 +30,8 @@ bool plot_results(const struct report *report, struct figure_list *list, struct 
     bool good = families_curve(&source, list, error);
     if (!curves_alone)
         good = good && families_summary(&source, list, error) &&
-               families_latency(&source, list, error) && families_breakdown(&source, list, error) &&
+               families_latency(&source, list, error) && families_trainings(&source, list, error) &&
+               families_breakdown(&source, list, error) &&
                families_sensitivity(&source, list, error) &&
                families_timeline(&source, list, error);
     run_details_close(details);

@@ -7,6 +7,7 @@
  * - resources: utilisation, fragmentation, batch size.
  * - batch-sizes: fraction of the jobs by batch size.
  * - latency-cdf: distribution of latency, and of latency / SLO.
+ * - jct-cdf: distribution of trainings' completion time, and of that / time alone.
  * - latency-parts: percentiles of latency and their components, from queueing to execution.
  * - decisions: time and work of a decision.
  *

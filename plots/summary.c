@@ -132,6 +132,10 @@ static bool draw_resources(const struct source *source, const struct report_scen
         {"stranded", "of the free vGPUs (%)", NULL, "stranded_vgpu", NULL, 100},
         {"batches", "jobs per batch", NULL, "mean_batch", NULL, 1},
     };
+    enum { OF_TRAININGS = 4 }; /* the first panels make sense without requests */
+    if (!source_serves(scenario))
+        return dots(source, scenario, "resources", "Means over time. Axes do not begin at 0.",
+                    panels, OF_TRAININGS, list, error);
     return dots(source, scenario, "resources",
                 "Means over time. Stranded: free vGPUs that no waiting batch could use, while any "
                 "waits; empty if none waited. Axes do not begin at 0.",
@@ -216,13 +220,15 @@ bool families_summary(const struct source *source, struct figure_list *list, str
     bool good = true;
     for (size_t s = 0; good && s < source->report->scenario_count; s++) {
         const struct report_scenario *scenario = &source->report->scenarios[s];
-        good =
-            (!figure_wanted(list, "hit-rate") || draw_hit_rate(source, scenario, list, error)) &&
-            (!figure_wanted(list, "cost") || draw_cost(source, scenario, list, error)) &&
-            (!figure_wanted(list, "hit-against-cost") ||
-             draw_tradeoff(source, scenario, list, error)) &&
-            (!figure_wanted(list, "resources") || draw_resources(source, scenario, list, error)) &&
-            (!figure_wanted(list, "decisions") || draw_decisions(source, scenario, list, error));
+        good = !figure_wanted(list, "resources") || draw_resources(source, scenario, list, error);
+        if (!source_serves(scenario))
+            continue;
+        good = good &&
+               (!figure_wanted(list, "hit-rate") || draw_hit_rate(source, scenario, list, error)) &&
+               (!figure_wanted(list, "cost") || draw_cost(source, scenario, list, error)) &&
+               (!figure_wanted(list, "hit-against-cost") ||
+                draw_tradeoff(source, scenario, list, error)) &&
+               (!figure_wanted(list, "decisions") || draw_decisions(source, scenario, list, error));
     }
     return good;
 }

@@ -31,6 +31,8 @@ for sweep in policies one-seed loads; do
     run "$esgsim" sweep "$folder/$sweep.json" $short --out "$folder/$sweep.h5"
     expect "the sweep $sweep runs" 0
 done
+run "$esgsim" run workloads/experiments/training-dynamic.json --quiet --out "$folder/trainings.h5"
+expect "a run of trainings ends" 0
 # What a replay can execute: everything warm and kept.
 kept="--set platform.prewarm=none --set platform.keep_alive=infinite"
 # shellcheck disable=SC2086
@@ -45,7 +47,7 @@ expect "a calibration writes its points" 0
 # draw FORMAT: everything above into $folder/FORMAT.
 draw() {
     for file in "$folder/policies.h5" "$folder/one-seed.h5" "$folder/loads.h5" \
-        "$folder/points.csv" \
+        "$folder/trainings.h5" "$folder/points.csv" \
         traces/profiles/a100-mig-parvagpu.json traces/arrivals/AzureLLMInferenceTrace_code.csv.gz; do
         run "$esgsim" plot "$file" --out "$folder/$1" --format "$1"
         expect "plot draws $(basename "$file") as $1" 0

@@ -270,6 +270,13 @@ static void bad_reference_files_are_refused(void **state)
          "compares esg"},
         {"{\"metric\": \"cost_usd\", \"evidence\": \"published\", \"low\": 2, \"extra\": 1}",
          "extra"},
+        {"{\"metric\": \"jct_s_men\", \"evidence\": \"published\", \"low\": 2}", "jct_s_mean"},
+        {"{\"metric\": \"cost_usd\", \"evidence\": \"published\", \"low\": 2, \"comparison\": "
+         "\"ratio\"}",
+         "against"},
+        {"{\"metric\": \"cost_saving\", \"evidence\": \"published\", \"low\": 2, \"against\": "
+         "[\"fifo\"], \"comparison\": \"ratio\"}",
+         "is a comparison already"},
     };
     char path[512];
     (void)state;

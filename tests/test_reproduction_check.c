@@ -464,6 +464,91 @@ static void assumptions_are_judged_apart_and_shown_in_one_table(void **state)
     judged_clear(&judged);
 }
 
+/* Fills /training: the completion time of each run is its fixture's `cost` in seconds. */
+static void trainings_make(struct judged *judged, const struct fixture *made, size_t count)
+{
+    struct results *results = judged->results;
+    results->training = calloc(count, sizeof *results->training);
+    assert_non_null(results->training);
+    results->training_count = count;
+    for (size_t i = 0; i < count; i++) {
+        memcpy(results->training[i].hash, results->runs[i].hash, sizeof results->runs[i].hash);
+        results->training[i].measures.jct_s_mean = made[i].cost;
+    }
+}
+
+#define ONE(setting, policy, parameters, jct)                                                      \
+    {                                                                                              \
+        setting, policy, "policy.name=" policy parameters " setting=" setting, 1, 0.5, jct,        \
+            RECORD_SUMMARY                                                                         \
+    }
+#define A " policy.params.a="
+
+static void assert_trained(const char *figure, enum verdict verdict, const char *sentence)
+{
+    static const struct fixture trained[] = {
+        ONE("light", "sjf", "", 70),      ONE("light", "srtf", "", 100),
+        ONE("light", "fifo", A "1", 340), ONE("light", "fifo", A "2", 100),
+        ONE("heavy", "sjf", "", 90),      ONE("heavy", "srtf", "", 100),
+        ONE("heavy", "fifo", A "1", 350), ONE("heavy", "fifo", A "2", 100),
+    };
+    enum { TRAINED = sizeof trained / sizeof trained[0] };
+    struct judged judged = {0};
+    judge(&judged, trained, TRAINED, figure);
+    trainings_make(&judged, trained, TRAINED);
+    struct error error = {0};
+    judgement_clear(&judged.judgement);
+    assert_true(verdict_judge(judged.report, &judged.reference->figures[0], NULL, &judged.judgement,
+                              &error));
+    assert_string_equal(judged.judgement.sentence, sentence);
+    assert_int_equal(judged.judgement.verdict, verdict);
+    judged_clear(&judged);
+}
+
+static void a_metric_of_trainings_is_compared_between_policies(void **state)
+{
+    (void)state;
+    assert_trained(
+        "{\"metric\": \"jct_s_mean\", \"comparison\": \"gain\", \"low\": -33, \"high\": -27, "
+        "\"unit\": \"%\", \"evidence\": \"published\", \"deterministic\": true, \"policy\": "
+        "\"sjf\", \"against\": [\"srtf\"]}",
+        VERDICT_PARTLY,
+        "Partly reproduced: jct_s_mean of sjf relative to that of the other is from -30.0 % "
+        "(against "
+        "srtf in light) to -10.0 % (against srtf in heavy), the published figure is -33 to -27 %; "
+        "it "
+        "holds in 1 of 2 pairs of policy and setting (srtf: light), is above in 1 (srtf: heavy); "
+        "on "
+        "average over the settings it holds against 0 of 1.");
+}
+
+static void parameters_name_the_contenders_of_a_ratio(void **state)
+{
+    (void)state;
+    assert_trained(
+        "{\"metric\": \"jct_s_mean\", \"comparison\": \"ratio\", \"high\": 3.4, \"unit\": \"x\", "
+        "\"evidence\": \"published\", \"deterministic\": true, \"policy\": \"fifo a=1\", "
+        "\"against\": [\"fifo a=2\", \"las\"]}",
+        VERDICT_PARTLY,
+        "Partly reproduced: jct_s_mean of fifo a=1 divided by that of the other is from 3.4 x "
+        "(against fifo a=2 in light) to 3.5 x (against fifo a=2 in heavy), the published figure is "
+        "at most 3.4 x; it holds in 1 of 4 pairs of policy and setting (fifo a=2: light), is above "
+        "in 1 (fifo a=2: heavy); on average over the settings it holds against 0 of 1; no run of "
+        "las in this file.");
+}
+
+static void one_seed_of_random_runs_is_not_judged(void **state)
+{
+    (void)state;
+    assert_trained("{\"metric\": \"jct_s_mean\", \"comparison\": \"difference\", \"low\": 0, "
+                   "\"unit\": \"s\", \"evidence\": \"published\", \"policy\": \"srtf\", "
+                   "\"against\": [\"sjf\"], \"settings\": [\"light\"]}",
+                   VERDICT_UNKNOWN,
+                   "Cannot be said: jct_s_mean of srtf minus that of the other is 30 s against sjf "
+                   "in light, the published figure is at least 0 s; it holds in 0 of 1 pair of "
+                   "policy and setting, has one seed and so no interval in 1 (sjf: light).");
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -481,6 +566,9 @@ int main(void)
         cmocka_unit_test(settings_on_two_profiles_stay_apart_and_show_their_evidence),
         cmocka_unit_test(averages_over_the_settings_are_of_each_baseline),
         cmocka_unit_test(assumptions_are_judged_apart_and_shown_in_one_table),
+        cmocka_unit_test(a_metric_of_trainings_is_compared_between_policies),
+        cmocka_unit_test(parameters_name_the_contenders_of_a_ratio),
+        cmocka_unit_test(one_seed_of_random_runs_is_not_judged),
     };
     return cmocka_run_group_tests_name("reproduction_check", tests, NULL, NULL);
 }

@@ -151,7 +151,7 @@ static bool assign_profiles(const struct json_value *value, struct experiment *e
  */
 static void join_kinds(struct workload *workload)
 {
-    uint16_t joined[WORKLOAD_MAX_KINDS];
+    uint16_t joined[WORKLOAD_MAX_KINDS] = {0};
     size_t count = 0;
     for (size_t k = 0; k < workload->kind_count; k++) {
         const struct gpu_kind kind = workload->kinds[k];

@@ -302,7 +302,7 @@ bool curves_find(const struct report *report, const struct curve_request *reques
                  struct curves **found, struct error *error)
 {
     *found = NULL;
-    const struct metric *metric = metric_find(request->metric);
+    const struct metric *metric = report_metric_find(request->metric);
     if (metric == NULL)
         return error_input(error, "there is no metric \"%s\"; results/README.md lists them",
                            request->metric);

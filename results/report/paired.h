@@ -10,13 +10,6 @@
 
 #include "results/report/report.h"
 
-enum paired_formula {
-    PAIRED_VALUE,      /* first; there is no second contender */
-    PAIRED_DIFFERENCE, /* first - second */
-    PAIRED_RATIO,      /* first / second */
-    PAIRED_GAIN        /* (first - second) / second */
-};
-
 struct paired_contenders {
     const struct report_contender *first, *second; /* may be of different scenarios */
 };

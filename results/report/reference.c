@@ -13,7 +13,8 @@ const char *const reference_grades[] = {"published", "readme",  "secondary",
 static const char *const comparisons[] = {REPORT_HIT_POINTS, REPORT_HIT_RELATIVE, REPORT_SAVING};
 enum { COMPARISON_COUNT = sizeof comparisons / sizeof comparisons[0] };
 
-bool reference_is_comparison(const struct reference_figure *figure)
+/* Whether `metric` is itself a comparison of ESG with another policy. */
+static bool is_of_esg(const struct reference_figure *figure)
 {
     for (size_t i = 0; i < COMPARISON_COUNT; i++)
         if (strcmp(figure->metric, comparisons[i]) == 0)
@@ -21,20 +22,28 @@ bool reference_is_comparison(const struct reference_figure *figure)
     return false;
 }
 
+bool reference_is_comparison(const struct reference_figure *figure)
+{
+    return figure->comparison != PAIRED_VALUE || is_of_esg(figure);
+}
+
 static bool metric_check(const struct json_value *value, const struct reference_figure *figure,
                          struct error *error)
 {
     const char *names[256];
     int count = 0;
-    if (reference_is_comparison(figure) || metric_find(figure->metric) != NULL)
+    if (is_of_esg(figure) || report_metric_find(figure->metric) != NULL)
         return true;
     for (size_t i = 0; i < COMPARISON_COUNT; i++)
         names[count++] = comparisons[i];
     for (size_t i = 0; i < metric_count && count < 256; i++)
         names[count++] = metrics[i].name;
+    for (size_t i = 0; i < training_metric_count && count < 256; i++)
+        names[count++] = training_metrics[i].name;
     const char *nearest = error_nearest_name(figure->metric, names, count);
     return json_fault(value, error, "unknown metric '%s'; %s%s", figure->metric,
-                      nearest != NULL ? "did you mean " : "see the columns of /summary",
+                      nearest != NULL ? "did you mean "
+                                      : "see the columns of /summary and /training",
                       nearest != NULL ? nearest : "");
 }
 
@@ -84,20 +93,9 @@ static bool figure_texts(const struct json_value *value, struct reference_figure
            json_string(value, "note", &figure->note, error);
 }
 
-static bool figure_read(const struct json_value *value, struct reference_figure *figure,
-                        struct error *error)
+static bool figure_check(const struct json_value *value, const struct reference_figure *figure,
+                         struct error *error)
 {
-    static const char *const keys[] = {"metric",      "policy",  "against", "settings",
-                                       "application", "low",     "high",    "unit",
-                                       "evidence",    "formula", "note",    NULL};
-    figure->low = NAN;
-    figure->high = NAN;
-    if (!json_is_object(value, keys, error) || !figure_texts(value, figure, error) ||
-        !names_read(value, "against", &figure->against, &figure->compare_count, error) ||
-        !names_read(value, "settings", &figure->settings, &figure->setting_count, error) ||
-        !json_number(value, "low", -1e15, 1e15, &figure->low, error) ||
-        !json_number(value, "high", -1e15, 1e15, &figure->high, error))
-        return false;
     if (isnan(figure->low) && isnan(figure->high))
         return json_fault(value, error, "has no figure; give \"low\", \"high\" or both");
     if (figure->low > figure->high)
@@ -108,12 +106,37 @@ static bool figure_read(const struct json_value *value, struct reference_figure 
                           "'%s' compares two policies; name the other ones in "
                           "\"against\"",
                           figure->metric);
-    if (reference_is_comparison(figure) && strcmp(figure->policy, REPORT_REFERENCE_POLICY) != 0)
+    if (is_of_esg(figure) && figure->comparison != PAIRED_VALUE)
+        return json_fault(value, error, "'%s' is a comparison already; leave out \"comparison\"",
+                          figure->metric);
+    if (is_of_esg(figure) && strcmp(figure->policy, REPORT_REFERENCE_POLICY) != 0)
         return json_fault(value, error,
                           "'%s' compares " REPORT_REFERENCE_POLICY
                           " with others; leave out \"policy\"",
                           figure->metric);
     return true;
+}
+
+static bool figure_read(const struct json_value *value, struct reference_figure *figure,
+                        struct error *error)
+{
+    static const char *const keys[] = {
+        "metric", "policy", "against",  "settings", "application", "low",           "high",
+        "unit",   "note",   "evidence", "formula",  "comparison",  "deterministic", NULL};
+    static const char *const formulas[] = {"none", "difference", "ratio", "gain", NULL};
+    int formula = PAIRED_VALUE;
+    figure->low = NAN;
+    figure->high = NAN;
+    if (!json_is_object(value, keys, error) || !figure_texts(value, figure, error) ||
+        !names_read(value, "against", &figure->against, &figure->compare_count, error) ||
+        !names_read(value, "settings", &figure->settings, &figure->setting_count, error) ||
+        !json_choice(value, "comparison", formulas, &formula, error) ||
+        !json_bool(value, "deterministic", &figure->deterministic, error) ||
+        !json_number(value, "low", -1e15, 1e15, &figure->low, error) ||
+        !json_number(value, "high", -1e15, 1e15, &figure->high, error))
+        return false;
+    figure->comparison = (enum paired_formula)formula;
+    return figure_check(value, figure, error);
 }
 
 static bool reference_read(const struct json_value *root, struct reference *reference,

@@ -5,8 +5,13 @@
  *       "against": ["infless"], "settings": ["strict-light"], "application": …, "policy": "esg",
  *       "formula": …, "note": …}, …]}
  *
- * `metric` is a metric of sim/platform/metrics.def or a comparison of ESG with another policy:
- * slo_hit_rate_gain (%, relative), slo_hit_rate_gain_points, cost_saving (%). A figure gives `low`,
+ * `metric` is a metric of sim/platform/metrics.def or training_metrics.def (jct_s_mean) or a
+ * comparison of ESG with another policy: slo_hit_rate_gain (%, relative), slo_hit_rate_gain_points,
+ * cost_saving (%). With `comparison`, a metric compares `policy` with each policy in `against`:
+ * ratio (policy / other), gain (policy / other - 1, in %), difference (policy - other). A policy
+ * may be followed by parameters that the sweep sets: "synergy order=fifo allocation=tune".
+ * `deterministic`: true says that the runs draw no random numbers, as trainings of a trace, so that
+ * one seed is judged without an interval. A figure gives `low`,
  * `high` or both: an upper or lower bound, or a range. Defaults: all `settings`, all applications
  * together, `policy` esg. `evidence` is one of published (the paper or
  * its abstract), readme (the authors' repository), secondary (a third party), recalled (from
@@ -20,6 +25,14 @@
 
 #include "sim/error.h"
 
+/* How a metric of two contenders is compared (results/report/paired.h). */
+enum paired_formula {
+    PAIRED_VALUE,      /* first; there is no second contender */
+    PAIRED_DIFFERENCE, /* first - second */
+    PAIRED_RATIO,      /* first / second */
+    PAIRED_GAIN        /* (first - second) / second */
+};
+
 /* The evidence grades, ended by NULL. */
 extern const char *const reference_grades[];
 
@@ -29,10 +42,12 @@ struct reference_figure {
     char *application; /* NULL: all together */
     char *unit;
     char *evidence;
-    char *formula;    /* may be NULL */
-    char *note;       /* may be NULL */
-    double low, high; /* NAN if not given */
-    char **against;   /* policies to compare with */
+    char *formula;                  /* may be NULL */
+    char *note;                     /* may be NULL */
+    double low, high;               /* NAN if not given */
+    enum paired_formula comparison; /* PAIRED_VALUE: none given */
+    bool deterministic;
+    char **against; /* policies to compare with */
     size_t compare_count;
     char **settings; /* none: all settings */
     size_t setting_count;

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "results/report/curve.h"
+#include "results/report/training_table.h"
 #include "results/store/run_label.h"
 
 static bool no_memory(struct error *error)
@@ -343,56 +344,6 @@ void report_free(struct report *report)
     free(report);
 }
 
-static bool same_pairs(const char *one, const char *other)
-{
-    char *rest[] = {run_label_without(one, other), run_label_without(other, one)};
-    const bool same =
-        rest[0] != NULL && rest[1] != NULL && rest[0][0] == '\0' && rest[1][0] == '\0';
-    free(rest[0]);
-    free(rest[1]);
-    return same;
-}
-
-bool report_is_contender(const struct report_contender *contender, const char *name)
-{
-    const size_t length = strcspn(name, " ");
-    return strlen(contender->policy) == length && strncmp(contender->policy, name, length) == 0 &&
-           same_pairs(name + length + strspn(name + length, " "), contender->variant);
-}
-
-bool report_is_setting(const struct report *report, const struct report_scenario *scenario,
-                       const char *name)
-{
-    if (strcmp(scenario->setting, name) == 0 || strcmp(scenario->title, name) == 0)
-        return true;
-    char *more = run_label_without(name, scenario->conditions);
-    char *without = run_label_without(scenario->conditions, name);
-    char *rest = without == NULL ? NULL : run_label_without(without, report->constants);
-    const bool is = more != NULL && rest != NULL && more[0] == '\0' && rest[0] == '\0';
-    free(more);
-    free(without);
-    free(rest);
-    return is;
-}
-
-bool report_set_reference(struct report *report, const char *name, struct error *error)
-{
-    bool found = false;
-    for (size_t s = 0; s < report->scenario_count; s++) {
-        struct report_scenario *scenario = &report->scenarios[s];
-        for (size_t c = 0; c < scenario->contender_count; c++)
-            if (report_is_contender(&scenario->contenders[c], name)) {
-                scenario->reference = c;
-                found = true;
-                break;
-            }
-    }
-    return found || error_input(error,
-                                "%s: no run of \"%s\"; name a policy with all parameters that the "
-                                "sweep sets for it, as the column \"policy\" of the report does",
-                                report->results->path, name);
-}
-
 /* ---- Figures ------------------------------------------------------------------------------- */
 
 /* Returns NULL if the run has no such application. */
@@ -421,13 +372,39 @@ static double late_rate(const struct measures *measures)
     return requests > 0 ? (requests - hits - (double)measures->dropped) / requests : NAN;
 }
 
+const struct metric *report_metric_find(const char *name)
+{
+    for (size_t i = 0; i < training_metric_count; i++)
+        if (strcmp(training_metrics[i].name, name) == 0)
+            return &training_metrics[i];
+    return metric_find(name);
+}
+
+/* False: the run has no such application, or no trainings; `value` is NAN then. */
+static bool value_find(const struct report *report, size_t run, const char *application,
+                       const struct metric *metric, double *value)
+{
+    *value = NAN;
+    if (metric->of_training) {
+        const struct training_summary_row *row = training_row_find(report->results, run);
+        if (row != NULL)
+            *value = metric_number(metric, &row->measures);
+        return row != NULL;
+    }
+    const struct measures *measures = measures_of(report, run, metric->of_run ? NULL : application);
+    if (measures != NULL)
+        *value = metric == &report_late_rate
+                     ? late_rate(measures)
+                     : metric_value(metric, measures, &report->results->runs[run].run);
+    return measures != NULL;
+}
+
 double report_value(const struct report *report, size_t run, const char *application,
                     const struct metric *metric)
 {
-    const struct measures *measures = measures_of(report, run, metric->of_run ? NULL : application);
-    if (metric == &report_late_rate)
-        return measures == NULL ? NAN : late_rate(measures);
-    return measures == NULL ? NAN : metric_value(metric, measures, &report->results->runs[run].run);
+    double value;
+    (void)value_find(report, run, application, metric, &value);
+    return value;
 }
 
 struct estimate report_estimate(const struct report *report,
@@ -439,13 +416,8 @@ struct estimate report_estimate(const struct report *report,
     size_t count = 0;
     if (values == NULL)
         return none;
-    for (size_t i = 0; i < contender->run_count; i++) {
-        size_t run = contender->runs[i];
-        const struct measures *measures =
-            measures_of(report, run, metric->of_run ? NULL : application);
-        if (measures != NULL)
-            values[count++] = metric_value(metric, measures, &report->results->runs[run].run);
-    }
+    for (size_t i = 0; i < contender->run_count; i++)
+        count += value_find(report, contender->runs[i], application, metric, &values[count]);
     /* Seeds without a value are counted and excluded. An example is the latency of a run in which
      * every request was dropped. */
     size_t valued = 0;
@@ -547,10 +519,10 @@ struct estimate report_published(const struct report *report,
     if (figure->setting_count > 0 && !name_listed(figure->settings, figure->setting_count, setting))
         return none;
     if (!reference_is_comparison(figure))
-        return strcmp(ours->policy, figure->policy) != 0
+        return !report_has_name(ours, figure->policy)
                    ? none
                    : report_estimate(report, ours, figure->application,
-                                     metric_find(figure->metric));
+                                     report_metric_find(figure->metric));
     if (strcmp(figure->policy, REPORT_REFERENCE_POLICY) != 0 || !led_by_esg(scenario) ||
         contender == scenario->reference ||
         !name_listed(figure->against, figure->compare_count, ours->policy))

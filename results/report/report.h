@@ -87,6 +87,14 @@ void report_free(struct report *report);
  * sweep set for it, in any order: "esg k=10 group_size=2". */
 bool report_is_contender(const struct report_contender *contender, const char *name);
 
+/* Returns whether the contender is of the policy that `name` begins with, and has all parameters
+ * that follow it: "esg" and "esg k=10" are both true of "esg k=10 group_size=2". */
+bool report_has_name(const struct report_contender *contender, const char *name);
+
+/* Returns whether the parameters of both are the same, apart from those in their names. */
+bool report_same_beyond(const struct report_contender *one, const char *one_name,
+                        const struct report_contender *other, const char *other_name);
+
 /* Returns whether `name` is that of the scenario: its setting, its title, or the keys that the
  * sweep set for it, in any order: "arrivals.rate_per_s=1500 platform.noise.cv=0". Keys that are the
  * same in all runs may be left out. */
@@ -107,8 +115,12 @@ struct estimate report_estimate(const struct report *report,
  * after their SLO. Only report_value and its callers know it. */
 extern const struct metric report_late_rate;
 
+/* The metric of that name of metrics.def or training_metrics.def (a column of /summary or
+ * /training), or NULL. */
+const struct metric *report_metric_find(const char *name);
+
 /* The metric in one run (an index into results.runs), for `application` (NULL: all applications).
- * NAN if the run has no such application, or the metric has no value in it. */
+ * NAN if the run has no such application or no trainings, or the metric has no value in it. */
 double report_value(const struct report *report, size_t run, const char *application,
                     const struct metric *metric);
 

@@ -90,14 +90,13 @@ static void print_measures(const struct report *report, FILE *out, const struct 
 
 static void print_trainings(const struct report *report, FILE *out, const struct line *line)
 {
-    size_t count = 0;
-    const struct column *measures = training_measure_columns(&count);
-    for (size_t m = 0; m < count; m++) {
-        const struct estimate estimate = training_estimate(report, line->contender, &measures[m]);
+    for (size_t m = 0; m < training_metric_count; m++) {
+        const struct metric *metric = &training_metrics[m];
+        const struct estimate estimate = report_estimate(report, line->contender, NULL, metric);
         char name[96];
-        (void)snprintf(name, sizeof name, "training_%s", measures[m].name);
+        (void)snprintf(name, sizeof name, "training_%s", metric->name);
         if (estimate.n > 0)
-            print_line(out, line, name, measures[m].unit, "", estimate);
+            print_line(out, line, name, metric->unit, "", estimate);
     }
 }
 

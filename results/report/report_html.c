@@ -156,6 +156,12 @@ static size_t scenarios_shown(const struct report *report)
     return report->curves == NULL || report->details ? report->scenario_count : 0;
 }
 
+/* The comparisons in words are of requests. */
+static bool words_exist(const struct report *report)
+{
+    return scenarios_shown(report) > 0 && report->results->application_count > 0;
+}
+
 static void head_write(const struct page *page, FILE *out)
 {
     const char *path = page->report->results->path;
@@ -182,7 +188,7 @@ static void head_write(const struct page *page, FILE *out)
                 out);
     if (overview_exists(page->report))
         (void)fputs("<li><a href=\"#overview\">Overview</a></li>", out);
-    if (scenarios_shown(page->report) > 0)
+    if (words_exist(page->report))
         (void)fputs("<li><a href=\"#words\">In words</a></li>", out);
     if (page->report->curves != NULL)
         (void)fputs("<li><a href=\"#sustained\">What is sustained</a></li>", out);
@@ -205,15 +211,13 @@ static void pairs_table(const struct judgement *judgement, FILE *out)
 {
     static const char *const headers[] = {"setting", "policy", "ours", "stands"};
     const unsigned texts = 1U | 1U << 1 | 1U << 3;
-    const bool comparison = reference_is_comparison(judgement->figure);
     html_table_begin(out, headers, NULL, COUNT(headers), texts);
     for (size_t p = 0; p < judgement->pair_count; p++) {
         const struct verdict_pair *pair = &judgement->pairs[p];
         html_row_begin(out);
         html_cell_text(out, pair->setting);
         html_cell_text(out, pair->policy);
-        html_cell_estimate(out, pair->ours,
-                           comparison ? 1 : text_table_decimals(pair->ours.mean, 4));
+        html_cell_estimate(out, pair->ours, verdict_decimals(judgement->figure, pair->ours.mean));
         html_cell_text(out, standing_name(pair->standing));
         html_row_end(out);
     }
@@ -540,7 +544,7 @@ static void provenance_write(const struct page *page, FILE *out)
 
 static void words_write(const struct page *page, FILE *out)
 {
-    if (scenarios_shown(page->report) == 0)
+    if (!words_exist(page->report))
         return;
     (void)fputs("<h2 id=\"words\">In words</h2>\n<p>One policy of each setting compared with the "
                 "others. <em>More</em>, <em>fewer</em> and <em>less</em> are used only if the 95 % "

@@ -75,15 +75,13 @@ static void add_swept(const struct results *results, size_t run, cJSON *object)
 static void add_trainings(const struct report *report, const struct report_contender *contender,
                           cJSON *object)
 {
-    size_t count = 0;
-    const struct column *measures = training_measure_columns(&count);
     if (report->results->training_count == 0 ||
-        training_estimate(report, contender, &measures[0]).n == 0)
+        report_estimate(report, contender, NULL, &training_metrics[0]).n == 0)
         return;
     cJSON *training = cJSON_AddObjectToObject(object, "training");
-    for (size_t m = 0; m < count; m++)
-        add_estimate(training, measures[m].name,
-                     training_estimate(report, contender, &measures[m]));
+    for (size_t m = 0; m < training_metric_count; m++)
+        add_estimate(training, training_metrics[m].name,
+                     report_estimate(report, contender, NULL, &training_metrics[m]));
 }
 
 static void add_contender(const struct report *report, const struct report_scenario *scenario,

@@ -347,22 +347,13 @@ static void add_published(const struct judgement *judgement, struct text_table *
         text_table_cell(table, 1, "%.*s", (int)strcspn(pair->scenario->evidence, ":;,("),
                         pair->scenario->evidence);
         text_table_cell(table, 2, "%s%s", comparison ? "against " : "", pair->policy);
-        text_table_estimate(table, 3, pair->ours,
-                            comparison ? 1 : text_table_decimals(pair->ours.mean, 4));
+        text_table_estimate(table, 3, pair->ours, verdict_decimals(figure, pair->ours.mean));
         text_table_cell(table, 4, "%s", standing_name(pair->standing));
     }
     if (!any) {
         text_table_row(table);
         text_table_cell(table, 0, "  no run in this file to compare with");
     }
-}
-
-static bool policy_ran(const struct report *report, const char *policy)
-{
-    for (size_t i = 0; i < report->results->run_count; i++)
-        if (strcmp(report->results->runs[i].policy, policy) == 0)
-            return true;
-    return false;
 }
 
 static bool setting_ran(const struct report *report, const char *setting)
@@ -387,7 +378,7 @@ static void print_absent(const struct report *report, const struct reference *re
             const char *name = n == listed ? figure->policy
                                : settings  ? figure->settings[n]
                                            : figure->against[n];
-            bool known = settings ? setting_ran(report, name) : policy_ran(report, name);
+            bool known = settings ? setting_ran(report, name) : verdict_policy_ran(report, name);
             for (size_t t = 0; t < count; t++)
                 known = known || strcmp(told[t], name) == 0;
             if (known || count == COUNT(told))
@@ -510,7 +501,7 @@ bool report_text(const struct report *report, const struct reference *reference,
     if (!print_notices(report, out))
         return error_run(error, "out of memory for the report");
     bool good = report->curves == NULL || print_curves(report, out);
-    if (good && report->results->application_count > 0 && overview_exists(report)) {
+    if (good && overview_exists(report)) {
         (void)fputc('\n', out);
         good = overview_text(report, out);
     }

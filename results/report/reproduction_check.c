@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "results/report/paired.h"
+#include "results/report/table.h"
 
 const char *verdict_name(enum verdict verdict)
 {
@@ -23,6 +24,13 @@ const char *standing_name(enum standing standing)
     static const char *const names[STANDING_COUNT] = {"holds",    "below",     "above", "undecided",
                                                       "one seed", "undefined", "no run"};
     return names[standing];
+}
+
+int verdict_decimals(const struct reference_figure *figure, double mean)
+{
+    const bool relative = reference_is_comparison(figure) &&
+                          (figure->comparison == PAIRED_VALUE || figure->comparison == PAIRED_GAIN);
+    return relative ? 1 : text_table_decimals(mean, 4);
 }
 
 void verdict_range(double low, double high, const char *unit, char *text, size_t size)
@@ -75,39 +83,126 @@ enum claim_verdict verdict_of_claim(double low, double high, double neutral, str
     return CLAIM_NOT_SHOWN;
 }
 
+/* The standing in the figure's range. Without random numbers the interval of one seed has no width.
+ */
+static enum standing standing_in(const struct reference_figure *figure, struct estimate ours)
+{
+    if (figure->deterministic && ours.n == 1) {
+        ours.n = 2;
+        ours.half_width = 0;
+    }
+    return standing_of(figure->low, figure->high, ours);
+}
+
 static bool pair_add(struct judgement *judgement, struct verdict_pair pair)
 {
     struct verdict_pair *grown =
         realloc(judgement->pairs, (judgement->pair_count + 1) * sizeof *judgement->pairs);
     if (grown == NULL)
         return false;
-    pair.standing = standing_of(judgement->figure->low, judgement->figure->high, pair.ours);
+    pair.standing = standing_in(judgement->figure, pair.ours);
     judgement->pairs = grown;
     judgement->pairs[judgement->pair_count++] = pair;
     judgement->counts[pair.standing]++;
     return true;
 }
 
-/* Adds the pair of the first contender of `policy` in the scenario, or records that there is none.
- */
+/* The first contender that has the name `name` and may be compared with `other`: if it is of the
+ * same policy, the parameters that the figure does not name are the same. NULL: none. */
+static const struct report_contender *counterpart(const struct report_scenario *scenario,
+                                                  const struct reference_figure *figure,
+                                                  const struct report_contender *other,
+                                                  const char *other_name)
+{
+    for (size_t c = 0; c < scenario->contender_count; c++) {
+        const struct report_contender *contender = &scenario->contenders[c];
+        if (report_has_name(contender, figure->policy) &&
+            (strcmp(contender->policy, other->policy) != 0 ||
+             report_same_beyond(contender, figure->policy, other, other_name)))
+            return contender;
+    }
+    return NULL;
+}
+
+/* The figure's formula for the average over pairs[0..count-1], which are of one policy. */
+static struct estimate average_estimate(const struct report *report,
+                                        const struct reference_figure *figure,
+                                        const struct paired_contenders *pairs, size_t count)
+{
+    const bool points = strcmp(figure->metric, REPORT_HIT_POINTS) == 0;
+    const bool of_esg = reference_is_comparison(figure) && figure->comparison == PAIRED_VALUE;
+    const char *name = strcmp(figure->metric, REPORT_SAVING) == 0 ? "cost_per_request_usd"
+                       : of_esg                                   ? "slo_hit_rate"
+                                                                  : figure->metric;
+    const enum paired_formula formula = !of_esg  ? figure->comparison
+                                        : points ? PAIRED_DIFFERENCE
+                                                 : PAIRED_GAIN;
+    struct estimate ours = paired_estimate(report, pairs, count, figure->application,
+                                           report_metric_find(name), formula);
+    if (of_esg || formula == PAIRED_GAIN) {
+        ours.mean *= 100;
+        ours.sd *= 100;
+        ours.half_width *= 100;
+    }
+    return ours;
+}
+
+/* The contenders of a pair, in the order of the formula. */
+static struct paired_contenders contenders_of(const struct reference_figure *figure,
+                                              const struct verdict_pair *pair)
+{
+    const struct report_scenario *scenario = pair->scenario;
+    const struct report_contender *policy = &scenario->contenders[pair->contender];
+    if (!reference_is_comparison(figure))
+        return (struct paired_contenders){.first = policy};
+    if (figure->comparison != PAIRED_VALUE)
+        return (struct paired_contenders){
+            .first = counterpart(scenario, figure, policy, pair->name), .second = policy};
+    const struct report_contender *reference = &scenario->contenders[scenario->reference];
+    const bool saving = strcmp(figure->metric, REPORT_SAVING) == 0;
+    return (struct paired_contenders){.first = saving ? policy : reference,
+                                      .second = saving ? reference : policy};
+}
+
+/* Our estimate of a pair whose policy ran in the scenario. */
+static struct estimate pair_estimate(const struct report *report,
+                                     const struct reference_figure *figure,
+                                     const struct verdict_pair *pair)
+{
+    const struct estimate none = {.n = 0, .mean = NAN, .sd = NAN, .half_width = NAN};
+    if (figure->comparison == PAIRED_VALUE)
+        return report_published(report, pair->scenario, pair->contender, figure);
+    const struct paired_contenders contenders = contenders_of(figure, pair);
+    return contenders.first == NULL ? none : average_estimate(report, figure, &contenders, 1);
+}
+
+/* Adds the pair of the first contender of `policy` in the scenario, for a figure with `comparison`
+ * those of all, or records that there is none. */
 static bool scenario_pair(const struct report *report, const struct report_scenario *scenario,
                           const char *policy, struct judgement *judgement)
 {
-    const bool comparison = reference_is_comparison(judgement->figure);
+    const struct reference_figure *figure = judgement->figure;
+    const bool of_esg = reference_is_comparison(figure) && figure->comparison == PAIRED_VALUE;
     struct verdict_pair pair = {.scenario = scenario,
                                 .contender = REPORT_NONE,
                                 .setting = scenario->title,
                                 .policy = policy,
+                                .name = policy,
                                 .ours = {.n = 0, .mean = NAN, .sd = NAN, .half_width = NAN}};
-    for (size_t c = 0; c < scenario->contender_count && pair.contender == REPORT_NONE; c++) {
-        if (strcmp(scenario->contenders[c].policy, policy) != 0 ||
-            (comparison && c == scenario->reference))
+    for (size_t c = 0; c < scenario->contender_count; c++) {
+        if (!report_has_name(&scenario->contenders[c], policy) ||
+            (of_esg && c == scenario->reference))
             continue;
         pair.contender = c;
         pair.policy = scenario->contenders[c].title;
-        pair.ours = report_published(report, scenario, c, judgement->figure);
+        pair.ours = pair_estimate(report, figure, &pair);
+        if (figure->comparison == PAIRED_VALUE)
+            break;
+        if (!pair_add(judgement, pair))
+            return false;
     }
-    return pair_add(judgement, pair);
+    return (figure->comparison != PAIRED_VALUE && pair.contender != REPORT_NONE) ||
+           pair_add(judgement, pair);
 }
 
 static const char *setting_of(const struct report_scenario *scenario)
@@ -139,6 +234,7 @@ static bool setting_pairs(const struct report *report, const struct report_scena
         .contender = REPORT_NONE,
         .setting = setting == NULL ? "any setting" : setting,
         .policy = policy,
+        .name = policy,
         .ours = {.n = 0, .mean = NAN, .sd = NAN, .half_width = NAN}};
     return any || pair_add(judgement, absent);
 }
@@ -169,50 +265,6 @@ static size_t worlds_count(const struct judgement *judgement)
 
 /* ---- Averages -------------------------------------------------------------------------------- */
 
-/* The figure's formula for the average over pairs[0..count-1], which are of one policy. */
-static struct estimate average_estimate(const struct report *report,
-                                        const struct reference_figure *figure,
-                                        const struct paired_contenders *pairs, size_t count)
-{
-    const bool points = strcmp(figure->metric, REPORT_HIT_POINTS) == 0;
-    const bool comparison = reference_is_comparison(figure);
-    const char *name = strcmp(figure->metric, REPORT_SAVING) == 0 ? "cost_per_request_usd"
-                       : comparison                               ? "slo_hit_rate"
-                                                                  : figure->metric;
-    struct estimate ours =
-        paired_estimate(report, pairs, count, figure->application, metric_find(name),
-                        !comparison ? PAIRED_VALUE
-                        : points    ? PAIRED_DIFFERENCE
-                                    : PAIRED_GAIN);
-    if (comparison) {
-        ours.mean *= 100;
-        ours.sd *= 100;
-        ours.half_width *= 100;
-    }
-    return ours;
-}
-
-/* The contenders of a pair, in the order of the formula. */
-static struct paired_contenders contenders_of(const struct reference_figure *figure,
-                                              const struct verdict_pair *pair)
-{
-    const struct report_scenario *scenario = pair->scenario;
-    const struct report_contender *policy = &scenario->contenders[pair->contender];
-    if (!reference_is_comparison(figure))
-        return (struct paired_contenders){.first = policy};
-    const struct report_contender *reference = &scenario->contenders[scenario->reference];
-    const bool saving = strcmp(figure->metric, REPORT_SAVING) == 0;
-    return (struct paired_contenders){.first = saving ? policy : reference,
-                                      .second = saving ? reference : policy};
-}
-
-/* The policy of a pair, without the distinction that its title may have. */
-static const char *policy_of(const struct verdict_pair *pair)
-{
-    return pair->contender == REPORT_NONE ? pair->policy
-                                          : pair->scenario->contenders[pair->contender].policy;
-}
-
 /* Fills the averages of a judgement whose pairs are of one world. The pairs of one policy follow
  * each other, and those that did not run are left out. */
 static bool averages_fill(const struct report *report, struct judgement *judgement)
@@ -223,10 +275,9 @@ static bool averages_fill(const struct report *report, struct judgement *judgeme
     judgement->averages = calloc(most, sizeof *judgement->averages);
     const bool good = pairs != NULL && judgement->averages != NULL;
     for (size_t i = 0; good && i < judgement->pair_count;) {
-        const char *policy = policy_of(&judgement->pairs[i]);
+        const char *policy = judgement->pairs[i].name;
         size_t count = 0;
-        for (; i < judgement->pair_count && strcmp(policy_of(&judgement->pairs[i]), policy) == 0;
-             i++)
+        for (; i < judgement->pair_count && strcmp(judgement->pairs[i].name, policy) == 0; i++)
             if (judgement->pairs[i].standing != STANDING_NO_RUN)
                 pairs[count++] = contenders_of(figure, &judgement->pairs[i]);
         if (count == 0)
@@ -236,7 +287,7 @@ static bool averages_fill(const struct report *report, struct judgement *judgeme
             (struct verdict_average){.policy = policy,
                                      .settings = count,
                                      .ours = ours,
-                                     .standing = standing_of(figure->low, figure->high, ours)};
+                                     .standing = standing_in(figure, ours)};
     }
     free(pairs);
     return good;
@@ -262,13 +313,26 @@ static const struct wording {
     {REPORT_SAVING, "the baseline's cost, relative to ESG's, is", " %", "higher", "lower"},
 };
 
-/* Returns NULL for a figure of a single policy. */
+/* Returns NULL for a metric. */
 static const struct wording *wording_of(const struct reference_figure *figure)
 {
     for (size_t i = 0; i < sizeof wordings / sizeof *wordings; i++)
         if (strcmp(wordings[i].metric, figure->metric) == 0)
             return &wordings[i];
     return NULL;
+}
+
+/* "jct_s_mean of sjf-bsbf relative to that of the other policy is". */
+static void say_subject(FILE *out, const struct reference_figure *figure)
+{
+    static const char *const words[] = {NULL, "minus", "divided by", "relative to"};
+    if (wording_of(figure) != NULL)
+        (void)fputs(wording_of(figure)->subject, out);
+    else if (figure->comparison != PAIRED_VALUE)
+        (void)fprintf(out, "%s of %s %s that of the other is", figure->metric, figure->policy,
+                      words[figure->comparison]);
+    else
+        (void)fputs("ours is", out);
 }
 
 static void say_value(FILE *out, const struct judgement *judgement, const struct verdict_pair *pair)
@@ -278,6 +342,8 @@ static void say_value(FILE *out, const struct judgement *judgement, const struct
     const bool bare = wording != NULL || strcmp(unit, "1") == 0 || unit[0] == '\0';
     if (wording != NULL)
         (void)fprintf(out, "%.1f%s", fabs(pair->ours.mean), wording->unit);
+    else if (judgement->figure->comparison == PAIRED_GAIN)
+        (void)fprintf(out, "%.1f %%", pair->ours.mean);
     else
         (void)fprintf(out, "%.4g%s%s", pair->ours.mean, bare ? "" : " ", bare ? "" : unit);
     if (!isnan(pair->ours.half_width))
@@ -308,9 +374,8 @@ static bool say_reach(FILE *out, const struct judgement *judgement)
     }
     if (low == NULL)
         return false;
-    const struct wording *wording = wording_of(judgement->figure);
-    (void)fprintf(out, "%s %s", wording == NULL ? "ours is" : wording->subject,
-                  low == high ? "" : "from ");
+    say_subject(out, judgement->figure);
+    (void)fputs(low == high ? " " : " from ", out);
     say_value(out, judgement, low);
     (void)fputs(low == high ? " " : " (", out);
     say_place(out, judgement, low);
@@ -326,10 +391,13 @@ static bool say_reach(FILE *out, const struct judgement *judgement)
 
 /* Writes the pairs with one standing: " (orion: strict-light, relaxed-heavy; aquatope:
  * strict-light)". Of several worlds there are too many. */
+enum { LISTED = 8 }; /* most pairs of a figure with `comparison` */
+
 static void say_pairs(FILE *out, const struct judgement *judgement, enum standing standing)
 {
     const char *policy = NULL;
-    if (judgement->worlds > 1)
+    if (judgement->worlds > 1 ||
+        (judgement->figure->comparison != PAIRED_VALUE && judgement->counts[standing] > LISTED))
         return;
     (void)fputs(" (", out);
     for (size_t i = 0; i < judgement->pair_count; i++) {
@@ -369,10 +437,12 @@ static const char *why_undefined(const struct reference_figure *figure)
                : "does not exist in";
 }
 
-static bool policy_ran(const struct report *report, const char *policy)
+bool verdict_policy_ran(const struct report *report, const char *policy)
 {
+    const size_t length = strcspn(policy, " ");
     for (size_t i = 0; i < report->results->run_count; i++)
-        if (strcmp(report->results->runs[i].policy, policy) == 0)
+        if (strlen(report->results->runs[i].policy) == length &&
+            strncmp(report->results->runs[i].policy, policy, length) == 0)
             return true;
     return false;
 }
@@ -384,7 +454,7 @@ static enum lack lack_of(const struct report *report, const struct verdict_pair 
 {
     if (pair->standing != STANDING_NO_RUN)
         return LACK_NONE;
-    if (pair->contender == REPORT_NONE && !policy_ran(report, pair->policy))
+    if (pair->contender == REPORT_NONE && !verdict_policy_ran(report, pair->policy))
         return LACK_POLICY;
     return pair->scenario == NULL           ? LACK_SETTING
            : pair->contender == REPORT_NONE ? LACK_PAIR
@@ -429,8 +499,8 @@ static void say_lacking(FILE *out, const struct report *report, const struct jud
 static void say_missing(FILE *out, const struct report *report, const struct judgement *judgement)
 {
     const bool comparison = reference_is_comparison(judgement->figure);
-    if (comparison && !policy_ran(report, REPORT_REFERENCE_POLICY))
-        (void)fputs("; no run of " REPORT_REFERENCE_POLICY " in this file", out);
+    if (comparison && !verdict_policy_ran(report, judgement->figure->policy))
+        (void)fprintf(out, "; no run of %s in this file", judgement->figure->policy);
     say_lacking(out, report, judgement, LACK_POLICY, "; no run of ");
     say_lacking(out, report, judgement, LACK_SETTING, "; no run of setting ");
     say_lacking(out, report, judgement, LACK_PAIR, "; no run of ");

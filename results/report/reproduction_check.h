@@ -9,7 +9,7 @@
  * - below: the whole interval is below `low`.
  * - above: the whole interval is above `high`.
  * - undecided: the interval contains `low` or `high`.
- * - one seed: there is no interval.
+ * - one seed: there is no interval. A figure with `deterministic` is judged by the value instead.
  * - undefined: the formula has no value, because it is relative to a hit rate of 0 in any seed or
  *   to a cost of 0, or because the policy does not have the metric.
  * - no run: the file has no such run, or no run to pair it with.
@@ -38,7 +38,9 @@
  * Intervals are not corrected for multiple comparisons: of many, about one in twenty misses its
  * true mean. A comparison uses the scenario's first variant of ESG and the first variant of the
  * other policy. Other variants are our own experiments and appear only in the tables of
- * comparisons. "above" does not confirm a claim, because a range claims both its ends.
+ * comparisons. A figure with `comparison` uses all contenders that have the names it
+ * gives; of two of one policy the parameters that are not in the names are the same.
+ * "above" does not confirm a claim, because a range claims both its ends.
  */
 #ifndef ESGSIM_RESULTS_REPORT_REPRODUCTION_CHECK_H
 #define ESGSIM_RESULTS_REPORT_REPRODUCTION_CHECK_H
@@ -66,13 +68,14 @@ struct verdict_pair {
     size_t contender;                       /* index in the scenario; REPORT_NONE: not run there */
     const char *setting; /* title of the scenario, or the name in the reference file */
     const char *policy;  /* title of the contender, or the name in the reference file */
+    const char *name;    /* of the policy in the reference file */
     struct estimate ours;
     enum standing standing;
 };
 
 /* Of one policy over the settings of a world. */
 struct verdict_average {
-    const char *policy; /* without parameters */
+    const char *policy; /* the name in the reference file */
     size_t settings;    /* number of settings with a run of the policy */
     struct estimate ours;
     enum standing standing;
@@ -114,6 +117,13 @@ enum standing standing_of(double low, double high, struct estimate ours);
 enum claim_verdict verdict_of_claim(double low, double high, double neutral, struct estimate ours);
 /* "shown", "not shown", "contradicted". */
 const char *claim_verdict_name(enum claim_verdict verdict);
+
+/* Whether the file has a run of the policy, which parameters may follow and are ignored. O(runs).
+ */
+bool verdict_policy_ran(const struct report *report, const char *policy);
+
+/* Decimals to show of our estimate: 1 of per cent and points, otherwise four digits. */
+int verdict_decimals(const struct reference_figure *figure, double mean);
 
 /* "61 to 80 %", "at most 10 us". `unit` "" or "1": none. */
 void verdict_range(double low, double high, const char *unit, char *text, size_t size);

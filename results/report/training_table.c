@@ -25,40 +25,6 @@ const struct training_summary_row *training_row_find(const struct results *resul
     return NULL;
 }
 
-static double row_value(const struct training_summary_row *row, const struct column *measure)
-{
-    const unsigned char *at = (const unsigned char *)row + measure->offset;
-    double value = 0;
-    uint64_t count = 0;
-    if (measure->type == COLUMN_F64) {
-        memcpy(&value, at, sizeof value);
-        return value;
-    }
-    memcpy(&count, at, sizeof count);
-    return (double)count;
-}
-
-struct estimate training_estimate(const struct report *report,
-                                  const struct report_contender *contender,
-                                  const struct column *measure)
-{
-    const struct estimate none = {.mean = NAN, .sd = NAN, .half_width = NAN};
-    double *values = calloc(contender->run_count + 1, sizeof *values);
-    size_t n = 0, without = 0;
-    for (size_t r = 0; values != NULL && r < contender->run_count; r++) {
-        const struct training_summary_row *row =
-            training_row_find(report->results, contender->runs[r]);
-        const double value = row == NULL ? NAN : row_value(row, measure);
-        without += row != NULL && isnan(value);
-        if (!isnan(value))
-            values[n++] = value;
-    }
-    struct estimate estimate = n > 0 ? statistics_estimate(values, n) : none;
-    estimate.without = n > 0 ? without : 0;
-    free(values);
-    return estimate;
-}
-
 /* The columns of the text: a measure, its header and scale, and the digits shown. */
 static const struct shown {
     const char *name, *header;
@@ -76,21 +42,12 @@ static const struct shown {
 };
 enum { SHOWN = sizeof shown / sizeof *shown };
 
-static const struct column *measure_find(const char *name)
-{
-    size_t count = 0;
-    const struct column *columns = training_measure_columns(&count);
-    size_t i = 0;
-    while (strcmp(columns[i].name, name) != 0)
-        i++;
-    return &columns[i];
-}
-
 static struct estimate shown_estimate(const struct report *report,
                                       const struct report_contender *contender,
                                       const struct shown *column)
 {
-    struct estimate estimate = training_estimate(report, contender, measure_find(column->name));
+    struct estimate estimate =
+        report_estimate(report, contender, NULL, report_metric_find(column->name));
     estimate.mean *= column->scale;
     estimate.sd *= column->scale;
     estimate.half_width *= column->scale;
@@ -123,7 +80,7 @@ void training_table_html(const struct report *report, const struct report_scenar
     const char *headers[1 + SHOWN] = {"trainings"}, *helps[1 + SHOWN] = {NULL};
     for (size_t i = 0; i < SHOWN; i++) {
         headers[i + 1] = shown[i].header;
-        helps[i + 1] = measure_find(shown[i].name)->help;
+        helps[i + 1] = report_metric_find(shown[i].name)->help;
     }
     html_table_begin(out, headers, helps, 1 + SHOWN, 1U);
     for (size_t c = 0; c < scenario->contender_count; c++) {

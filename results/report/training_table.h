@@ -8,11 +8,6 @@
 const struct column *training_measure_columns(size_t *count);
 /* The row of a run (an index into results.runs); NULL: it has no trainings. O(rows). */
 const struct training_summary_row *training_row_find(const struct results *results, size_t run);
-/* Estimate of a measure over the contender's seeds; n = 0 if its runs have no trainings. */
-struct estimate training_estimate(const struct report *report,
-                                  const struct report_contender *contender,
-                                  const struct column *measure);
-
 /* Returns whether a run of the scenario has trainings. */
 bool training_table_exists(const struct report *report, const struct report_scenario *scenario);
 /* The same table in the HTML page. */

@@ -95,7 +95,6 @@ static void row_fill(const struct judgement *judgement, const struct report_scen
                      const char *const *policies, size_t count, struct row *row)
 {
     size_t hold = 0;
-    const bool comparison = reference_is_comparison(judgement->figure);
     memset(row, 0, sizeof *row);
     verdict_world_title(world, row->title, sizeof row->title);
     (void)snprintf(row->verdict, sizeof row->verdict, "%s (%zu of %zu)",
@@ -107,7 +106,7 @@ static void row_fill(const struct judgement *judgement, const struct report_scen
         for (size_t p = 0; p < count; p++)
             if (strcmp(average->policy, policies[p]) == 0) {
                 row->ours[p] = average->ours;
-                row->decimals[p] = comparison ? 1 : text_table_decimals(average->ours.mean, 4);
+                row->decimals[p] = verdict_decimals(judgement->figure, average->ours.mean);
             }
     }
     (void)snprintf(row->averages, sizeof row->averages, "%zu of %zu", hold,

@@ -25,12 +25,26 @@
 
 const struct metric metrics[] = {
 #define MEASURE(type, name, unit, column, help)                                                    \
-    {#name, unit, help, MEASURE_TYPE_##type, offsetof(struct measures, name), false, column},
+    {#name, unit, help, MEASURE_TYPE_##type, offsetof(struct measures, name), false, column, false},
 #define RUN_MEASURE(type, name, unit, column, help)                                                \
-    {#name, unit, help, MEASURE_TYPE_##type, offsetof(struct run_measures, name), true, column},
+    {#name, unit,   help, MEASURE_TYPE_##type, offsetof(struct run_measures, name),                \
+     true,  column, false},
 #include "sim/platform/metrics.def"
 };
 const size_t metric_count = sizeof metrics / sizeof metrics[0];
+
+const struct metric training_metrics[] = {
+#define TRAINING_MEASURE(kind, measure, measure_unit, measure_help)                                \
+    {.name = #measure,                                                                             \
+     .unit = measure_unit,                                                                         \
+     .help = measure_help,                                                                         \
+     .type = MEASURE_TYPE_##kind,                                                                  \
+     .offset = offsetof(struct training_measures, measure),                                        \
+     .column = {.scale = 1},                                                                       \
+     .of_training = true},
+#include "sim/platform/training_metrics.def"
+};
+const size_t training_metric_count = sizeof training_metrics / sizeof training_metrics[0];
 
 /* The column has the name of the row's field. */
 #define ENTRY(row, type, field, length, unit, help, later)                                         \
@@ -257,12 +271,9 @@ const struct layout layout_trainings =
     LAYOUT("Trainings", trainings_columns, struct training_result_row);
 const struct layout layout_leases = LAYOUT("Leases", lease_columns, struct lease_row);
 
-double metric_value(const struct metric *metric, const struct measures *measures,
-                    const struct run_measures *run)
+double metric_number(const struct metric *metric, const void *members)
 {
-    const unsigned char *at =
-        (metric->of_run ? (const unsigned char *)run : (const unsigned char *)measures) +
-        metric->offset;
+    const unsigned char *at = (const unsigned char *)members + metric->offset;
     if (metric->type == COLUMN_U64) {
         uint64_t count;
         memcpy(&count, at, sizeof count);
@@ -271,6 +282,12 @@ double metric_value(const struct metric *metric, const struct measures *measures
     double value;
     memcpy(&value, at, sizeof value);
     return value;
+}
+
+double metric_value(const struct metric *metric, const struct measures *measures,
+                    const struct run_measures *run)
+{
+    return metric_number(metric, metric->of_run ? (const void *)run : (const void *)measures);
 }
 
 const struct metric *metric_find(const char *name)

@@ -103,7 +103,7 @@ struct metric_column {
     int digits; /* significant digits of the column's largest value; below 0: −1 − decimals */
 };
 
-/* A member of struct measures or struct run_measures. */
+/* A member of struct measures, struct run_measures or struct training_measures. */
 struct metric {
     const char *name;
     const char *unit;
@@ -112,16 +112,22 @@ struct metric {
     size_t offset;
     bool of_run; /* a member of struct run_measures */
     struct metric_column column;
+    bool of_training; /* a member of struct training_measures */
 };
 
 /* In the order of metrics.def: metrics of applications first. */
 extern const struct metric metrics[];
 extern const size_t metric_count;
+/* In the order of training_metrics.def, which shares no name with metrics.def. */
+extern const struct metric training_metrics[];
+extern const size_t training_metric_count;
 
-/* The metric's value as a number, from `run` or `measures`, depending on `of_run`. */
+/* The metric's value as a number, from the structure that it is a member of. */
+double metric_number(const struct metric *metric, const void *members);
+/* The same for a metric of metrics.def, from `run` or `measures`, depending on `of_run`. */
 double metric_value(const struct metric *metric, const struct measures *measures,
                     const struct run_measures *run);
-/* Returns NULL if there is no metric of that name. */
+/* Returns NULL if there is no metric of that name in metrics.def. */
 const struct metric *metric_find(const char *name);
 
 /* Copies a name into a column of `capacity` bytes, NUL included. A longer name is cut and ends in

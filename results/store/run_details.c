@@ -126,4 +126,5 @@ static bool rows_of(const struct run_details *details, const char *hash, const c
     }
 ROWS_OF(requests, layout_request_part, detail_request)
 ROWS_OF(batches, layout_batches, batch_row)
+ROWS_OF(trainings, layout_trainings, training_result_row)
 ROWS_OF(timeline, layout_timeline, timeline_row)

@@ -47,6 +47,10 @@ bool run_details_requests(const struct run_details *details, const char *hash,
 bool run_details_batches(const struct run_details *details, const char *hash,
                          struct batch_row **rows, size_t *count, struct error *error);
 
+/* Reads the run's trainings in order of arrival. The caller frees *rows. */
+bool run_details_trainings(const struct run_details *details, const char *hash,
+                           struct training_result_row **rows, size_t *count, struct error *error);
+
 /* Reads the run's samples over time. The caller frees *rows. */
 bool run_details_timeline(const struct run_details *details, const char *hash,
                           struct timeline_row **rows, size_t *count, struct error *error);

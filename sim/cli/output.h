@@ -16,13 +16,13 @@ struct output_run {
 
 /* Returns the object with the keys listed in README, "esgsim run --json". The caller deletes it.
  * NULL: memory exhausted. */
-cJSON *output_run_json(const struct output_run *run);
+cJSON *output_run_json(const struct output_run *shown);
 
 /* Prints the run's warnings on standard error. */
 void output_warnings(const struct simulation_result *result);
 
 /* Prints everything about one run: each application, the bounds, every metric with its meaning. */
-void output_run_text(FILE *stream, const struct output_run *run);
+void output_run_text(FILE *stream, const struct output_run *shown);
 
 /* Prints one row per run of one experiment under `count` >= 1 policies. The last row has the
  * bounds, if all runs agree on them. */

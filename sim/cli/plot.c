@@ -172,6 +172,7 @@ const struct command command_plot = {
         "                        \"record\": \"all\"\n"
         "  latency-cdf           distribution of latency and of latency / SLO\n"
         "  latency-parts         p50 to p99.9 split into queue, transfer, cold start, execution\n"
+        "  jct-cdf               distribution of trainings' completion time\n"
         "  decisions             time and work of a decision\n"
         "  settings              one figure: hit rate, cost and p95 in every setting\n"
         "  sensitivity           one figure per parameter with three or more values, all else "

@@ -122,7 +122,7 @@ void training_heap_update(struct trainings *trainings, uint32_t id);
 /* Begins the time that is measured, at the first measured arrival. */
 void training_window_open(struct platform *platform);
 /* The best speed that a model's table knows. */
-double training_best_speed(const struct training_models *models, uint32_t model);
+double training_best_speed(const struct training_models *models, uint32_t index);
 /* Adds the time of a running training at its present speed to the integrals. */
 void training_account(struct platform *platform, uint32_t id, sim_time_t from, sim_time_t until);
 /* Counts GPUs that gained their first training (+1) or lost their last (-1). */
