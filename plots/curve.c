@@ -115,7 +115,7 @@ static void panels_write(struct curve_figure *figure)
     for (size_t p = 0; p < figure->group->panel_count; p++)
         panel_write(figure, row, &first, curves->at_least * first.scale, p);
     for (size_t r = 0; r < sizeof below / sizeof below[0]; r++) {
-        if (strcmp(below[r].metric, metric->name) == 0)
+        if (metric->of_training || strcmp(below[r].metric, metric->name) == 0)
             continue;
         row++;
         for (size_t p = 0; p < figure->group->panel_count; p++)

@@ -117,7 +117,7 @@ struct estimate source_estimate(const struct source *source,
                                 const char *metric, double scale)
 {
     struct estimate estimate =
-        report_estimate(source->report, contender, application, metric_find(metric));
+        report_estimate(source->report, contender, application, report_metric_find(metric));
     estimate.mean *= scale;
     estimate.sd *= scale;
     estimate.half_width *= scale;

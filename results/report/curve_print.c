@@ -11,8 +11,13 @@
 
 enum { SIGNIFICANT = 4 }; /* digits of a metric that no table of the report shows */
 
-/* What the curve tables show beside the metric. */
+/* What the curve tables show beside a metric of requests. */
 static const char cost[] = "cost_per_request_usd";
+
+static bool shows_cost(const struct metric *metric)
+{
+    return !metric->of_training && strcmp(metric->name, cost) != 0;
+}
 
 static const char *metric_title(const struct metric *metric)
 {
@@ -209,7 +214,7 @@ static bool text_panel(const struct report *report, const struct curves *curves,
     free(headers);
     free(texts);
     text_panel_rows(report, panel, curves->metric, table);
-    if (strcmp(curves->metric->name, cost) != 0)
+    if (shows_cost(curves->metric))
         text_panel_rows(report, panel, metric_find(cost), table);
     (void)fprintf(out, "\n%s%s%s\n\n", group->title, panel->title[0] == '\0' ? "" : ", ",
                   panel->title);
@@ -238,7 +243,7 @@ static void json_point(const struct report *report, const struct curve_point *po
     (void)cJSON_AddNumberToObject(object, "value", point->value);
     for (size_t n = 0; n < count; n++) {
         const struct estimate estimate =
-            report_estimate(report, point->contender, NULL, metric_find(names[n]));
+            report_estimate(report, point->contender, NULL, report_metric_find(names[n]));
         cJSON *figure = cJSON_AddObjectToObject(object, names[n]);
         (void)cJSON_AddNumberToObject(figure, "seeds", (double)estimate.n);
         (void)cJSON_AddNumberToObject(figure, "mean", estimate.mean);
@@ -249,7 +254,7 @@ static void json_point(const struct report *report, const struct curve_point *po
 static void json_line(const struct report *report, const struct curve_line *line, cJSON *lines)
 {
     const char *const names[] = {report->curves->metric->name, cost};
-    const size_t count = strcmp(names[0], cost) == 0 ? 1 : 2;
+    const size_t count = shows_cost(report->curves->metric) ? 2 : 1;
     cJSON *object = cJSON_CreateObject();
     (void)cJSON_AddItemToArray(lines, object);
     (void)cJSON_AddStringToObject(object, "policy", line->like->policy);
@@ -344,14 +349,15 @@ static void html_panel(const struct report *report, const struct curve_group *gr
     html_text(out, panel->title[0] == '\0' ? "" : ", ");
     html_text(out, panel->title);
     (void)fputs("</summary>\n", out);
-    html_table_begin(out, headers, NULL, sizeof headers / sizeof *headers, 1U);
+    const size_t count = report->curves->metric->of_training ? 1 : 3;
+    html_table_begin(out, headers, NULL, 2 + count, 1U);
     for (size_t l = 0; l < panel->line_count; l++)
         for (size_t i = 0; i < panel->lines[l].point_count; i++) {
             const struct curve_point *point = &panel->lines[l].points[i];
             html_row_begin(out);
             html_cell_text(out, panel->lines[l].title);
             (void)fprintf(out, "<td data-v=\"%.17g\">%.6g</td>", point->value, point->value);
-            for (size_t m = 0; m < 3; m++)
+            for (size_t m = 0; m < count; m++)
                 html_cell_estimate(out,
                                    report_column_estimate(report, point->contender, NULL, shown[m]),
                                    panel_decimals(report, panel, shown[m]));

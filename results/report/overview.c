@@ -31,8 +31,7 @@ struct block {
 
 bool overview_exists(const struct report *report)
 {
-    return report->scenario_count >= 2 && report->curves == NULL &&
-           report->results->application_count > 0;
+    return report->scenario_count >= 2 && report->curves == NULL && report_serves(report);
 }
 
 static const struct report_contender *contender_find(const struct report_scenario *scenario,

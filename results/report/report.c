@@ -344,6 +344,11 @@ void report_free(struct report *report)
     free(report);
 }
 
+bool report_serves(const struct report *report)
+{
+    return report->results->application_count > 0 || report->results->training_count == 0;
+}
+
 /* ---- Figures ------------------------------------------------------------------------------- */
 
 /* Returns NULL if the run has no such application. */

@@ -83,6 +83,9 @@ char *report_notice_where(const struct report *report, const struct report_notic
 struct report *report_build(const struct results *results, struct error *error);
 void report_free(struct report *report);
 
+/* Returns whether the file is of requests; false: of trainings alone. */
+bool report_serves(const struct report *report);
+
 /* Returns whether `name` is that of the contender: the policy, followed by all parameters that the
  * sweep set for it, in any order: "esg k=10 group_size=2". */
 bool report_is_contender(const struct report_contender *contender, const char *name);

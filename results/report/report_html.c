@@ -159,7 +159,7 @@ static size_t scenarios_shown(const struct report *report)
 /* The comparisons in words are of requests. */
 static bool words_exist(const struct report *report)
 {
-    return scenarios_shown(report) > 0 && report->results->application_count > 0;
+    return scenarios_shown(report) > 0 && report_serves(report);
 }
 
 static void head_write(const struct page *page, FILE *out)

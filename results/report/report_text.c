@@ -461,7 +461,7 @@ static void scenario_heading(const struct report_scenario *scenario, FILE *out)
 static bool print_scenarios(const struct report *report, FILE *out)
 {
     bool good = true;
-    if (report->results->application_count > 0)
+    if (report_serves(report))
         print_legend(out);
     for (size_t s = 0; good && s < report->scenario_count; s++) {
         scenario_heading(&report->scenarios[s], out);
