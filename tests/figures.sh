@@ -83,6 +83,16 @@ for figure in results/paper/*.svg; do
     cp "$figure" "$folder/svg/shipped-$(basename "$figure")"
 done
 
+run "$esgsim" report "$folder/trainings.h5" --format csv
+median=$(awk -F, '$7 == "training_jct_s_p50" { print $11 }' "$folder/out")
+drawn=$(awk -F, '$2 == "synergy" && $3 == 50 { print $4 * 3600 }' \
+    "$folder/svg/jct-cdf-training-dynamic.csv")
+if [ -n "$median" ] && [ "$median" = "$drawn" ]; then
+    pass "the completion time drawn at 50 % is the median of the report"
+else
+    fail "the completion time drawn at 50 % is the median of the report" "$median s, not $drawn s"
+fi
+
 for script in plots/*.gp; do
     kind=$(basename "$script" .gp)
     case $kind in common | bars | dots) continue ;; esac # loaded by others

@@ -100,10 +100,12 @@ static void what_was_run(const struct page *page, FILE *out)
     (void)fprintf(out, "%zu, in %zu setting%s; seeds ", results->run_count,
                   page->report->scenario_count, page->report->scenario_count == 1 ? "" : "s");
     range_write(out, seeds);
-    (void)fputs("; ", out);
-    range_write(out, requests);
-    (void)fputs(" requests measured in each, after a warm-up of ", out);
-    range_write(out, warmup);
+    if (report_serves(page->report)) {
+        (void)fputs("; ", out);
+        range_write(out, requests);
+        (void)fputs(" requests measured in each, after a warm-up of ", out);
+        range_write(out, warmup);
+    }
     (void)fputs("</dd>\n", out);
     if (page->report->constants[0] != '\0') {
         term_begin(out, "In all of them");
