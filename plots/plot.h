@@ -48,8 +48,8 @@ bool plot_file(const char *path, const char *trace_format, struct figure_list *l
 /* Like plot_file, for results already loaded. Details are read from the file that they name. */
 bool plot_results(const struct report *report, struct figure_list *list, struct error *error);
 
-/* Draws every figure of the list as "svg", "png" or "pdf" beside its CSV, in the list's style. ERROR_RUN: gnuplot is
- * missing or failed. */
+/* Draws every figure of the list as "svg", "png" or "pdf" beside its CSV, in the list's style.
+ * ERROR_RUN: gnuplot is missing or failed. */
 bool plot_draw(struct figure_list *list, const char *format, struct error *error);
 
 #endif
