@@ -70,7 +70,7 @@ while read -r name; do
     ln -s "$(pwd)/$name" "$folder/esgsim/$name"
 done <"$folder/copied"
 run make -C "$folder/esgsim" -n BUILD="$folder/built" COMMIT=0123456789ab all
-expect "and the program is made of it" 0 '0\.[0-9.]* 0123456789ab '
+expect "and the program is made of it" 0 '0\.[0-9.]* 0123456789ab'
 
 # ---- Packages and targets --------------------------------------------------------------------
 

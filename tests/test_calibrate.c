@@ -763,6 +763,34 @@ static void a_share_that_is_not_whole_in_the_unit_is_not_written(void **state)
     samples_clear(&set);
 }
 
+/* A coarser unit admits what a table rounds; two shares never become the same units. */
+static void a_rounded_share_is_one_of_the_unit(void **state)
+{
+    struct sample_set set = {.unit = 1000};
+    (void)state;
+    assert_int_equal(samples_in_unit(&set, 143, 7), 1);
+    assert_int_equal(samples_in_unit(&set, 286, 7), 2);
+    assert_int_equal(samples_in_unit(&set, 571, 7), 4);
+    assert_int_equal(samples_in_unit(&set, 1000, 7), 7);
+    assert_int_equal(samples_in_unit(&set, 150, 7), -1);
+    assert_int_equal(samples_in_unit(&set, 500, 100), 50);
+    assert_int_equal(samples_in_unit(&set, 505, 100), -1);
+    assert_int_equal(samples_in_unit(&set, 1, 2000), 2);
+    set.unit = 7; /* sevenths are exact, not rounded */
+    assert_int_equal(samples_in_unit(&set, 5, 3), -1);
+    set.unit = 100;
+    assert_int_equal(samples_in_unit(&set, 1, 150), -1);
+    for (int unit = 1; unit <= 100; unit++)
+        for (int share = 1, last = 0; share <= 100; share++) {
+            const int here = samples_in_unit(&set, share, unit);
+            if (here < 0)
+                continue;
+            assert_true(here > last);
+            assert_true(fabs((double)here / unit - share / 100.0) <= 0.005 + 1e-12);
+            last = here;
+        }
+}
+
 /* ---- Multiprocessors ------------------------------------------------------------------------- */
 
 enum { SMS_WHOLE = 132, SMS_SEVENTH = 16 };
@@ -1020,6 +1048,7 @@ int main(void)
         cmocka_unit_test(a_law_that_is_asked_for_extends_the_grid_without_a_step),
         cmocka_unit_test(equal_samples_give_equal_bytes),
         cmocka_unit_test(a_share_that_is_not_whole_in_the_unit_is_not_written),
+        cmocka_unit_test(a_rounded_share_is_one_of_the_unit),
         cmocka_unit_test(a_law_over_counted_multiprocessors_is_recovered_up_to_the_whole_gpu),
         cmocka_unit_test(the_same_times_over_named_shares_miss_the_whole_gpu),
         cmocka_unit_test(a_profile_of_counted_multiprocessors_is_asked_by_the_shares_names),

@@ -85,7 +85,8 @@ static void print_trainings(const struct results *results, size_t run, bool name
 {
     size_t count = 0;
     const struct column *measures = training_measure_columns(&count);
-    const struct training_summary_row *row = names ? NULL : training_row_find(results, run);
+    const struct training_summary_row *row =
+        names || results == NULL ? NULL : training_row_find(results, run);
     for (size_t m = 0; m < count; m++)
         if (names)
             (void)fprintf(out, ",training_%s", measures[m].name);

@@ -230,7 +230,8 @@ int samples_in_unit(const struct sample_set *set, int share, int unit)
     const int scaled = share * unit;
     const int nearest = (scaled + set->unit / 2) / set->unit;
     const int off = abs(scaled - nearest * set->unit);
-    return off == 0 || (unit < set->unit && 2 * off <= unit) ? nearest : -1;
+    const bool rounds = set->unit >= 100 && unit < set->unit;
+    return off == 0 || (rounds && 2 * off < unit) ? nearest : -1;
 }
 
 double samples_share(const struct sample_set *set, const struct latency_sample *sample)

@@ -125,8 +125,8 @@ void samples_reduce(struct sample_set *set);
  * law can be fitted to one point. Adds a note for each. ERROR_INPUT if nothing remains. */
 bool samples_leave_out_lone(struct sample_set *set, struct error *error);
 
-/* A share of the set in units of 1/`unit` of the GPU; -1 if it is no whole number of them. A
- * coarser unit admits shares that a table rounds: 14.3 % is 1 of 7. */
+/* A share of the set in units of 1/`unit` of the GPU; -1 if it is no whole number of them. Shares
+ * in hundredths or finer may be rounded, as far as `unit` is coarser: 14.3 % is 1 of 7. */
 int samples_in_unit(const struct sample_set *set, int share, int unit);
 
 /* Fraction of the GPU that the sample ran on, 0..1. It is the sample's `part` if that is known,
