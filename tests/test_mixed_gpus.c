@@ -148,8 +148,8 @@ static void every_policy_serves_unlike_gpus(void **state)
     (void)state;
     struct log *log = malloc(sizeof *log);
     assert_non_null(log);
-    for (size_t p = 0; policy_at(p) != NULL; p++) {
-        const struct policy *policy = policy_at(p);
+    for (size_t p = 0; policy_for_requests(p) != NULL; p++) {
+        const struct policy *policy = policy_for_requests(p);
         size_t used[2] = {0};
         for (uint64_t world = 0; world < MIXED_WORLDS; world++) {
             char json[WORLD_BYTES];
@@ -219,8 +219,8 @@ static void a_kind_that_is_faster_and_cheaper_is_used_first(void **state)
     char json[WORLD_BYTES];
     assert_non_null(log);
     dominated_world(json);
-    for (size_t p = 0; policy_at(p) != NULL; p++) {
-        const struct policy *policy = policy_at(p);
+    for (size_t p = 0; policy_for_requests(p) != NULL; p++) {
+        const struct policy *policy = policy_for_requests(p);
         struct simulation_result result = {0};
         run_well(json, policy, log, &result);
         for (size_t i = 0; i < log->batch_count && minimises(policy); i++)
