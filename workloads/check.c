@@ -250,6 +250,20 @@ static bool looks_like_samples(const char *path)
     return false;
 }
 
+/* Checks a file that is not JSON: a trace of trainings, samples, or else a trace of arrivals. */
+static bool check_table(const char *path, const char **kind, struct error *error)
+{
+    const char *training = is_regular(path) ? training_trace_recognise(path) : NULL;
+    if (training != NULL) {
+        *kind = "training trace";
+        return check_training_trace(path, training, error);
+    }
+    if (!looks_like_samples(path))
+        return input_check_trace(path, NULL, error);
+    *kind = "samples";
+    return check_samples(path, error);
+}
+
 bool input_check(const char *path, const char **kind, struct error *error)
 {
     *kind = "arrival trace";
@@ -259,18 +273,8 @@ bool input_check(const char *path, const char **kind, struct error *error)
     if (ends_with(path, ".h5"))
         return error_input(error, "%s: is not an input file; read results with `esgsim report`",
                            path);
-    const char *training =
-        !looks_like_json(path) && is_regular(path) ? training_trace_recognise(path) : NULL;
-    if (training != NULL) {
-        *kind = "training trace";
-        return check_training_trace(path, training, error);
-    }
-    if (!looks_like_json(path) && looks_like_samples(path)) {
-        *kind = "samples";
-        return check_samples(path, error);
-    }
     if (!looks_like_json(path))
-        return input_check_trace(path, NULL, error);
+        return check_table(path, kind, error);
     *kind = "JSON";
     cJSON *root = json_parse_file(path, error);
     if (root == NULL)
