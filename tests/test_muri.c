@@ -1,7 +1,7 @@
 /* Muri's srtf, srsf and tiresias against the output of its authors' simulator. */
 #include <math.h>
 
-#include "sched/sharing/muri.h"
+#include "tests/muri_loop.h"
 #include "tests/read_numbers.h"
 #include "traces/readers/line_reader.h"
 #include "workloads/trainings.h"
