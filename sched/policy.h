@@ -132,7 +132,8 @@ uint32_t platform_predecessor_invoker(const struct platform *platform, uint32_t 
                                       uint32_t which);
 
 uint32_t platform_free_vcpus(const struct platform *platform, uint32_t invoker);
-/* The largest number of free units on a single GPU of the invoker. */
+/* The largest number of free units on a single GPU of the invoker; at most the GPU's units, also if
+ * it is over-subscribed. */
 uint32_t platform_free_vgpus(const struct platform *platform, uint32_t invoker);
 uint32_t platform_running_batches(const struct platform *platform, uint32_t invoker);
 /* Idle containers of `function` on the invoker, and in the whole cluster. */

@@ -18,8 +18,9 @@
 
 #include "sched/policy.h"
 
-/* Number of GPUs of an invoker, and the free part of GPU `which` < count in hundredths of a unit,
- * because an instance may hold a share for a part of the time only. */
+/* Number of GPUs of an invoker, and what is free of GPU `which` < count in hundredths of a unit,
+ * because an instance may hold a share for a part of the time only. It exceeds the units of a GPU
+ * that is over-subscribed. */
 uint32_t platform_gpu_count(const struct platform *platform, uint32_t invoker);
 uint32_t platform_gpu_free(const struct platform *platform, uint32_t invoker, uint32_t which);
 

@@ -269,8 +269,8 @@ static void whatever_is_reserved_is_released_and_best_fit_equals_a_full_scan(voi
     }
 }
 
-/* Groups of invokers with 0 to 4 GPUs, of unlike memory and sharing; one function runs with and
- * without a GPU. */
+/* Groups of invokers with 0 to 4 GPUs, of unlike memory, sharing and over-subscription; one
+ * function runs with and without a GPU. */
 static void unlike_invokers(struct fixture *fixture, struct gpu_spec (*gpus)[4])
 {
     for (int g = 0; g < 3; g++) {
@@ -284,6 +284,8 @@ static void unlike_invokers(struct fixture *fixture, struct gpu_spec (*gpus)[4])
                                            .sharing = (enum sharing)draw(fixture, 3),
                                            .units = 7,
                                            .memory_mb = 1000 + draw(fixture, 8000)};
+        for (int k = 1; k < 4; k += 2)
+            gpus[g][k].oversubscription = gpus[g][k].sharing == SHARING_MPS ? 1 + 0.6 * k : 1;
     }
     if (draw(fixture, 2) == 0)
         fixture->configurations[1][0].vgpu = 0;

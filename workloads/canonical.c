@@ -97,6 +97,8 @@ static void write_cluster(struct writer *writer, cJSON *root, const struct workl
             put_number(writer, item, "units", gpu->units);
             put_number(writer, item, "memory_mb", gpu->memory_mb);
             put_number(writer, item, "speed", workload->kinds[gpu->kind].speed);
+            if (gpu->oversubscription > 1)
+                put_number(writer, item, "oversubscription", gpu->oversubscription);
             if (unlike_prices(workload))
                 put_number(writer, item, "vgpu_hour_usd", workload->kinds[gpu->kind].vgpu_hour_usd);
         }

@@ -9,6 +9,7 @@
 enum { GROUPS_LIMIT = 4096, GPUS_LIMIT = 64, INVOKERS_LIMIT = 1000000, SHARINGS_MOST = 16 };
 
 static const double MEMORY_LIMIT_MB = 1e15;
+static const double OVERSUBSCRIPTION_LIMIT = 100;
 
 /* Prices of the ESG paper's cluster: a vCPU-hour, and an hour of a whole A100 of seven units. */
 static const double DEFAULT_VCPU_HOUR_USD = 0.034;
@@ -18,8 +19,9 @@ static const char *const cluster_keys[] = {"invokers", "price",  "name", "note",
                                            "evidence", "source", NULL};
 static const char *const invoker_keys[] = {"count", "vcpus",    "memory_mb", "gpus",
                                            "note",  "evidence", NULL};
-static const char *const gpu_keys[] = {"count", "model", "sharing",  "units",         "memory_mb",
-                                       "speed", "note",  "evidence", "vgpu_hour_usd", NULL};
+static const char *const gpu_keys[] = {
+    "count",    "model",         "sharing",          "units", "memory_mb", "speed", "note",
+    "evidence", "vgpu_hour_usd", "oversubscription", NULL};
 static const char *const price_keys[] = {"vcpu_hour_usd", "vgpu_hour_usd", "note", "evidence",
                                          NULL};
 
@@ -29,6 +31,22 @@ static bool require_number(const struct json_value *object, const char *key, dou
     struct json_value child;
     return json_require(object, key, &child, error) &&
            json_as_number(&child, low, high, out, error);
+}
+
+/* Only shares of MPS may exceed the units: slices of MIG and whole GPUs are hardware. */
+static bool load_oversubscription(const struct json_value *value, struct gpu_spec *gpu,
+                                  struct error *error)
+{
+    struct json_value child;
+    gpu->oversubscription = 1;
+    if (!json_number(value, "oversubscription", 1, OVERSUBSCRIPTION_LIMIT, &gpu->oversubscription,
+                     error))
+        return false;
+    return gpu->oversubscription <= 1 || gpu->sharing == SHARING_MPS ||
+           (json_child(value, "oversubscription", &child) &&
+            json_fault(&child, error,
+                       "needs \"sharing\": \"mps\"; on a GPU under \"%s\" it must be 1",
+                       gpu_sharing_of(gpu)->name));
 }
 
 /* The mode named by "sharing", for a GPU of which all else is known. */
@@ -106,7 +124,8 @@ static bool load_gpu(const struct json_value *value, struct workload *workload,
         return false;
     gpu->units = kind.units = (uint16_t)units;
     (void)snprintf(kind.model, sizeof kind.model, "%s", gpu->model);
-    return load_sharing(value, gpu, error) && find_kind(value, workload, &kind, &gpu->kind, error);
+    return load_sharing(value, gpu, error) && load_oversubscription(value, gpu, error) &&
+           find_kind(value, workload, &kind, &gpu->kind, error);
 }
 
 static bool load_gpus(const struct json_value *array, struct workload *workload,

@@ -12,8 +12,8 @@ static bool mps_allows(const struct gpu_spec *gpu, uint16_t vgpu)
 
 static uint32_t mps_headroom(const struct gpu_spec *gpu, const struct gpu_use *use)
 {
-    (void)gpu;
-    return use->free_parts / UNIT_PARTS;
+    const uint32_t units = use->free_parts / UNIT_PARTS;
+    return units < gpu->units ? units : gpu->units; /* more is free of an over-subscribed GPU */
 }
 
 static bool mps_fits(const struct gpu_spec *gpu, const struct gpu_use *use, uint16_t vgpu,

@@ -17,7 +17,7 @@ enum { UNIT_PARTS = 100 }; /* hundredths of a unit: an instance may hold it part
 
 /* What batches and instances hold of a GPU. */
 struct gpu_use {
-    uint32_t free_parts; /* of its units, in hundredths */
+    uint32_t free_parts; /* that can be granted of its units, in hundredths */
     uint32_t holding;    /* batches and instances that hold units */
     uint8_t slots;       /* memory slots taken, in modes that have them */
 };

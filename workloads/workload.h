@@ -136,6 +136,7 @@ struct gpu_spec {
     uint16_t units; /* number of slicing units; a share is g / units */
     uint16_t kind;  /* index into workload.kinds */
     double memory_mb;
+    double oversubscription; /* most shares held at one time, in whole GPUs; below 1 counts as 1 */
 };
 
 /* A group of identical invokers. Invoker ids are numbered group by group. */

@@ -12,10 +12,15 @@ static const char *function_name(const struct platform *platform, uint32_t funct
     return platform->workload->functions[function].name;
 }
 
-/* Refuses prewarming before the backend loads anything. */
+/* Refuses prewarming and over-subscription before the backend loads anything. */
 static bool spec_check(const struct platform *platform)
 {
     const struct experiment *experiment = platform->experiment;
+    if (platform->cluster.oversubscribed)
+        return error_input(platform->error,
+                           "%s: cluster: a replay cannot over-subscribe GPUs; take "
+                           "\"oversubscription\" out of the cluster",
+                           experiment->path);
     if (experiment->platform.prewarm == PREWARM_NONE)
         return true;
     return error_input(platform->error,

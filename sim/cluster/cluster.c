@@ -28,10 +28,12 @@ static void cluster_init_invoker(struct cluster *cluster, uint32_t id,
         struct gpu_state *gpu = &cluster->gpus[cluster->gpu_count++];
         *gpu = (struct gpu_state){.spec = &group->gpus[g],
                                   .invoker = id,
-                                  .free_parts = (uint32_t)group->gpus[g].units * UNIT_PARTS,
                                   .weight = cluster_unit_weight(cluster, group->gpus[g].kind),
                                   .memory_kb = kb_from_mb(group->gpus[g].memory_mb)};
         gpu->free_kb = gpu->memory_kb;
+        gpu->parts = gpu->free_parts =
+            (uint32_t)(gpu_unit_parts(gpu) * fmax(1, group->gpus[g].oversubscription) + 1e-6);
+        cluster->oversubscribed = cluster->oversubscribed || gpu->parts > gpu_unit_parts(gpu);
         cluster->capacity.unit_parts += (int64_t)cluster->common_units * UNIT_PARTS;
         cluster->capacity.gpu_memory_kb += gpu->memory_kb;
     }
@@ -415,12 +417,10 @@ uint32_t cluster_reserve(struct cluster *cluster, uint32_t function,
             *slots = sharing->slots(gpu->spec, gpu->slots, configuration->vgpu);
             gpu->slots |= *slots;
         }
-        uint32_t parts = configuration->vgpu * placement->quota;
         if (gpu->holding++ == 0)
             cluster->use.active_unit_parts += (int64_t)cluster->common_units * UNIT_PARTS;
-        gpu->free_parts -= parts;
+        gpu_take_parts(cluster, gpu, (int64_t)configuration->vgpu * placement->quota);
         gpu->free_kb -= activations;
-        cluster->use.unit_parts += (int64_t)parts * gpu->weight;
         cluster->use.gpu_memory_kb += activations;
     }
     cluster_mark_dirty(cluster, placement->invoker);
@@ -439,12 +439,10 @@ void cluster_release(struct cluster *cluster, uint32_t id,
         struct gpu_state *gpu = &cluster->gpus[c->gpu];
         int64_t activations = activation_kb(cluster, c->function, configuration);
         gpu->slots = (uint8_t)(gpu->slots & ~slots);
-        uint32_t parts = (uint32_t)configuration->vgpu * c->quota;
         if (--gpu->holding == 0)
             cluster->use.active_unit_parts -= (int64_t)cluster->common_units * UNIT_PARTS;
-        gpu->free_parts += parts;
+        gpu_take_parts(cluster, gpu, -(int64_t)configuration->vgpu * c->quota);
         gpu->free_kb += activations;
-        cluster->use.unit_parts -= (int64_t)parts * gpu->weight;
         cluster->use.gpu_memory_kb -= activations;
     }
     container_enter_idle(cluster, id, now);
@@ -467,9 +465,8 @@ bool cluster_reshare(struct cluster *cluster, uint32_t id, const struct configur
             return false;
         if (more > 0)
             cluster_make_room(cluster, c->invoker, c->gpu, more, SIM_NONE);
-        gpu->free_parts = gpu->free_parts + held - wanted;
+        gpu_take_parts(cluster, gpu, (int64_t)wanted - held);
         gpu->free_kb -= more;
-        cluster->use.unit_parts += ((int64_t)wanted - held) * gpu->weight;
         cluster->use.gpu_memory_kb += more;
     }
     invoker->free_vcpus = invoker->free_vcpus + from->vcpu - to->vcpu;

@@ -57,8 +57,9 @@ struct container {
 struct gpu_state {
     const struct gpu_spec *spec;
     uint32_t invoker;
-    /* free units in hundredths, because instances may hold a part of the time */
-    uint32_t free_parts;
+    /* Units in hundredths, because instances may hold a part of the time: all that can be granted,
+     * which exceeds the GPU's units if it is over-subscribed, and what is free of them. */
+    uint32_t parts, free_parts;
     int64_t memory_kb, free_kb;
     int64_t idle_kb;          /* of idle containers, which can be evicted */
     uint32_t executing_count; /* executing batches */
@@ -124,6 +125,7 @@ struct function_state {
  * number of whole GPUs also where their units differ. */
 struct cluster_use {
     int64_t vcpus, unit_parts, memory_kb, gpu_memory_kb;
+    int64_t excess_parts; /* of unit_parts: held beyond the units of over-subscribed GPUs */
     /* total units of GPUs on which a batch or an instance holds units */
     int64_t active_unit_parts;
 };
@@ -160,6 +162,7 @@ struct cluster {
     uint32_t *dirty; /* invokers changed since the last index update, in order of change */
     uint32_t dirty_count;
     bool out_of_memory;
+    bool oversubscribed; /* more can be granted of some GPU than it has units */
     struct cluster_use use, capacity;
     /* Called when an idle container is claimed or evicted. May be NULL. */
     void (*on_leave_idle)(void *context, const struct container *container, bool evicted);
@@ -220,6 +223,12 @@ static inline uint16_t cluster_kind(const struct cluster *cluster, uint32_t gpu)
 static inline uint32_t cluster_unit_weight(const struct cluster *cluster, size_t kind)
 {
     return cluster->common_units / cluster->workload->kinds[kind].units;
+}
+
+/* Units of the GPU, in hundredths. */
+static inline uint32_t gpu_unit_parts(const struct gpu_state *gpu)
+{
+    return (uint32_t)gpu->spec->units * UNIT_PARTS;
 }
 
 /* Most units that one batch could get on the GPU now: the free units (MPS), the largest slice that

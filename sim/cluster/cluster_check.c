@@ -14,10 +14,10 @@ static bool cluster_check_use(const struct cluster *cluster, struct error *error
     }
     for (uint32_t g = 0; g < cluster->gpu_count; g++) {
         const struct gpu_state *gpu = &cluster->gpus[g];
-        const int64_t parts = (int64_t)gpu->spec->units * UNIT_PARTS;
-        use.unit_parts += (parts - gpu->free_parts) * gpu->weight;
+        use.unit_parts += ((int64_t)gpu->parts - gpu->free_parts) * gpu->weight;
+        use.excess_parts += gpu_excess_parts(gpu) * gpu->weight;
         use.gpu_memory_kb += gpu->memory_kb - gpu->free_kb;
-        use.active_unit_parts += gpu->holding > 0 ? parts * gpu->weight : 0;
+        use.active_unit_parts += gpu->holding > 0 ? (int64_t)gpu_unit_parts(gpu) * gpu->weight : 0;
     }
     if (memcmp(&use, &cluster->use, sizeof use) != 0)
         return error_run(error,
@@ -49,13 +49,12 @@ bool cluster_check(const struct cluster *cluster, bool at_rest, struct error *er
     }
     for (uint32_t g = 0; g < cluster->gpu_count; g++) {
         const struct gpu_state *gpu = &cluster->gpus[g];
-        uint32_t parts = (uint32_t)gpu->spec->units * UNIT_PARTS;
-        if (gpu->free_parts > parts || (at_rest && gpu->free_parts != parts))
+        if (gpu->free_parts > gpu->parts || (at_rest && gpu->free_parts != gpu->parts))
             return error_run(error,
                              "invariant vGPU: GPU %" PRIu32 " of invoker %" PRIu32
-                             " has %.2f of %u units free%s",
+                             " has %.2f of %.10g units free%s",
                              g, gpu->invoker, gpu->free_parts / (double)UNIT_PARTS,
-                             gpu->spec->units, at_rest ? " at rest" : "");
+                             gpu->parts / (double)UNIT_PARTS, at_rest ? " at rest" : "");
         if (gpu->free_kb < 0 || gpu->idle_kb < 0 || gpu->free_kb + gpu->idle_kb > gpu->memory_kb)
             return error_run(error,
                              "invariant GPU memory: GPU %" PRIu32 " of invoker %" PRIu32

@@ -36,6 +36,22 @@ static inline struct gpu_use gpu_use(const struct gpu_state *gpu)
     return (struct gpu_use){gpu->free_parts, gpu->holding, gpu->slots};
 }
 
+/* What is held of the GPU beyond its units. */
+static inline int64_t gpu_excess_parts(const struct gpu_state *gpu)
+{
+    const int64_t held = (int64_t)gpu->parts - gpu->free_parts, units = gpu_unit_parts(gpu);
+    return held > units ? held - units : 0;
+}
+
+/* Takes `parts` of the GPU's units, or gives them back if negative. */
+static inline void gpu_take_parts(struct cluster *cluster, struct gpu_state *gpu, int64_t parts)
+{
+    const int64_t excess = gpu_excess_parts(gpu);
+    gpu->free_parts = (uint32_t)((int64_t)gpu->free_parts - parts);
+    cluster->use.unit_parts += parts * gpu->weight;
+    cluster->use.excess_parts += (gpu_excess_parts(gpu) - excess) * gpu->weight;
+}
+
 /* Notes that an invoker changed, for the index of best_fit.h. */
 void cluster_mark_dirty(struct cluster *cluster, uint32_t invoker);
 

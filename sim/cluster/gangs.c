@@ -94,9 +94,8 @@ static bool share_take(struct cluster *cluster, const struct gang_share *share)
     cluster_make_room(cluster, gpu->invoker, share->gpu, share->gpu_kb, SIM_NONE);
     if (gpu->holding++ == 0)
         cluster->use.active_unit_parts += (int64_t)gpu->spec->units * UNIT_PARTS * gpu->weight;
-    gpu->free_parts -= share->parts;
+    gpu_take_parts(cluster, gpu, share->parts);
     gpu->free_kb -= share->gpu_kb;
-    cluster->use.unit_parts += (int64_t)share->parts * gpu->weight;
     cluster->use.gpu_memory_kb += share->gpu_kb;
     cluster_mark_dirty(cluster, gpu->invoker);
     return true;
@@ -108,9 +107,8 @@ static void share_free(struct cluster *cluster, const struct gang_share *share)
     server_free(cluster, gpu->invoker, share);
     if (--gpu->holding == 0)
         cluster->use.active_unit_parts -= (int64_t)gpu->spec->units * UNIT_PARTS * gpu->weight;
-    gpu->free_parts += share->parts;
+    gpu_take_parts(cluster, gpu, -(int64_t)share->parts);
     gpu->free_kb += share->gpu_kb;
-    cluster->use.unit_parts -= (int64_t)share->parts * gpu->weight;
     cluster->use.gpu_memory_kb -= share->gpu_kb;
     cluster_mark_dirty(cluster, gpu->invoker);
 }

@@ -94,15 +94,14 @@ bool gpu_work_init(struct platform *platform, bool interference)
     const struct cluster *cluster = &platform->cluster;
     platform->gpu_work =
         calloc(cluster->gpu_count > 0 ? cluster->gpu_count : 1, sizeof *platform->gpu_work);
-    if (platform->gpu_work == NULL || !interference)
-        return platform->gpu_work != NULL;
-    for (uint32_t g = 0; g < cluster->gpu_count; g++) {
-        const struct gpu_spec *spec = cluster->gpus[g].spec;
-        platform->gpu_work[g].interferes =
-            platform->workload->kinds[spec->kind].interference != NULL &&
-            gpu_sharing_of(spec)->interferes;
+    for (uint32_t g = 0; platform->gpu_work != NULL && g < cluster->gpu_count; g++) {
+        const struct gpu_state *gpu = &cluster->gpus[g];
+        struct gpu_work *work = &platform->gpu_work[g];
+        work->modelled = interference && gpu_sharing_of(gpu->spec)->interferes &&
+                         platform->workload->kinds[gpu->spec->kind].interference != NULL;
+        work->interferes = work->modelled || gpu->parts > gpu_unit_parts(gpu);
     }
-    return table_init(platform);
+    return platform->gpu_work != NULL && (!interference || table_init(platform));
 }
 
 void gpu_work_clear(struct platform *platform)
@@ -171,57 +170,105 @@ static struct prepared_runner training_runner(const struct platform *platform, u
     return interference_prepare(platform->workload->kinds[kind].interference, &runner);
 }
 
-/* Part of the GPU that a training on it holds. */
-static double training_share(const struct platform *platform, uint32_t gpu, uint32_t id)
+/* What a training on the GPU holds there. */
+static const struct training_grant *training_grant_on(const struct platform *platform, uint32_t gpu,
+                                                      uint32_t id)
 {
     const struct training_grant *grant = platform->trainings->items[id].grants;
     while (grant_gpu(platform, grant) != gpu)
         grant++;
+    return grant;
+}
+
+/* Part of the GPU that a training on it holds. */
+static double training_share(const struct platform *platform, uint32_t gpu, uint32_t id)
+{
+    const struct training_grant *grant = training_grant_on(platform, gpu, id);
     return quota_part((double)grant->share / platform->cluster.gpus[gpu].spec->units, grant->quota);
+}
+
+double gpu_work_part(const struct platform *platform, uint32_t gpu, uint32_t id, uint32_t parts)
+{
+    const struct gpu_state *state = &platform->cluster.gpus[gpu];
+    const struct gpu_work *work = &platform->gpu_work[gpu];
+    const uint64_t units = gpu_unit_parts(state);
+    uint64_t sum = parts;
+    if (state->parts == units)
+        return 1;
+    for (uint32_t i = 0; i < work->count; i++)
+        sum += (uint64_t)work->executions[i].vgpu * work->executions[i].quota;
+    for (uint32_t i = 0; i < training_count(platform, gpu); i++) {
+        const uint32_t other = platform->trainings->gpus[gpu].ids[i];
+        if (other == id || platform->trainings->items[other].resume > platform->now)
+            continue;
+        const struct training_grant *grant = training_grant_on(platform, gpu, other);
+        sum += (uint64_t)grant->share * grant->quota;
+    }
+    return sum > units ? (double)units / (double)sum : 1;
+}
+
+/* share^share_exponent of an execution that has `part` of its share. */
+static double execution_as_other(const struct platform *platform, const struct gpu_spec *gpu,
+                                 const struct execution *execution, double part)
+{
+    const struct co_runner runner = {
+        .share = part * quota_part((double)execution->vgpu / gpu->units, execution->quota)};
+    return interference_prepare(platform->workload->kinds[gpu->kind].interference, &runner)
+        .as_other;
 }
 
 /* Prepares the executions, the one that started last first, and from place `count` on the
  * trainings. A batch that has its share for a part of the time affects the others in proportion. */
 static void runners_prepare(const struct platform *platform, const struct gpu_work *work,
-                            uint32_t gpu)
+                            uint32_t gpu, double part)
 {
     const struct gpu_work_table *table = &platform->work_table;
-    const struct gpu_work_kind *kind = &table->kinds[platform->cluster.gpus[gpu].spec->kind];
+    const struct gpu_spec *spec = platform->cluster.gpus[gpu].spec;
+    const struct gpu_work_kind *kind = &table->kinds[spec->kind];
     const uint32_t count = work->count;
     for (uint32_t i = 0; i < count; i++) {
         const struct execution *execution = &work->executions[count - 1 - i];
         table->runners[i] = kind->functions[execution->function];
-        table->runners[i].as_other = kind->as_other[share_place(execution->vgpu, execution->quota)];
+        table->runners[i].as_other =
+            part < 1 ? execution_as_other(platform, spec, execution, part)
+                     : kind->as_other[share_place(execution->vgpu, execution->quota)];
     }
 }
 
-/* Returns the slowdowns of all executions, in the order of runners_prepare. The table has room. */
+/* Returns the slowdowns of all executions, in the order of runners_prepare, each of which has
+ * `part` of its share. The table has room. */
 static const double *work_slowdowns(const struct platform *platform, const struct gpu_work *work,
-                                    uint32_t gpu)
+                                    uint32_t gpu, double part)
 {
     const struct gpu_work_table *table = &platform->work_table;
     const uint32_t trainings = training_count(platform, gpu);
     const uint32_t kind = platform->cluster.gpus[gpu].spec->kind;
-    runners_prepare(platform, work, gpu);
+    if (!work->modelled) {
+        for (uint32_t i = 0; i < work->count; i++)
+            table->slowdowns[i] = 1;
+        return table->slowdowns;
+    }
+    runners_prepare(platform, work, gpu, part);
     for (uint32_t i = 0; i < trainings; i++) {
         const uint32_t id = platform->trainings->gpus[gpu].ids[i];
         table->runners[work->count + i] =
-            training_runner(platform, gpu, id, training_share(platform, gpu, id));
+            training_runner(platform, gpu, id, part * training_share(platform, gpu, id));
     }
     interference_slowdowns(platform->workload->kinds[kind].interference, table->runners,
                            work->count + trainings, table->slowdowns);
     return table->slowdowns;
 }
 
-double gpu_work_excess(const struct platform *platform, uint32_t gpu, uint32_t id, double share)
+double gpu_work_excess(const struct platform *platform, uint32_t gpu, uint32_t id, double share,
+                       double part)
 {
     const struct gpu_work *work = &platform->gpu_work[gpu];
     const struct gpu_work_table *table = &platform->work_table;
     const uint32_t kind = platform->cluster.gpus[gpu].spec->kind;
-    if (!work->interferes || work->count == 0)
+    if (!work->modelled || work->count == 0)
         return 0;
-    runners_prepare(platform, work, gpu);
-    table->runners[work->count] = training_runner(platform, gpu, id, share);
+    runners_prepare(platform, work, gpu, part);
+    table->runners[work->count] = training_runner(platform, gpu, id, part * share);
     interference_slowdowns(platform->workload->kinds[kind].interference, table->runners,
                            work->count + 1, table->slowdowns);
     return table->slowdowns[work->count] - 1;
@@ -266,8 +313,9 @@ static inline void execution_update(struct execution *execution, double rate, do
     execution->order = event_queue_draw_order(platform->event_queue);
 }
 
-/* Updates all rates on a GPU: quota / slowdown among the batches that execute on it. Among equal
- * finish times, the batch that started first finishes first. */
+/* Updates all rates on a GPU: quota / slowdown among the batches that execute on it, and less where
+ * their shares exceed the GPU. Among equal finish times, the batch that started first finishes
+ * first. */
 static void rates_update(struct platform *platform, uint32_t gpu)
 {
     struct gpu_work *work = &platform->gpu_work[gpu];
@@ -275,7 +323,8 @@ static void rates_update(struct platform *platform, uint32_t gpu)
         platform_fail(platform, "out of memory for %" PRIu32 " batches on a GPU", work->count);
         return;
     }
-    const double *slowdowns = work_slowdowns(platform, work, gpu);
+    const double part = gpu_work_part(platform, gpu, SIM_NONE, 0);
+    const double *slowdowns = work_slowdowns(platform, work, gpu, part);
     const double passed = (double)(platform->now - work->updated);
     const uint32_t count = work->count;
     struct execution *executions = work->executions, *first = NULL;
@@ -284,8 +333,8 @@ static void rates_update(struct platform *platform, uint32_t gpu)
     for (uint32_t i = 0; i < count; i++) {
         struct execution *execution = &executions[i];
         const double slowdown = slowdowns[count - 1 - i];
-        execution_update(execution, quota_part(1, execution->quota) / slowdown, passed, platform,
-                         order);
+        execution_update(execution, part * quota_part(1, execution->quota) / slowdown, passed,
+                         platform, order);
         order = execution->order;
         if (first == NULL || execution->finish < first->finish)
             first = execution;

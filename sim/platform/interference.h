@@ -1,12 +1,13 @@
-/* Interference: batches, and trainings, that execute on one GPU and slow one another down (not a
- * public header). What trainings do to one another is in their models' pairs. */
+/* Batches and trainings that execute on one GPU and slow one another down (not a public header): by
+ * the profile's interference, and by over-subscription, where their shares exceed the GPU. What
+ * trainings do to one another besides is in their models' pairs. */
 #ifndef ESGSIM_SIM_PLATFORM_INTERFERENCE_H
 #define ESGSIM_SIM_PLATFORM_INTERFERENCE_H
 
 #include "sim/platform/state.h"
 
-/* Allocates one empty table per GPU. Without `interference` none of them interferes. False: memory
- * exhausted. */
+/* Allocates one empty table per GPU. Without `interference` only over-subscription slows batches.
+ * False: memory exhausted. */
 bool gpu_work_init(struct platform *platform, bool interference);
 /* Frees the memory allocated by gpu_work_init and the run. */
 void gpu_work_clear(struct platform *platform);
@@ -25,8 +26,15 @@ void gpu_work_reshare(struct platform *platform, uint32_t id);
 /* Updates the rates of the batches on a GPU after its trainings changed. No effect where batches do
  * not interfere. */
 void gpu_work_trainings_changed(struct platform *platform, uint32_t gpu);
-/* Slowdown - 1 of training `id`, with `share` of the GPU, by the batches that execute there. */
-double gpu_work_excess(const struct platform *platform, uint32_t gpu, uint32_t id, double share);
+/* The part of its share that each batch and training has while they execute on a GPU: units ÷ Σ
+ * shares where that exceeds the units, else 1. Trainings that restart do not execute. Training `id`
+ * counts with `parts` (hundredths of units) whatever it does; SIM_NONE: none. O(executions ×
+ * gang). */
+double gpu_work_part(const struct platform *platform, uint32_t gpu, uint32_t id, uint32_t parts);
+/* Slowdown - 1 of training `id`, with `share` of the GPU, by the batches that execute there. It and
+ * they have `part` of their shares (gpu_work_part). */
+double gpu_work_excess(const struct platform *platform, uint32_t gpu, uint32_t id, double share,
+                       double part);
 
 /* Returns whether batches on the GPU interfere. False for SIM_NONE. */
 static inline bool gpu_interferes(const struct platform *platform, uint32_t gpu)

@@ -41,7 +41,7 @@ void metrics_integrate(struct metrics *metrics, const struct cluster_use *use, s
     metrics->memory_ns += elapsed * (double)use->memory_kb;
     if ((use->unit_parts | use->gpu_memory_kb) == 0)
         return; /* all GPUs are empty and inactive */
-    metrics->unit_ns += elapsed * ((double)use->unit_parts / UNIT_PARTS);
+    metrics->unit_ns += elapsed * ((double)(use->unit_parts - use->excess_parts) / UNIT_PARTS);
     metrics->gpu_memory_ns += elapsed * (double)use->gpu_memory_kb;
     metrics->active_unit_ns += elapsed * ((double)use->active_unit_parts / UNIT_PARTS);
 }

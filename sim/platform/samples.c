@@ -60,7 +60,9 @@ static void timeline_record(struct platform *platform, double stranded)
         .running_batches = platform->running_batches,
         .idle_containers = platform->cluster.idle_containers,
         .starting_containers = platform->cluster.starting_containers,
-        .gpu_used = all->unit_parts > 0 ? (double)use->unit_parts / (double)all->unit_parts : 0,
+        .gpu_used = all->unit_parts > 0
+                        ? (double)(use->unit_parts - use->excess_parts) / (double)all->unit_parts
+                        : 0,
         .vcpu_used = all->vcpus > 0 ? (double)use->vcpus / (double)all->vcpus : 0,
         .gpu_memory_used =
             all->gpu_memory_kb > 0 ? (double)use->gpu_memory_kb / (double)all->gpu_memory_kb : 0,

@@ -148,7 +148,8 @@ struct gpu_work {
     uint32_t count, capacity;
     event_queue_handle event;
     sim_time_t updated; /* when `work` of all executions was last updated */
-    bool interferes;    /* batches on the GPU slow one another */
+    bool interferes;    /* batches on the GPU slow one another, by a model or by their shares */
+    bool modelled;      /* by the interference model of its profile */
 };
 
 /* Inputs of the slowdowns of batches that share a GPU, and buffers for their computation. */

@@ -75,17 +75,27 @@ static double speed_by_server(const struct platform *platform, uint32_t id, uint
                                server.memory_gb / server.gpus);
 }
 
-/* Speed with a share of one GPU, relative to the whole GPU of the trace. A model that knows its
- * speed by share takes a share of the time like a share of the units: both are parts of the GPU. */
-static double speed_by_gpu(const struct platform *platform, const struct training_model *model,
-                           const struct training_grant *grant)
+/* The part of its share that over-subscription leaves a training on the GPU of a grant. */
+static double share_part(const struct platform *platform, uint32_t id,
+                         const struct training_grant *grant)
 {
+    return gpu_work_part(platform, grant_gpu(platform, grant), id, grant->share * grant->quota);
+}
+
+/* Speed with a share of one GPU, relative to the whole GPU of the trace. A model that knows its
+ * speed by share takes a share of the time like a share of the units: both are parts of the GPU.
+ * For another model over-subscription leaves a part of the time. */
+static double speed_by_gpu(const struct platform *platform, uint32_t id,
+                           const struct training_model *model, const struct training_grant *grant)
+{
+    const double part = share_part(platform, id, grant);
     const uint32_t gpu = grant_gpu(platform, grant);
     const double whole = platform->workload->kinds[cluster_kind(&platform->cluster, gpu)].speed;
     const double units = platform->cluster.gpus[gpu].spec->units;
     if (model->speed == NULL)
-        return quota_part(whole, grant->quota);
-    return whole * training_share_speed(model, quota_part(grant->share, grant->quota) / units);
+        return part * quota_part(whole, grant->quota);
+    return whole *
+           training_share_speed(model, part * quota_part(grant->share, grant->quota) / units);
 }
 
 double training_speed_alone(const struct platform *platform, uint32_t id,
@@ -98,7 +108,7 @@ double training_speed_alone(const struct platform *platform, uint32_t id,
     for (uint32_t i = 0; i < count; i++) {
         vcpus = fmin(vcpus, grants[i].vcpus);
         memory_mb = fmin(memory_mb, grants[i].memory_mb);
-        gpu = fmin(gpu, speed_by_gpu(platform, model, &grants[i]));
+        gpu = fmin(gpu, speed_by_gpu(platform, id, model, &grants[i]));
     }
     return gpu * speed_by_server(platform, id, grants[0].invoker, vcpus, memory_mb / 1024.0);
 }
@@ -121,10 +131,20 @@ double training_slowdown(const struct platform *platform, uint32_t id,
         const uint32_t at = grant_gpu(platform, &grants[i]);
         const double units = platform->cluster.gpus[at].spec->units;
         slowdown +=
-            gpu_work_excess(platform, at, id, quota_part(grants[i].share / units, grants[i].quota));
+            gpu_work_excess(platform, at, id, quota_part(grants[i].share / units, grants[i].quota),
+                            share_part(platform, id, &grants[i]));
         worst = fmax(worst, slowdown);
     }
     return worst;
+}
+
+double training_speed(const struct platform *platform, uint32_t id)
+{
+    const struct training *training = &platform->trainings->items[id];
+    const double alone = platform->cluster.oversubscribed
+                             ? training_speed_alone(platform, id, training->grants)
+                             : training->alone;
+    return alone / training_slowdown(platform, id, training->grants);
 }
 
 /* ---- Work ------------------------------------------------------------------------------------ */
@@ -176,7 +196,22 @@ void training_set_due(struct platform *platform, uint32_t id)
     training->finishes =
         finish <= training->lease_end && !(whole && training->lease_end < SIM_FOREVER);
     training->due = training->finishes ? finish : training->lease_end;
+    /* The end of its restart slows what executes on its GPUs. It is not handled twice, nor passed
+     * over when another training's end of restart at this instant changes the speed. */
+    training->resumes = platform->cluster.oversubscribed && training->resume < training->due &&
+                        (training->resume > platform->now ||
+                         (training->resumes && training->resume == platform->now));
+    if (training->resumes)
+        training->due = training->resume;
     training_heap_update(platform->trainings, id);
+}
+
+void training_resume(struct platform *platform, uint32_t id)
+{
+    platform->trainings->items[id].resumes = false;
+    training_set_due(platform, id);
+    training_rates_update(platform, platform->trainings->items[id].grants,
+                          training_spec(platform, id)->gpus);
 }
 
 /* Updates the trainings on one GPU that update number `visit` has not reached. */
@@ -190,7 +225,7 @@ static void gpu_update(struct platform *platform, uint32_t at, uint32_t visit)
         if (training->visit == visit)
             continue;
         training->visit = visit;
-        const double speed = training->alone / training_slowdown(platform, id, training->grants);
+        const double speed = training_speed(platform, id);
         if (speed < training->speed || speed > training->speed) {
             training_settle(platform, id);
             training->speed = speed;

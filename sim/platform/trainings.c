@@ -264,6 +264,7 @@ static bool lease_end(struct platform *platform, uint32_t id, bool finishes)
         training->left = 0;
     }
     training->lease_iterations = 0;
+    training->resumes = false;
     residents_remove(platform, id);
     heap_remove(trainings, id);
     training->attained += platform->now - training->held_from;
@@ -407,7 +408,7 @@ static void training_start(struct platform *platform, uint32_t id,
         return;
     if (!same_lease)
         training->alone = training_speed_alone(platform, id, grants);
-    training->speed = training->alone / training_slowdown(platform, id, grants);
+    training->speed = training_speed(platform, id);
     training_set_due(platform, id);
     training_rates_update(platform, training->grants, count);
 }
@@ -462,7 +463,7 @@ bool trainings_resize(struct platform *platform, uint32_t id, const struct train
     const sim_time_t stall = training->row.from_ns < platform->now ? 0 : training->row.restart_ns;
     row_begin(platform, id, stall);
     training->alone = training_speed_alone(platform, id, grants);
-    training->speed = training->alone / training_slowdown(platform, id, grants);
+    training->speed = training_speed(platform, id);
     training_set_due(platform, id);
     training_rates_update(platform, grants, count);
     return true;
@@ -523,7 +524,10 @@ void trainings_step(struct platform *platform)
         const uint32_t id = trainings->heap[0];
         if (trainings->items[id].due > platform->now)
             break;
-        training_stop(platform, id, trainings->items[id].finishes);
+        if (trainings->items[id].resumes)
+            training_resume(platform, id);
+        else
+            training_stop(platform, id, trainings->items[id].finishes);
     }
     while (!platform->failed && trainings->arrived < trainings->count &&
            trainings->plan->trainings[trainings->arrived].arrival <= platform->now)

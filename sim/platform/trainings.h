@@ -18,7 +18,8 @@
 
 struct training {
     enum training_state state;
-    bool finishes;            /* `due` is its finish, not the end of its lease */
+    bool finishes;            /* its lease ends with its last iteration */
+    bool resumes;             /* `due` is the end of its restart, not of its lease */
     bool recording;           /* `row` is of a lease that has not been recorded */
     uint32_t restarts, place; /* place: in the heap; SIM_NONE: not in it */
     uint32_t visit;           /* the last update of rates that reached it */
@@ -34,7 +35,7 @@ struct training {
     uint64_t done;           /* whole: iterations of ended leases */
     double lease_iterations; /* of ended pieces of the present lease */
     double row_iterations;   /* of the lease's row */
-    double alone, speed;     /* without co-runners, and with them */
+    double alone, speed;     /* on its grants without co-runners, and with them */
     double gpus_held;        /* whole GPUs, by its shares */
     struct training_grant *grants; /* of its gang, or of its last one; NULL: never placed */
     struct lease_row row;
@@ -98,13 +99,18 @@ void trainings_add_holdings(const struct platform *platform, int64_t *vcpus, int
 
 /* training_rates.c */
 
-/* Speed of a training with these grants without co-runners, and its slowdown by the trainings on
- * their GPUs other than itself and by the batches that execute there. O(gang), O(gang × residents).
- */
+/* Speed of a training with these grants without interference, and its slowdown by the trainings on
+ * their GPUs other than itself and by the batches that execute there. Where GPUs are
+ * over-subscribed, co-runners leave a part of the grants. O(gang), there and for the slowdown
+ * O(gang × residents). */
 double training_speed_alone(const struct platform *platform, uint32_t id,
                             const struct training_grant *grants);
 double training_slowdown(const struct platform *platform, uint32_t id,
                          const struct training_grant *grants);
+/* Speed of a running training now. */
+double training_speed(const struct platform *platform, uint32_t id);
+/* Handles the end of a restart on a cluster with over-subscription. */
+void training_resume(struct platform *platform, uint32_t id);
 /* Adds the work since piece_from at the present speed, and begins a new piece. */
 void training_settle(struct platform *platform, uint32_t id);
 /* Updates the speeds and ends of all trainings on a GPU, after its batches changed. */
@@ -113,7 +119,7 @@ void training_gpu_update(struct platform *platform, uint32_t gpu);
  * `grants`. */
 void training_rates_update(struct platform *platform, const struct training_grant *grants,
                            uint32_t count);
-/* Computes when the running training ends, from its present speed. */
+/* Computes when the running training ends or resumes, from its present speed. */
 void training_set_due(struct platform *platform, uint32_t id);
 void training_heap_update(struct trainings *trainings, uint32_t id);
 
