@@ -205,6 +205,9 @@ static const char one_gpu[] = "{\"model\": \"V100\", \"sharing\": \"mps\", \"uni
 static const char four_gpus[] = "{\"model\": \"V100\", \"sharing\": \"mps\", \"units\": 100, "
                                 "\"memory_mb\": 16384, \"count\": 4}";
 
+/* Of the shares, in what trainings and batches do to one another; 0: the mean of the pairs. */
+static double share_exponent;
+
 /* Models a: r 0.5, l 0.9, as fast as its share up to 0.9; b: r 0.3, l 0.6; both one second per
  * iteration. `trace` (NULL: no trainings) in the format synergy. */
 static const char *world(unsigned invokers, const char *gpus, const char *trace,
@@ -224,8 +227,8 @@ static const char *world(unsigned invokers, const char *gpus, const char *trace,
             "\"limit\": 0.9, \"speed\": [0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 0.9]}}, "
             "\"b\": {\"iteration_s\": 1, \"gpu_memory_mb\": 3000, \"share\": {\"request\": 0.3, "
             "\"limit\": 0.6, \"speed\": [1]}}}}, \"arrivals\": {\"process\": \"trace\", \"file\": "
-            "\"%s\", \"format\": \"synergy\"}}, ",
-            trace_path);
+            "\"%s\", \"format\": \"synergy\"}, \"share_exponent\": %g}, ",
+            trace_path, share_exponent);
     }
     (void)snprintf(
         json, sizeof json,
@@ -358,6 +361,39 @@ static void batches_and_trainings_slow_each_other(void **state)
         fail_msg("%g", slowdown);
 }
 
+/* Slowdown - 1 of ssd's batches beside one training of the model, at their requests. */
+static double excess_beside(const char *model, double exponent)
+{
+    static const char requests[] = REQUESTS(
+        FUNCTION("ssd"), "{\"process\": \"closed\", \"users\": 1, \"think_ms\": 0.01}", "2000");
+    static const char policy[] = "{\"name\": \"dilu\", \"params\": {\"scheme\": \"infless-r\"}}";
+    char trace[64];
+    (void)snprintf(trace, sizeof trace, "0,%s,0,1000,1\n", model);
+    simulate(world(1, one_gpu, NULL, requests, policy));
+    const double alone = result.overall.exec_ms_mean;
+    share_exponent = exponent;
+    simulate(world(1, one_gpu, trace, requests, policy));
+    share_exponent = 0;
+    return result.overall.exec_ms_mean / alone - 1;
+}
+
+/* What they do to one another is the constant × (product of the shares / 0.21) ^ exponent. The
+ * request of ssd is 0.4; those of a and b are 0.5 and 0.3. */
+static void smaller_shares_slow_less(void **state)
+{
+    (void)state;
+    static const double mean = 0.0966793;
+    static const double exponents[] = {0, 0.3, 1, 2};
+    for (size_t i = 0; i < sizeof exponents / sizeof *exponents; i++) {
+        const double a = mean * pow(0.5 * 0.4 / 0.21, exponents[i]);
+        const double b = mean * pow(0.3 * 0.4 / 0.21, exponents[i]);
+        if (!(fabs(excess_beside("a", exponents[i]) - a) <= 1e-6 &&
+              fabs(excess_beside("b", exponents[i]) - b) <= 1e-6))
+            fail_msg("exponent %g: %g and %g", exponents[i], excess_beside("a", exponents[i]),
+                     excess_beside("b", exponents[i]));
+    }
+}
+
 static void bad_input_is_refused(void **state)
 {
     (void)state;
@@ -415,6 +451,7 @@ int main(void)
         cmocka_unit_test(inference_beside_training_is_as_alone_at_its_request),
         cmocka_unit_test(shares_on_the_platform_stay_within_limits),
         cmocka_unit_test(batches_and_trainings_slow_each_other),
+        cmocka_unit_test(smaller_shares_slow_less),
         cmocka_unit_test(bad_input_is_refused),
     };
     return cmocka_run_group_tests(tests, open_trace, close_trace);

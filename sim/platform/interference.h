@@ -25,7 +25,9 @@ void gpu_work_reshare(struct platform *platform, uint32_t id);
 /* Updates the rates of the batches on a GPU after its trainings changed. No effect where batches do
  * not interfere. */
 void gpu_work_trainings_changed(struct platform *platform, uint32_t gpu);
-/* Slowdown - 1 of training `id`, with `share` of the GPU, by the batches that execute there. */
+/* Slowdown - 1 of training `id`, with `share` of the GPU, by the batches that execute there. Except
+ * under the bandwidth model each adds the constant of the pairs × (its share × `share` / 0.21) ^
+ * training.share_exponent, and the training adds the same to the batch. O(batches there). */
 double gpu_work_excess(const struct platform *platform, uint32_t gpu, uint32_t id, double share);
 
 /* Returns whether batches on the GPU interfere. False for SIM_NONE. */
