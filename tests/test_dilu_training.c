@@ -7,6 +7,7 @@
 #include "sched/policy_training.h"
 #include "sim/engine/random.h"
 #include "tests/fixture_simulation.h"
+#include "workloads/training_plan.h"
 
 /* ---- The controller -------------------------------------------------------------------------- */
 
@@ -205,6 +206,9 @@ static const char one_gpu[] = "{\"model\": \"V100\", \"sharing\": \"mps\", \"uni
 static const char four_gpus[] = "{\"model\": \"V100\", \"sharing\": \"mps\", \"units\": 100, "
                                 "\"memory_mb\": 16384, \"count\": 4}";
 
+/* Of the shares, in what trainings and batches do to one another; 0: the mean of the pairs. */
+static double share_exponent;
+
 /* Models a: r 0.5, l 0.9, as fast as its share up to 0.9; b: r 0.3, l 0.6; both one second per
  * iteration. `trace` (NULL: no trainings) in the format synergy. */
 static const char *world(unsigned invokers, const char *gpus, const char *trace,
@@ -224,8 +228,8 @@ static const char *world(unsigned invokers, const char *gpus, const char *trace,
             "\"limit\": 0.9, \"speed\": [0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 0.9]}}, "
             "\"b\": {\"iteration_s\": 1, \"gpu_memory_mb\": 3000, \"share\": {\"request\": 0.3, "
             "\"limit\": 0.6, \"speed\": [1]}}}}, \"arrivals\": {\"process\": \"trace\", \"file\": "
-            "\"%s\", \"format\": \"synergy\"}}, ",
-            trace_path);
+            "\"%s\", \"format\": \"synergy\"}, \"share_exponent\": %g}, ",
+            trace_path, share_exponent);
     }
     (void)snprintf(
         json, sizeof json,
@@ -236,11 +240,13 @@ static const char *world(unsigned invokers, const char *gpus, const char *trace,
     return json;
 }
 
-#define REQUESTS(functions, arrivals, count)                                                       \
+#define REQUESTS_ON(platform, functions, arrivals, count, warmup)                                  \
     "\"applications\": [" functions "], \"functions\": \"workloads/functions/v100-mps.json\", "    \
     "\"profile\": \"traces/profiles/v100-mps-igniter.json\", \"slo\": {\"factor\": 5}, "           \
-    "\"arrivals\": " arrivals ", \"requests\": " count ", \"warmup_requests\": 0, \"platform\": "  \
-    "{\"initial\": \"warm\", \"decision_cost\": {\"model\": \"zero\"}}, "
+    "\"arrivals\": " arrivals ", \"requests\": " count ", \"warmup_requests\": " warmup            \
+    ", \"platform\": {" platform                                                                   \
+    "\"initial\": \"warm\", \"decision_cost\": {\"model\": \"zero\"}}, "
+#define REQUESTS(functions, arrivals, count) REQUESTS_ON("", functions, arrivals, count, "0")
 #define FUNCTION(name)                                                                             \
     "{\"name\": \"" name "\", \"stages\": [{\"name\": \"run\", \"function\": \"" name "\"}]}"
 #define FOUR                                                                                       \
@@ -302,6 +308,50 @@ static void inference_beside_training_is_as_alone_at_its_request(void **state)
         fail_msg("alone %g, beside %g", alone, beside);
 }
 
+/* Four functions in bursts on 16 GPUs; hit rates by function. */
+#define BURSTS(platform)                                                                           \
+    REQUESTS_ON(platform, FOUR,                                                                    \
+                "{\"process\": \"mmpp\", \"states\": [{\"rate_per_s\": 53.333, "                   \
+                "\"mean_sojourn_s\": 8}, {\"rate_per_s\": 480, \"mean_sojourn_s\": 2}]}",          \
+                "20000", "1000")
+static const char *const alone_bursts = BURSTS("\"interference\": false, ");
+static const char *const bursts_beside = BURSTS("");
+
+static void hit_rates(const char *requests, const char *trace, const char *params, double *rates)
+{
+    char policy[128];
+    (void)snprintf(policy, sizeof policy, "{\"name\": \"dilu\", \"params\": {%s}}", params);
+    simulate(world(4, four_gpus, trace, requests, policy));
+    assert_int_equal(result.application_count, 4);
+    for (size_t f = 0; f < 4; f++)
+        rates[f] = result.applications[f].slo_hit_rate;
+}
+
+/* Beside trainings that are there first, each function keeps what it has alone with its request,
+ * within two points: without interference all, with it all but ssd, which is near its capacity in
+ * bursts. There the controller takes from the training, which the baseline does not. */
+static void functions_beside_trainings_keep_what_they_have_alone(void **state)
+{
+    enum { SSD = 3 };
+    static const char trace[] = "0,b,0,900,4\n1,a,0,900,2\n2,b,0,900,2\n3,a,0,900,4\n";
+    double alone[4], beside[4], slowed[4], baseline[4];
+    (void)state;
+    hit_rates(alone_bursts, NULL, "\"vertical\": \"off\"", alone);
+    hit_rates(alone_bursts, trace, "", beside);
+    share_exponent = TRAINING_SHARE_EXPONENT;
+    hit_rates(bursts_beside, trace, "", slowed);
+    assert_true(lease_count > 100); /* instances are beside trainings */
+    hit_rates(bursts_beside, trace, "\"scheme\": \"infless-r\"", baseline);
+    share_exponent = 0;
+    for (size_t f = 0; f < 4; f++) {
+        if (!(beside[f] >= alone[f] - 0.02 && (f == SSD || slowed[f] >= alone[f] - 0.02)))
+            fail_msg("function %zu: alone %g, beside %g, slowed %g", f, alone[f], beside[f],
+                     slowed[f]);
+    }
+    if (!(slowed[SSD] >= baseline[SSD] + 0.05))
+        fail_msg("ssd: %g, by infless-r %g", slowed[SSD], baseline[SSD]);
+}
+
 /* No training has more than its limit on any GPU; the baselines' shares do not change. The platform
  * checks the ledger at every event. */
 static void shares_on_the_platform_stay_within_limits(void **state)
@@ -356,6 +406,58 @@ static void batches_and_trainings_slow_each_other(void **state)
     const double slowdown = sim_to_s(trained[0].finish_ns) / 20;
     if (!(slowdown > 1.09 && slowdown <= 1.0966794))
         fail_msg("%g", slowdown);
+}
+
+/* Slowdown - 1 of ssd's batches beside one training of the model, at their requests. */
+static double excess_beside(const char *model, double exponent)
+{
+    static const char requests[] = REQUESTS(
+        FUNCTION("ssd"), "{\"process\": \"closed\", \"users\": 1, \"think_ms\": 0.01}", "2000");
+    static const char policy[] = "{\"name\": \"dilu\", \"params\": {\"scheme\": \"infless-r\"}}";
+    char trace[64];
+    (void)snprintf(trace, sizeof trace, "0,%s,0,1000,1\n", model);
+    simulate(world(1, one_gpu, NULL, requests, policy));
+    const double alone = result.overall.exec_ms_mean;
+    share_exponent = exponent;
+    simulate(world(1, one_gpu, trace, requests, policy));
+    share_exponent = 0;
+    return result.overall.exec_ms_mean / alone - 1;
+}
+
+/* What they do to one another is the constant × (product of the shares / 0.21) ^ exponent. The
+ * request of ssd is 0.4; those of a and b are 0.5 and 0.3. */
+static void smaller_shares_slow_less(void **state)
+{
+    (void)state;
+    static const double mean = 0.0966793;
+    static const double exponents[] = {0, 0.3, 1, 2};
+    for (size_t i = 0; i < sizeof exponents / sizeof *exponents; i++) {
+        const double a = mean * pow(0.5 * 0.4 / 0.21, exponents[i]);
+        const double b = mean * pow(0.3 * 0.4 / 0.21, exponents[i]);
+        if (!(fabs(excess_beside("a", exponents[i]) - a) <= 1e-6 &&
+              fabs(excess_beside("b", exponents[i]) - b) <= 1e-6))
+            fail_msg("exponent %g: %g and %g", exponents[i], excess_beside("a", exponents[i]),
+                     excess_beside("b", exponents[i]));
+    }
+}
+
+/* A node has vCPUs for one training only. The pool does not know of vCPUs, and takes the next GPU.
+ */
+static void trainings_go_on_where_a_node_has_no_vcpus_left(void **state)
+{
+    static const char *const schemes[] = {"dilu", "infless-l", "infless-r", "exclusive"};
+    (void)state;
+    for (size_t i = 0; i < 4; i++) {
+        char policy[160];
+        (void)snprintf(policy, sizeof policy,
+                       "{\"name\": \"dilu\", \"params\": {\"scheme\": \"%s\", "
+                       "\"training_vcpus\": 32}}",
+                       schemes[i]);
+        simulate(
+            world(3, four_gpus, "0,b,0,60,1\n1,b,0,60,1\n2,b,0,60,1\n3,b,0,60,1\n", "", policy));
+        for (size_t t = 0; t < 4; t++)
+            assert_int_equal(trained[t].start_ns, t < 3 ? 0 : trained[0].finish_ns);
+    }
 }
 
 static void bad_input_is_refused(void **state)
@@ -413,8 +515,11 @@ int main(void)
         cmocka_unit_test(one_burst_by_hand),
         cmocka_unit_test(alone_a_training_has_its_limit),
         cmocka_unit_test(inference_beside_training_is_as_alone_at_its_request),
+        cmocka_unit_test(functions_beside_trainings_keep_what_they_have_alone),
         cmocka_unit_test(shares_on_the_platform_stay_within_limits),
         cmocka_unit_test(batches_and_trainings_slow_each_other),
+        cmocka_unit_test(smaller_shares_slow_less),
+        cmocka_unit_test(trainings_go_on_where_a_node_has_no_vcpus_left),
         cmocka_unit_test(bad_input_is_refused),
     };
     return cmocka_run_group_tests(tests, open_trace, close_trace);

@@ -21,6 +21,7 @@
 #include "traces/calibrate/calibrate_interference.h"
 #include "traces/calibrate/calibrate_unseen_pairs.h"
 #include "traces/calibrate/samples.h"
+#include "workloads/training_plan.h"
 
 enum { MOST = 8, INSTANCES = 400 };
 
@@ -266,6 +267,92 @@ static void two_co_locations_of_a_pair_reach_the_target_on_igniters_pairs(void *
     assert_int_equal(fit.met[INTERFERENCE_PAIRS][1].count, (size_t)6 * 125 * 123 * 2);
     interference_fit_clear(&fit);
     samples_clear(&set);
+}
+
+/* ---- The shares of a pair ---------------------------------------------------------------------
+ */
+
+/* One side of a measured co-location. */
+struct side {
+    size_t level; /* function × FUNCTIONS_MOST + co-runner */
+    int other;    /* the co-runner's share, in per cent */
+    double own_share, other_share, excess;
+};
+
+enum { FUNCTIONS_MOST = 8, SIDES_MOST = 2000, LEVELS = FUNCTIONS_MOST * FUNCTIONS_MOST };
+
+static size_t read_sides(struct side *sides)
+{
+    struct sample_set set = {0};
+    size_t count = 0;
+    read_pairs(&set);
+    assert_true(set.co_run_count <= SIDES_MOST);
+    for (size_t i = 0; i < set.co_run_count; i++) {
+        const struct co_run *own = &set.co_runs[i];
+        const bool second = i > 0 && set.co_runs[i - 1].group == own->group;
+        const struct co_run *other = &set.co_runs[second ? i - 1 : i + 1];
+        assert_true(own->group == other->group && own->function < FUNCTIONS_MOST);
+        assert_int_equal(own->share + other->share, set.unit);
+        sides[count++] = (struct side){own->function * FUNCTIONS_MOST + other->function,
+                                       100 * other->share / set.unit, (double)own->share / set.unit,
+                                       (double)other->share / set.unit, own->slowdown - 1};
+    }
+    samples_clear(&set);
+    return count;
+}
+
+/* Mean error of the slowdown at a share that is left out, in per cent, by a level of each function
+ * beside each other × own share ^ a × co-runner's share ^ b. `left`: the squared error of all
+ * excesses with nothing left out. */
+static double share_error(const struct side *sides, size_t count, double a, double b, double *left)
+{
+    static const int shares[] = {0, 20, 40, 50, 60, 80}; /* 0: nothing is left out */
+    double error = 0;
+    for (size_t s = 0; s < 6; s++) {
+        double products[LEVELS] = {0}, squares[LEVELS] = {0};
+        for (size_t i = 0; i < count; i++) {
+            const double x = pow(sides[i].own_share, a) * pow(sides[i].other_share, b);
+            products[sides[i].level] += sides[i].other == shares[s] ? 0 : x * sides[i].excess;
+            squares[sides[i].level] += sides[i].other == shares[s] ? 0 : x * x;
+        }
+        *left = s == 0 ? 0 : *left;
+        for (size_t i = 0; i < count; i++) {
+            const double x = pow(sides[i].own_share, a) * pow(sides[i].other_share, b);
+            const double level = products[sides[i].level] / squares[sides[i].level];
+            const double miss = level * x - sides[i].excess;
+            *left += s == 0 ? miss * miss : 0;
+            error += sides[i].other == shares[s] ? fabs(miss) / (1 + sides[i].excess) : 0;
+        }
+    }
+    return 100 * error / (double)count;
+}
+
+/* The default of training.share_exponent. What a co-runner does does not fall with its share alone,
+ * since the victim's share grows: they add up to the GPU in every measurement. */
+static void shares_of_both_predict_a_share_that_is_left_out_best(void **state)
+{
+    static struct side sides[SIDES_MOST];
+    const size_t count = read_sides(sides);
+    double left = 0, least = INFINITY, best = 0;
+    (void)state;
+    for (int step = 0; step <= 20; step++) {
+        (void)share_error(sides, count, step / 20.0, step / 20.0, &left);
+        if (left < least)
+            best = step / 20.0;
+        least = fmin(left, least);
+    }
+    assert_true(fabs(best - TRAINING_SHARE_EXPONENT) < 1e-9);
+    const double both = share_error(sides, count, best, best, &left);
+    const double mean = share_error(sides, count, 0, 0, &left);
+    const double in_proportion = share_error(sides, count, 1, 1, &left);
+    const double others = share_error(sides, count, 0, 1, &left);
+    printf("both ^ %g: %.3f %%, mean: %.3f, both: %.3f, the co-runner's: %.3f\n", best, both, mean,
+           in_proportion, others);
+    assert_true(both < mean && mean < in_proportion && in_proportion < others / 1.5);
+    double product = 0;
+    for (size_t i = 0; i < count; i++)
+        product += sides[i].own_share * sides[i].other_share / (double)count;
+    assert_true(fabs(product - 0.21) < 1e-9);
 }
 
 /* ---- A search among laws of measured properties ---------------------------------------------- */
@@ -551,6 +638,7 @@ int main(void)
         cmocka_unit_test(
             no_one_level_reaches_the_target_on_igniters_pairs_and_functions_do_not_help),
         cmocka_unit_test(two_co_locations_of_a_pair_reach_the_target_on_igniters_pairs),
+        cmocka_unit_test(shares_of_both_predict_a_share_that_is_left_out_best),
         cmocka_unit_test(no_law_of_measured_properties_chosen_without_the_pair_reaches_the_target),
     };
     return cmocka_run_group_tests_name("interference", tests, NULL, NULL);

@@ -358,6 +358,7 @@ static void write_training(struct writer *writer, cJSON *root, const struct trai
     put_text(writer, object, "progress", plan->whole ? "whole" : "fluid");
     put_text(writer, object, "restart", plan->restart ? "model" : "none");
     put_number(writer, object, "save_s", sim_to_s(plan->save));
+    put_number(writer, object, "share_exponent", plan->share_exponent);
 }
 
 static void write_initial(struct writer *writer, cJSON *object, const struct experiment *experiment)

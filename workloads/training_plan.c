@@ -7,8 +7,8 @@
 #include "workloads/inputs.h"
 #include "workloads/loader_internal.h"
 
-static const char *const plan_keys[] = {"models",  "arrivals", "measured", "stop", "progress",
-                                        "restart", "save_s",   "note",     NULL};
+static const char *const plan_keys[] = {"models",  "arrivals", "measured",       "stop", "progress",
+                                        "restart", "save_s",   "share_exponent", "note", NULL};
 static const char *const stop_names[] = {"all", "measured", NULL};
 static const char *const progress_names[] = {"fluid", "whole", NULL};
 static const char *const restart_names[] = {"model", "none", NULL};
@@ -124,10 +124,12 @@ static bool load_rules(const struct json_value *value, struct training_plan *pla
 {
     int stop = 0, progress = 0, restart = 0;
     double save_s = 0;
+    plan->share_exponent = TRAINING_SHARE_EXPONENT;
     if (!json_choice(value, "stop", stop_names, &stop, error) ||
         !json_choice(value, "progress", progress_names, &progress, error) ||
         !json_choice(value, "restart", restart_names, &restart, error) ||
-        !json_number(value, "save_s", 0, LIMIT_S, &save_s, error))
+        !json_number(value, "save_s", 0, LIMIT_S, &save_s, error) ||
+        !json_number(value, "share_exponent", 0, 10, &plan->share_exponent, error))
         return false;
     plan->stop_at_measured = stop == 1;
     plan->whole = progress == 1;

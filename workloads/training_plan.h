@@ -2,7 +2,7 @@
  *
  *     {"models": FILE, "arrivals": {"process": "trace" | "poisson", …}, "measured": [first, last],
  *      "stop": "measured" | "all", "progress": "fluid" | "whole", "restart": "model" | "none",
- *      "save_s": 0}
+ *      "save_s": 0, "share_exponent": 0.3}
  */
 #ifndef ESGSIM_WORKLOADS_TRAINING_PLAN_H
 #define ESGSIM_WORKLOADS_TRAINING_PLAN_H
@@ -14,6 +14,10 @@
 #include "sim/error.h"
 #include "workloads/experiment.h"
 #include "workloads/trainings.h"
+
+/* Default of share_exponent, by least squares from the 1,500 slowdowns of iGniter's pairs, with a
+ * level for each function beside each other (tests/test_interference.c). */
+#define TRAINING_SHARE_EXPONENT 0.3
 
 struct json_include;
 struct json_value;
@@ -27,6 +31,7 @@ struct training_plan {
     bool whole;            /* a lease makes whole iterations; else progress is fluid */
     bool restart;          /* restarts take the model's time; else none */
     sim_time_t save;       /* a preempted gang is held for that long */
+    double share_exponent; /* of shares, in what trainings and batches do to one another */
     /* For the canonical form: */
     char *trace_path; /* NULL: a drawn set */
     const char *trace_format;

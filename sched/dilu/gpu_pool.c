@@ -85,7 +85,18 @@ static bool admits(const struct dilu_pool *pool, uint32_t g, const struct dilu_j
 {
     const struct dilu_pool_gpu *gpu = &pool->gpus[g];
     return gpu->request + job->request <= pool->rule.omega &&
-           gpu->limit + job->limit <= pool->rule.gamma && gpu->memory + memory <= pool->gpu_memory;
+           gpu->limit + job->limit <= pool->rule.gamma &&
+           gpu->memory + memory <= pool->gpu_memory && !gpu->barred;
+}
+
+/* The first free GPUs into `chosen`; returns whether there are so many. */
+static bool first_free(struct dilu_pool *pool, uint32_t count)
+{
+    uint32_t found = 0;
+    for (uint32_t i = 0; i < pool->free_count && found < count; i++)
+        if (!pool->gpus[pool->free[i]].barred)
+            pool->chosen[found++] = pool->free[i];
+    return found == count;
 }
 
 static double score(const struct dilu_pool *pool, uint32_t g, const struct dilu_job *job)
@@ -156,8 +167,8 @@ static int64_t choose_inference(struct dilu_pool *pool, const struct dilu_job *j
         memset(pool->marked, 0, pool->gpu_count * sizeof *pool->marked);
     if (best == NONE && pool->rule.scheme == DILU_WHOLE)
         best = best_of(pool, pool->free, pool->free_count, false, job);
-    else if (best == NONE && pool->free_count > 0)
-        best = pool->free[0];
+    else if (best == NONE && first_free(pool, 1))
+        best = pool->chosen[0];
     return best;
 }
 
@@ -234,7 +245,7 @@ static bool choose_training(struct dilu_pool *pool, const struct dilu_job *job)
             admits(pool, pool->active[i], job, job->memory))
             pool->chosen[count++] = pool->active[i];
     for (uint32_t i = 0; i < pool->free_count && count < job->gpus; i++)
-        if (pool->gpus[pool->free[i]].node == node)
+        if (pool->gpus[pool->free[i]].node == node && !pool->gpus[pool->free[i]].barred)
             pool->chosen[count++] = pool->free[i];
     return true;
 }
@@ -288,10 +299,7 @@ static uint32_t choose(struct dilu_pool *pool, const struct dilu_job *job, doubl
     *split = false;
     if (pool->rule.scheme == DILU_EXCLUSIVE) {
         const uint32_t count = job->kind == DILU_TRAINING ? job->gpus : 1;
-        if (pool->free_count < count)
-            return 0;
-        memcpy(pool->chosen, pool->free, count * sizeof *pool->chosen);
-        return count;
+        return first_free(pool, count) ? count : 0;
     }
     if (job->kind == DILU_TRAINING)
         return choose_training(pool, job) ? job->gpus : 0;
@@ -305,7 +313,7 @@ static uint32_t choose(struct dilu_pool *pool, const struct dilu_job *job, doubl
             *split = count > 0;
             if (count > 0)
                 return count;
-            gpu = pool->free_count > 0 ? (int64_t)pool->free[0] : NONE;
+            gpu = first_free(pool, 1) ? (int64_t)pool->chosen[0] : NONE;
         }
     }
     if (gpu == NONE)
@@ -378,6 +386,27 @@ void dilu_pool_end(struct dilu_pool *pool, uint32_t instance)
     placed->gpus = NULL;
     placed->memories = NULL;
     placed->count = 0;
+}
+
+void dilu_pool_bar(struct dilu_pool *pool, uint32_t gpu)
+{
+    struct dilu_pool_gpu *here = &pool->gpus[gpu];
+    if (here->barred)
+        return;
+    here->barred = true;
+    pool->barred++;
+    pool->free_on[here->node] -= here->active ? 0 : 1;
+}
+
+void dilu_pool_admit_all(struct dilu_pool *pool)
+{
+    for (uint32_t g = 0; g < pool->gpu_count && pool->barred > 0; g++) {
+        if (!pool->gpus[g].barred)
+            continue;
+        pool->gpus[g].barred = false;
+        pool->barred--;
+        pool->free_on[pool->gpus[g].node] += pool->gpus[g].active ? 0 : 1;
+    }
 }
 
 void dilu_pool_fragmentation(const struct dilu_pool *pool, double *compute, double *memory)

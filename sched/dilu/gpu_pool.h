@@ -48,6 +48,7 @@ struct dilu_pool_gpu {
     uint32_t *residents;           /* instances; owned */
     uint32_t count, capacity;
     bool active;
+    bool barred; /* no job is placed here (dilu_pool_bar) */
 };
 
 /* One started job. */
@@ -71,6 +72,7 @@ struct dilu_pool {
     /* The module's. */
     uint32_t *free_on, *admits_on; /* by node */
     uint32_t *chosen;
+    uint32_t barred; /* GPUs */
     bool *marked;
 };
 
@@ -88,6 +90,11 @@ bool dilu_pool_start(struct dilu_pool *pool, const struct dilu_job *job, uint32_
 
 /* Ends an instance. GPUs that become empty join the free list's end. O(GPUs). */
 void dilu_pool_end(struct dilu_pool *pool, uint32_t instance);
+
+/* Excludes a GPU from placement until dilu_pool_admit_all: the pool does not know of vCPUs or host
+ * memory. The second is O(GPUs) if any is barred. */
+void dilu_pool_bar(struct dilu_pool *pool, uint32_t gpu);
+void dilu_pool_admit_all(struct dilu_pool *pool);
 
 /* Means over the active GPUs of 1 − Σ request, and of 1 − Σ memory / memory; 0 if none is active.
  */

@@ -305,7 +305,8 @@ static uint32_t choose(struct dilu_hosts *hosts, struct platform *platform, uint
     return gpu == DILU_NOWHERE ? hosts->count : (uint32_t)gpu;
 }
 
-/* The same by the pool. *placed is the instance's number there. */
+/* The same by the pool, which goes on to the next GPU as long as the platform refuses, for want of
+ * vCPUs or host memory. *placed is the instance's number there. */
 static uint32_t choose_in_pool(struct dilu_hosts *hosts, struct platform *platform,
                                uint32_t function, const struct dilu_profile *profile, bool anyhow,
                                uint32_t *placed)
@@ -323,18 +324,21 @@ static uint32_t choose_in_pool(struct dilu_hosts *hosts, struct platform *platfo
                            .memory = need.memory_mb};
     if (anyhow)
         job.limit = pool->rule.scheme == DILU_INFLESS_L ? job.request : 0;
-    platform_charge(platform, hosts->count);
-    if (!dilu_pool_start(pool, &job, placed, &error)) {
-        platform_stop(platform, error.message);
-        return hosts->count;
+    uint32_t host = hosts->count;
+    for (bool refused = true; refused;) {
+        platform_charge(platform, hosts->count);
+        *placed = DILU_NOT_PLACED;
+        if (!dilu_pool_start(pool, &job, placed, &error))
+            platform_stop(platform, error.message);
+        host = *placed == DILU_NOT_PLACED ? hosts->count : pool->placed[*placed].gpus[0];
+        refused = host < hosts->count && ask_platform(&asking, host) == DILU_REFUSED;
+        if (refused) {
+            dilu_pool_end(pool, *placed);
+            dilu_pool_bar(pool, host);
+        }
     }
-    if (*placed == DILU_NOT_PLACED)
-        return hosts->count;
-    const uint32_t host = pool->placed[*placed].gpus[0];
-    if (ask_platform(&asking, host) != DILU_REFUSED)
-        return host;
-    dilu_pool_end(pool, *placed);
-    return hosts->count;
+    dilu_pool_admit_all(pool);
+    return host;
 }
 
 static void move_in(struct dilu_hosts *hosts, uint32_t id, uint32_t host)
@@ -477,19 +481,23 @@ void dilu_hosts_watch(struct dilu_hosts *hosts, struct platform *platform, uint3
         rckm_idle(rckm);
 }
 
-/* Makes room on the chosen GPUs, and places the training there. */
+/* Makes room on the chosen GPUs, and places the training there. Goes on to the next GPUs as long as
+ * the platform refuses. */
 static bool train(struct dilu_hosts *hosts, struct platform *platform, uint32_t id)
 {
     struct dilu_trainings *trainings = hosts->trainings;
-    const uint32_t count = dilu_trainings_choose(trainings, platform, id);
-    if (count == SIM_NONE)
-        return false;
-    for (uint32_t i = 0; i < count; i++) {
-        const uint32_t host = trainings->pool.placed[trainings->items[id].placed].gpus[i];
-        take_back(hosts, platform, host);
-        dilu_hosts_touch(hosts, host);
+    bool done = false;
+    uint32_t count;
+    while (!done && (count = dilu_trainings_choose(trainings, platform, id)) != SIM_NONE) {
+        for (uint32_t i = 0; i < count; i++) {
+            const uint32_t host = trainings->pool.placed[trainings->items[id].placed].gpus[i];
+            take_back(hosts, platform, host);
+            dilu_hosts_touch(hosts, host);
+        }
+        done = dilu_trainings_place(trainings, platform, id);
     }
-    return dilu_trainings_place(trainings, platform, id);
+    dilu_pool_admit_all(&trainings->pool);
+    return done;
 }
 
 bool dilu_hosts_train(struct dilu_hosts *hosts, struct platform *platform)

@@ -225,7 +225,12 @@ bool dilu_trainings_place(struct dilu_trainings *trainings, struct platform *pla
         trainings->placed++;
         return true;
     }
+    const uint32_t count = placed->count;
+    const uint32_t per_node = trainings->pool.gpu_count / trainings->pool.node_count;
     dilu_pool_end(&trainings->pool, training->placed);
+    for (uint32_t i = 0; i < count; i++)
+        dilu_pool_bar(&trainings->pool,
+                      trainings->grants[i].invoker * per_node + trainings->grants[i].gpu);
     training->placed = DILU_NOT_PLACED;
     return false;
 }

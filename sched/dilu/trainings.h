@@ -76,7 +76,8 @@ void dilu_trainings_finished(struct dilu_trainings *trainings, uint32_t id);
 uint32_t dilu_trainings_choose(struct dilu_trainings *trainings, struct platform *platform,
                                uint32_t id);
 
-/* Places a chosen training at its request or less, or forgets the choice. */
+/* Places a chosen training at its request or less, or forgets the choice and bars its GPUs in the
+ * pool. */
 bool dilu_trainings_place(struct dilu_trainings *trainings, struct platform *platform, uint32_t id);
 
 /* Number of trainings on a GPU. O(number). */

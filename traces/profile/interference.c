@@ -48,6 +48,12 @@ static inline double excess(const struct interference *model, const struct prepa
     }
 }
 
+double interference_excess(const struct interference *model, const struct prepared_runner *victim,
+                           const struct prepared_runner *other)
+{
+    return excess(model, victim, other);
+}
+
 void interference_slowdowns(const struct interference *model, const struct prepared_runner *runners,
                             size_t count, double *slowdowns)
 {

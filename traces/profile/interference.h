@@ -55,6 +55,10 @@ struct prepared_runner {
 struct prepared_runner interference_prepare(const struct interference *model,
                                             const struct co_runner *runner);
 
+/* Returns what `other` adds to the slowdown of `victim`, both prepared for `model`; >= 0. */
+double interference_excess(const struct interference *model, const struct prepared_runner *victim,
+                           const struct prepared_runner *other);
+
 /* Stores interference_slowdown of each of `count` runners, prepared for `model`, in `slowdowns`.
  * O(count^2). */
 void interference_slowdowns(const struct interference *model, const struct prepared_runner *runners,
