@@ -127,7 +127,8 @@ static void print_curves(const struct report *report, FILE *out)
     char metric[TEXT_LABEL];
     char limit[TEXT_LABEL];
     (void)snprintf(metric, sizeof metric, "%s_sustained", curves->key);
-    (void)snprintf(limit, sizeof limit, "%s at least %g", curves->metric->name, curves->at_least);
+    (void)snprintf(limit, sizeof limit, "%s at %s %g", curves->metric->name,
+                   curves->at_most ? "most" : "least", curves->limit);
     for (size_t g = 0; g < curves->group_count; g++)
         for (size_t p = 0; p < curves->groups[g].panel_count; p++)
             for (size_t l = 0; l < curves->groups[g].panels[p].line_count; l++) {
@@ -232,7 +233,7 @@ bool report_csv(const struct report *report, const struct reference *reference, 
             }
         }
     }
-    if (report->curves != NULL)
+    if (report->curves != NULL && !isnan(report->curves->limit))
         print_curves(report, out);
     if (reference != NULL && !print_reference(report, reference, out, error))
         return false;

@@ -193,7 +193,8 @@ static void head_write(const struct page *page, FILE *out)
     if (words_exist(page->report))
         (void)fputs("<li><a href=\"#words\">In words</a></li>", out);
     if (page->report->curves != NULL)
-        (void)fputs("<li><a href=\"#sustained\">What is sustained</a></li>", out);
+        (void)fprintf(out, "<li><a href=\"#sustained\">%s</a></li>",
+                      isnan(page->report->curves->limit) ? "Curves" : "What is sustained");
     if (page->reference != NULL)
         (void)fputs("<li><a href=\"#published\">Published figures and ours</a></li>", out);
     for (size_t s = 0; s < scenarios_shown(page->report); s++) {
