@@ -74,7 +74,7 @@ static const struct cli_option report_table[] = {
      CLI_MEMBER(struct options, details)},
     {"--verdicts", NULL,
      "print only the overview and the verdicts on the figures of --paper, and which assumptions "
-     "change them; takes several results files",
+     "change them, as text, CSV or JSON; takes several results files",
      CLI_MEMBER(struct options, verdicts)},
     {"--reference", "POLICY",
      "compare the others with this policy, seed by seed, instead of ESG; with all parameters that "
@@ -259,8 +259,10 @@ static bool run_verdicts(const struct options *options, FILE *out, struct error 
         reports[i] = results[i] == NULL ? NULL : report_build(results[i], error);
         good = reports[i] != NULL;
     }
-    good = good && verdicts_text((const struct report *const *)reports, options->file_count,
-                                 reference, out, error);
+    bool (*const prints[])(const struct report *const *, size_t, const struct reference *, FILE *,
+                           struct error *) = {verdicts_text, verdicts_csv, verdicts_json};
+    good = good && prints[options->format]((const struct report *const *)reports,
+                                           options->file_count, reference, out, error);
     for (size_t i = 0; i < options->file_count; i++) {
         report_free(reports[i]);
         results_free(results[i]);
@@ -295,8 +297,9 @@ static bool options_check(const struct options *options, struct error *error)
          options->reference_policy != NULL || options->over != NULL || options->details))
         return cli_usage_error(&command_report,
                                "--against can be combined only with --format and --out", error);
-    if (options->verdicts && (options->paper == NULL || options->format != 0))
-        return cli_usage_error(&command_report, "--verdicts needs --paper, and prints text", error);
+    if (options->verdicts && (options->paper == NULL || options->format > FORMAT_JSON))
+        return cli_usage_error(&command_report,
+                               "--verdicts needs --paper, and prints text, csv or json", error);
     if (!isnan(options->at_least) && !isnan(options->at_most))
         return cli_usage_error(&command_report, "give --at-least or --at-most, not both", error);
     if (options->reference_policy != NULL && options->paper != NULL)
