@@ -237,7 +237,7 @@ static void kinds_clear(struct kinds *kinds)
     free(kinds->items);
 }
 
-static bool kind_add(struct kinds *kinds, const struct report_contender *contender)
+static bool kind_add(struct kinds *kinds, const struct report_contender *contender, bool alone)
 {
     size_t variant = 0;
     char *title = NULL;
@@ -247,7 +247,7 @@ static bool kind_add(struct kinds *kinds, const struct report_contender *contend
                  contender->distinction) < 0)
         return false;
     const struct look look =
-        palette_distinct(palette_policy(contender->policy, variant), &kinds->markers);
+        palette_distinct(palette_variant(contender->policy, variant, alone), &kinds->markers);
     kinds->items[kinds->count++] =
         (struct kind){contender->policy, contender->variant, look, title};
     return true;
@@ -256,30 +256,42 @@ static bool kind_add(struct kinds *kinds, const struct report_contender *contend
 static bool kinds_read(struct kinds *kinds, const struct report *report, struct error *error)
 {
     size_t most = 0;
-    for (size_t s = 0; s < report->scenario_count; s++)
+    bool alone = true;
+    for (size_t s = 0; s < report->scenario_count; s++) {
         most += report->scenarios[s].contender_count;
+        alone = alone && source_one_policy(&report->scenarios[s]) &&
+                strcmp(report->scenarios[s].contenders[0].policy,
+                       report->scenarios[0].contenders[0].policy) == 0;
+    }
     *kinds = (struct kinds){calloc(most + 1, sizeof *kinds->items), 0, 0};
     bool good = kinds->items != NULL;
     for (size_t s = 0; good && s < report->scenario_count; s++)
         for (size_t c = 0; good && c < report->scenarios[s].contender_count; c++) {
             const struct report_contender *contender = &report->scenarios[s].contenders[c];
-            good = kind_find(kinds, contender) < kinds->count || kind_add(kinds, contender);
+            good = kind_find(kinds, contender) < kinds->count || kind_add(kinds, contender, alone);
         }
     return good || figure_no_memory(error);
 }
 
-static const struct {
+enum { SETTINGS_PANELS = 3 };
+static const struct settings_panel {
     const char *title;
     bool logarithmic;
     const char *metric;
     double scale;
-} settings_panels[] = {{"SLO hit rate (%)", false, "slo_hit_rate", 100},
-                       {"$ per 1,000 requests", false, "cost_per_request_usd", 1000},
-                       {"95th percentile of latency (ms)", true, "latency_ms_p95", 1}};
+} of_requests[SETTINGS_PANELS] = {{"SLO hit rate (%)", false, "slo_hit_rate", 100},
+                                  {"$ per 1,000 requests", false, "cost_per_request_usd", 1000},
+                                  {"95th percentile of latency (ms)", true, "latency_ms_p95", 1}},
+  of_trainings[SETTINGS_PANELS] = {
+      {"mean completion time (h)", true, "jct_s_mean", 1.0 / 3600},
+      {"99th percentile (h)", true, "jct_s_p99", 1.0 / 3600},
+      {"mean wait without GPUs (h)", true, "queueing_s_mean", 1.0 / 3600}};
 
 static void settings_row(const struct source *source, const struct kinds *kinds, size_t panel,
                          size_t s, size_t c, struct sheet *sheet)
 {
+    const struct settings_panel *settings_panels =
+        report_serves(source->report) ? of_requests : of_trainings;
     const struct report_scenario *scenario = &source->report->scenarios[s];
     const size_t k = kind_find(kinds, &scenario->contenders[c]);
     const struct estimate value =
@@ -306,17 +318,16 @@ static bool draw_settings(const struct source *source, struct figure_list *list,
     struct kinds kinds;
     struct sheet sheet = {0};
     bool good = kinds_read(&kinds, report, error);
-    char *caption = !good ? NULL
-                          : source_caption(source, &report->scenarios[0],
-                                           "All applications; the cost and "
-                                           "the latency axis do not begin at 0.",
-                                           true);
+    const char *lead = report_serves(report)
+                           ? "All applications; the cost and the latency axis do not begin at 0."
+                           : "Logarithmic; 0 is not drawn.";
+    char *caption = good ? source_caption(source, NULL, lead, true) : NULL;
     good = good && (caption != NULL || figure_no_memory(error));
     good = good && sheet_begin(&sheet, list, "settings", "", caption,
                                "panel,panel_title,logarithmic,row,setting,series,contender,value,"
                                "half_width,colour,point",
                                error);
-    for (size_t p = 0; good && p < sizeof settings_panels / sizeof settings_panels[0]; p++)
+    for (size_t p = 0; good && p < SETTINGS_PANELS; p++)
         for (size_t s = 0; s < report->scenario_count; s++)
             for (size_t c = 0; c < report->scenarios[s].contender_count; c++)
                 settings_row(source, &kinds, p, s, c, &sheet);
@@ -332,19 +343,18 @@ bool families_breakdown(const struct source *source, struct figure_list *list, s
 {
     const struct report *report = source->report;
     const bool sizes_wanted = figure_wanted(list, "batch-sizes");
-    size_t without = 0, serving = 0;
+    size_t without = 0;
     bool good = true;
     for (size_t s = 0; good && s < report->scenario_count; s++) {
         const struct report_scenario *scenario = &report->scenarios[s];
         if (!source_serves(scenario))
             continue;
-        serving++;
         const bool has = sizes_wanted && source_has(source, scenario, "batches");
         without += sizes_wanted && !has;
         good = (!figure_wanted(list, "cost-parts") || draw_costs(source, scenario, list, error)) &&
                (!has || draw_sizes(source, scenario, list, error));
     }
-    if (good && figure_wanted(list, "settings") && serving > 0 && report->scenario_count > 1)
+    if (good && figure_wanted(list, "settings") && report->scenario_count > 1)
         good = draw_settings(source, list, error);
     if (!good || without == 0)
         return good;

@@ -12,7 +12,10 @@ static const struct panel_row {
     double scale;
     bool logarithmic;
 } below[] = {{"cost_per_request_usd", "$ per 1,000 requests", 1000, false},
-             {"latency_ms_p95", "p95 latency (ms)", 1, true}};
+             {"latency_ms_p95", "p95 latency (ms)", 1, true}},
+  below_of_trainings[] = {{"jct_s_mean", "mean completion time (h)", 1.0 / 3600, false},
+                          {"jct_s_p99", "p99 completion time (h)", 1.0 / 3600, false},
+                          {"queueing_s_mean", "mean wait (h)", 1.0 / 3600, false}};
 
 /* The distinct lines of a setting, with the look that each has in all panels. */
 struct series {
@@ -36,6 +39,11 @@ static bool series_read(const struct curve_group *group, struct series *series)
     unsigned markers = 0;
     for (size_t p = 0; p < group->panel_count; p++)
         most += group->panels[p].line_count;
+    bool alone = true;
+    for (size_t p = 0; p < group->panel_count; p++)
+        for (size_t l = 0; l < group->panels[p].line_count; l++)
+            alone = alone && strcmp(group->panels[p].lines[l].like->policy,
+                                    group->panels[0].lines[0].like->policy) == 0;
     *series = (struct series){calloc(most + 1, sizeof *series->lines),
                               calloc(most + 1, sizeof *series->looks), 0};
     if (series->lines == NULL || series->looks == NULL)
@@ -50,7 +58,7 @@ static bool series_read(const struct curve_group *group, struct series *series)
             for (size_t s = 0; s < series->count; s++)
                 variant += strcmp(series->lines[s]->like->policy, policy) == 0;
             series->looks[series->count] =
-                palette_distinct(palette_policy(policy, variant), &markers);
+                palette_distinct(palette_variant(policy, variant, alone), &markers);
             series->lines[series->count++] = line;
         }
     return true;
@@ -101,25 +109,35 @@ static void panel_write(struct curve_figure *figure, size_t row, const struct pa
     }
 }
 
+/* The row of a metric: as below if it is there, else as in the tables. */
+static struct panel_row row_of(const struct metric *metric)
+{
+    const size_t count = sizeof below_of_trainings / sizeof *below_of_trainings;
+    for (size_t r = 0; r < count; r++)
+        if (strcmp(below_of_trainings[r].metric, metric->name) == 0)
+            return below_of_trainings[r];
+    const bool hits = strcmp(metric->name, CURVE_METRIC) == 0;
+    return (struct panel_row){metric->name, hits ? "SLO hit rate (%)" : curve_metric_title(metric),
+                              metric->column.scale, false};
+}
+
 static void panels_write(struct curve_figure *figure)
 {
     const struct curves *curves = figure->source->report->curves;
-    const struct metric *metric = curves->metric;
-    const bool hits = strcmp(metric->name, CURVE_METRIC) == 0;
-    const struct panel_row first = {metric->name,
-                                    hits                            ? "SLO hit rate (%)"
-                                    : metric->column.header != NULL ? metric->column.header
-                                                                    : metric->name,
-                                    metric->column.scale, false};
+    const bool trainings = curves->metric->of_training;
+    const struct panel_row *rows = trainings ? below_of_trainings : below;
+    const size_t count =
+        trainings ? sizeof below_of_trainings / sizeof *rows : sizeof below / sizeof *rows;
+    const struct panel_row first = row_of(curves->metric);
     size_t row = 1;
     for (size_t p = 0; p < figure->group->panel_count; p++)
-        panel_write(figure, row, &first, curves->at_least * first.scale, p);
-    for (size_t r = 0; r < sizeof below / sizeof below[0]; r++) {
-        if (metric->of_training || strcmp(below[r].metric, metric->name) == 0)
+        panel_write(figure, row, &first, curves->limit * first.scale, p);
+    for (size_t r = 0; r < count; r++) {
+        if (strcmp(rows[r].metric, curves->metric->name) == 0)
             continue;
         row++;
         for (size_t p = 0; p < figure->group->panel_count; p++)
-            panel_write(figure, row, &below[r], NAN, p);
+            panel_write(figure, row, &rows[r], NAN, p);
     }
 }
 
@@ -128,11 +146,12 @@ static bool draw_group(const struct source *source, const struct curve_group *gr
 {
     const struct curves *curves = source->report->curves;
     struct curve_figure figure = {.source = source, .group = group};
-    char *lead = NULL;
+    char lead[96] = "";
     char *caption = NULL;
+    if (!isnan(curves->limit))
+        (void)snprintf(lead, sizeof lead, "Dotted: %g, the limit of what counts as sustained.",
+                       curves->limit * curves->metric->column.scale);
     bool good = series_read(group, &figure.series) &&
-                asprintf(&lead, "Dotted: %g, the limit of what counts as sustained.",
-                         curves->at_least * curves->metric->column.scale) >= 0 &&
                 (caption = source_caption(source, group->like, lead, true)) != NULL;
     if (!good)
         (void)error_run(error, "out of memory for the figures");
@@ -144,7 +163,6 @@ static bool draw_group(const struct source *source, const struct curve_group *gr
         panels_write(&figure);
     good = sheet_end(&figure.sheet, good, error);
     series_clear(&figure.series);
-    free(lead);
     free(caption);
     return good;
 }

@@ -7,16 +7,25 @@
 #include "results/report/training_table.h"
 #include "results/store/columns.h"
 
+bool source_one_policy(const struct report_scenario *scenario)
+{
+    for (size_t c = 1; c < scenario->contender_count; c++)
+        if (strcmp(scenario->contenders[c].policy, scenario->contenders[0].policy) != 0)
+            return false;
+    return true;
+}
+
 struct look source_look(const struct report_scenario *scenario, size_t contender)
 {
     unsigned used = 0;
     struct look look = {0};
+    const bool alone = source_one_policy(scenario);
     for (size_t at = 0; at <= contender; at++) {
         const char *policy = scenario->contenders[at].policy;
         size_t variant = 0;
         for (size_t c = 0; c < at; c++)
             variant += strcmp(scenario->contenders[c].policy, policy) == 0;
-        look = palette_distinct(palette_policy(policy, variant), &used);
+        look = palette_distinct(palette_variant(policy, variant, alone), &used);
     }
     return look;
 }
@@ -46,14 +55,16 @@ char *source_basis(const struct source *source, const struct report_scenario *sc
 {
     const struct summary_row *runs = source->report->results->runs;
     const char *constants = source->report->constants;
-    char *stored =
-        run_details_text(source->details, runs[scenario->contenders[0].runs[0]].hash, "evidence");
+    const bool serves = source_serves(scenario);
+    char *stored = run_details_text(source->details, runs[scenario->contenders[0].runs[0]].hash,
+                                    serves ? "evidence" : "models_evidence");
     const char *grade = stored != NULL && stored[0] != '\0' ? stored
                         : scenario->evidence[0] != '\0'     ? scenario->evidence
                                                             : "none";
     char *basis = NULL;
-    if (asprintf(&basis, "%s%s%sLatency profile: %s.", constants[0] != '\0' ? "In all runs: " : "",
-                 constants, constants[0] != '\0' ? ". " : "", grade) < 0)
+    if (asprintf(&basis, "%s%s%s%s: %s.", constants[0] != '\0' ? "In all runs: " : "", constants,
+                 constants[0] != '\0' ? ". " : "", serves ? "Latency profile" : "Models",
+                 grade) < 0)
         basis = NULL;
     free(stored);
     return basis;
@@ -78,14 +89,18 @@ static uint64_t run_size(const struct source *source, const struct report_scenar
 char *source_caption(const struct source *source, const struct report_scenario *scenario,
                      const char *lead, bool intervals)
 {
+    const struct report *report = source->report;
+    const struct report_scenario *first = scenario != NULL ? scenario : report->scenarios;
+    const size_t scenarios = scenario != NULL ? 1 : report->scenario_count;
     uint64_t seeds[2] = {UINT64_MAX, 0};
     uint64_t requests[2] = {UINT64_MAX, 0};
-    for (size_t c = 0; c < scenario->contender_count; c++) {
-        const struct report_contender *contender = &scenario->contenders[c];
-        widen(seeds, contender->run_count);
-        for (size_t i = 0; i < contender->run_count; i++)
-            widen(requests, run_size(source, scenario, contender->runs[i]));
-    }
+    for (size_t s = 0; s < scenarios; s++)
+        for (size_t c = 0; c < first[s].contender_count; c++) {
+            const struct report_contender *contender = &first[s].contenders[c];
+            widen(seeds, contender->run_count);
+            for (size_t i = 0; i < contender->run_count; i++)
+                widen(requests, run_size(source, &first[s], contender->runs[i]));
+        }
     char of_seeds[64];
     char low[32];
     char high[32];
@@ -95,7 +110,7 @@ char *source_caption(const struct source *source, const struct report_scenario *
         (void)snprintf(of_seeds, sizeof of_seeds, "%" PRIu64 " to %" PRIu64, seeds[0], seeds[1]);
     (void)grouped(requests[0], low);
     (void)grouped(requests[1], high);
-    char *basis = source_basis(source, scenario);
+    char *basis = source_basis(source, first);
     char *caption = NULL;
     const bool several = seeds[1] > 1;
     if (basis == NULL ||
@@ -105,7 +120,7 @@ char *source_caption(const struct source *source, const struct report_scenario *
                              : "All of ",
                  of_seeds, several ? "s" : "", low, requests[0] == requests[1] ? "" : " to ",
                  requests[0] == requests[1] ? "" : high,
-                 source_serves(scenario) ? "requests" : "trainings",
+                 source_serves(first) ? "requests" : "trainings",
                  intervals && several ? " each; bars: 95 % Student t intervals" : "", basis) < 0)
         caption = NULL;
     free(basis);

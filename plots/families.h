@@ -34,6 +34,9 @@ bool families_arrivals(const char *path, const char *format, struct figure_list 
                        struct error *error);
 bool families_calibration(const char *path, struct figure_list *list, struct error *error);
 
+/* Returns whether all contenders are of one policy. */
+bool source_one_policy(const struct report_scenario *scenario);
+
 /* The look of a contender in its scenario. It is its policy's look, varied for further variants of
  * the policy, with a marker that no earlier contender has. */
 struct look source_look(const struct report_scenario *scenario, size_t contender);
@@ -45,8 +48,8 @@ bool source_has(const struct source *source, const struct report_scenario *scena
 /* Returns whether the scenario's runs serve requests, not only trainings. */
 bool source_serves(const struct report_scenario *scenario);
 
-/* Caption of a figure: "LEAD Means of 5 seeds of 10,000 requests; bars: 95 % intervals. Latency
- * profile: …". The caller frees it; NULL: memory exhausted. */
+/* Caption of a figure of the scenario (NULL: of all): "LEAD Means of 5 seeds of 10,000 requests;
+ * bars: 95 % intervals. Latency profile: …". The caller frees it; NULL: memory exhausted. */
 char *source_caption(const struct source *source, const struct report_scenario *scenario,
                      const char *lead, bool intervals);
 

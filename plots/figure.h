@@ -40,6 +40,7 @@ struct figure_list {
     const char *const *only; /* borrowed; scripts or names, see figure_wanted */
     size_t only_count;       /* 0: all figures */
     const char *over;        /* borrowed; the key of the curves; NULL: the load, if it was swept */
+    const char *metric;      /* borrowed; the first metric of the curves; NULL: the default */
     const char *const *policies; /* borrowed; names of the policies to draw (plots/selection.h) */
     size_t policy_count;         /* 0: all policies */
     struct picture_style style;

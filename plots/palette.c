@@ -63,6 +63,18 @@ struct look palette_policy(const char *policy, size_t variant)
     return look;
 }
 
+struct look palette_variant(const char *policy, size_t variant, bool alone)
+{
+    const struct look look = palette_policy(policy, variant);
+    size_t first = 0;
+    if (!alone || variant == 0)
+        return look;
+    const uint32_t colour = policy_first(policy).colour;
+    while (colours[first] != colour)
+        first++;
+    return palette_series(first + variant);
+}
+
 struct look palette_distinct(struct look look, unsigned *used)
 {
     static const int all[] = {14, 12, 4, 8, 10, 6, 15, 13, 11, 9, 5, 7, 3, 2, 1};

@@ -3,8 +3,8 @@
  * The colours are those of Okabe and Ito ("Color Universal Design", 2008), which remain
  * distinguishable with the common kinds of colour blindness. Yellow is omitted because it is hard
  * to see on white. Markers and dashes distinguish the policies in grey print. A policy's look is
- * derived from its line in sched/registry.c. Further variants of a policy use increasingly lighter
- * shades of its colour with other markers and dashes.
+ * derived from its line in sched/registry.c. Beside other policies, further variants of a policy
+ * use increasingly lighter shades of its colour with other markers and dashes.
  */
 #ifndef ESGSIM_PLOTS_PALETTE_H
 #define ESGSIM_PLOTS_PALETTE_H
@@ -22,6 +22,9 @@ struct look {
 /* The look of `policy`; `variant` counts from 0. For a policy outside the registry (a plugin) the
  * look is derived from its name, so it is the same in all figures. */
 struct look palette_policy(const char *policy, size_t variant);
+
+/* The same in a figure of one policy `alone`: its further variants have colours of their own. */
+struct look palette_variant(const char *policy, size_t variant, bool alone);
 
 /* The look with a marker that is not yet in the set `used`, as long as there is one, and adds the
  * marker to the set. `used` is 0 for a new figure. Markers identify contenders where colours

@@ -1,6 +1,7 @@
 #include "plots/plot.h"
 
 #include <errno.h>
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -11,12 +12,25 @@
 #include "results/report/curve.h"
 #include "workloads/json_include.h"
 
-const char *const plot_scripts[] = {"hit-rate",   "cost",        "hit-against-cost",
-                                    "cost-parts", "resources",   "batch-sizes",
-                                    "settings",   "latency-cdf", "latency-parts",
-                                    "jct-cdf",    "decisions",   "sensitivity",
-                                    "curve",      "timeline",    "profile",
-                                    "arrivals",   "calibration", "simulated-against-real",
+const char *const plot_scripts[] = {"hit-rate",
+                                    "cost",
+                                    "hit-against-cost",
+                                    "cost-parts",
+                                    "resources",
+                                    "batch-sizes",
+                                    "settings",
+                                    "latency-cdf",
+                                    "latency-parts",
+                                    "jct",
+                                    "jct-cdf",
+                                    "decisions",
+                                    "sensitivity",
+                                    "curve",
+                                    "timeline",
+                                    "profile",
+                                    "arrivals",
+                                    "calibration",
+                                    "simulated-against-real",
                                     NULL};
 
 bool plot_results(const struct report *report, struct figure_list *list, struct error *error)
@@ -54,7 +68,7 @@ static bool results_file(const char *path, struct figure_list *list, struct erro
 {
     struct results *results = results_load(path, error);
     struct report *report = results == NULL ? NULL : report_build(results, error);
-    const struct curve_request request = {list->over, CURVE_METRIC, CURVE_AT_LEAST};
+    const struct curve_request request = {list->over, list->metric, NAN, false};
     bool good = report != NULL && report_follow(report, &request, error);
     if (good && results->run_count == 0)
         good = error_input(error, "%s: holds no finished run; there is nothing to draw", path);

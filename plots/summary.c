@@ -6,6 +6,7 @@
 #include <cjson/cJSON.h>
 
 #include "plots/families.h"
+#include "results/report/training_table.h"
 
 /* ---- Panels of dots ------------------------------------------------------------------------- */
 
@@ -142,6 +143,23 @@ static bool draw_resources(const struct source *source, const struct report_scen
                 panels, sizeof panels / sizeof panels[0], list, error);
 }
 
+static bool draw_jct(const struct source *source, const struct report_scenario *scenario,
+                     struct figure_list *list, struct error *error)
+{
+    static const double hours = 1.0 / 3600;
+    const struct dots_panel panels[] = {
+        {"mean", "completion time (h)", NULL, "jct_s_mean", NULL, hours},
+        {"99th percentile", "completion time (h)", NULL, "jct_s_p99", NULL, hours},
+        {"mean wait", "without GPUs (h)", NULL, "queueing_s_mean", NULL, hours},
+        {"fairness", "completion time / alone", NULL, "fairness_mean", NULL, 1},
+        {"GPUs", "held x speed / best (%)", NULL, "gpu_effective", NULL, 100},
+    };
+    return dots(source, scenario, "jct",
+                "Alone: with the proportional share, on a GPU that is free at once. Axes do not "
+                "begin at 0.",
+                panels, sizeof panels / sizeof panels[0], list, error);
+}
+
 /* ---- Hit rate against cost ------------------------------------------------------------------ */
 
 /* Returns whether the contender is on the Pareto front: no other is at least as cheap and as good,
@@ -221,6 +239,8 @@ bool families_summary(const struct source *source, struct figure_list *list, str
     for (size_t s = 0; good && s < source->report->scenario_count; s++) {
         const struct report_scenario *scenario = &source->report->scenarios[s];
         good = !figure_wanted(list, "resources") || draw_resources(source, scenario, list, error);
+        if (figure_wanted(list, "jct") && training_table_exists(source->report, scenario))
+            good = good && draw_jct(source, scenario, list, error);
         if (!source_serves(scenario))
             continue;
         good = good &&

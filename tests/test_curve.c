@@ -210,7 +210,7 @@ static void a_parameter_of_a_policy_can_be_followed(void **state)
         }
     made_build(made);
     assert_null(made->report->curves);
-    const struct curve_request request = {"policy.params.k", CURVE_METRIC, CURVE_AT_LEAST};
+    const struct curve_request request = {"policy.params.k", CURVE_METRIC, CURVE_AT_LEAST, false};
     assert_true(report_follow(made->report, &request, &error));
     const struct curve_panel *panel = &made->report->curves->groups[0].panels[0];
     assert_int_equal(panel->line_count, 2);
@@ -224,7 +224,7 @@ static void another_metric_and_limit_can_be_asked_for(void **state)
     (void)state;
     struct made *made = some();
     struct error error = {0};
-    const struct curve_request request = {"arrivals.load", "cost_per_request_usd", 0.00096};
+    const struct curve_request request = {"arrivals.load", "cost_per_request_usd", 0.00096, false};
     assert_true(report_follow(made->report, &request, &error));
     assert_sustained(&made->report->curves->groups[0].panels[0], "good", "≥ 0.6");
     assert_sustained(&made->report->curves->groups[0].panels[0], "falls", "< 0.2");
@@ -238,11 +238,11 @@ static void what_cannot_be_followed_is_told(void **state)
         struct curve_request request;
         const char *fragment;
     } faults[] = {
-        {{"arrivals.laod", CURVE_METRIC, 0.9},
+        {{"arrivals.laod", CURVE_METRIC, 0.9, false},
          "made-up.h5: no sweep in it sets \"arrivals.laod\" to two or more numbers; keys that "
          "it sets: setting, slo.factor, arrivals.load, policy.name"},
-        {{"setting", CURVE_METRIC, 0.9}, "\"setting\""},
-        {{NULL, "hits", 0.9}, "there is no metric \"hits\""}};
+        {{"setting", CURVE_METRIC, 0.9, false}, "\"setting\""},
+        {{NULL, "hits", 0.9, false}, "there is no metric \"hits\""}};
     struct made *made = some();
     const struct curves *before = made->report->curves;
     for (size_t i = 0; i < sizeof faults / sizeof *faults; i++) {
@@ -266,7 +266,7 @@ static void two_loads_are_no_curve_unless_asked_for(void **state)
     made_add(made, "", "fifo", "arrivals.load=high", 1, 0.99);
     made_build(made);
     assert_null(made->report->curves);
-    const struct curve_request request = {"arrivals.load", CURVE_METRIC, CURVE_AT_LEAST};
+    const struct curve_request request = {"arrivals.load", CURVE_METRIC, CURVE_AT_LEAST, false};
     assert_true(report_follow(made->report, &request, &error));
     assert_int_equal(made->report->curves->groups[0].panels[0].value_count, 2);
     made_free(made);
@@ -341,6 +341,51 @@ static void the_text_begins_with_what_is_sustained(void **state)
     made_free(made);
 }
 
+/* Mean completion times of 1, 2, 4 and 7 h at loads of 1 to 4 per hour; those of the seeds differ,
+ * so that the interval of the third exceeds 4.5 h. */
+static void
+trainings_are_followed_by_their_completion_time_with_no_limit_or_an_upper_one(void **state)
+{
+    (void)state;
+    static const double jct[] = {1, 2, 4, 7};
+    struct training_summary_row trainings[8] = {0};
+    struct made *made = made_create();
+    struct error error = {0};
+    for (size_t i = 0; i < 8; i++) {
+        char label[64];
+        (void)snprintf(label, sizeof label, "training.arrivals.per_hour=%zu policy.name=sjf",
+                       i / 2 + 1);
+        made_add(made, "", "sjf", label, i % 2 + 1, 0);
+        memcpy(trainings[i].hash, made->runs[i].hash, sizeof trainings[i].hash);
+        const double spread = i / 2 == 2 ? 0.1 : 0.01; /* half-width: 12.7 x spread */
+        trainings[i].measures.jct_s_mean = 3600 * (jct[i / 2] + (i % 2 ? spread : -spread));
+        trainings[i].measures.jct_s_p99 = 3600 * 10;
+    }
+    made->results.training = trainings;
+    made->results.training_count = 8;
+    made_build(made);
+    const struct curve_request open = {"training.arrivals.per_hour", NULL, NAN, false};
+    assert_true(report_follow(made->report, &open, &error));
+    made->report->curves_in_full = true;
+    char *text = printed(made, report_text);
+    squeeze(text);
+    assert_null(strstr(text, "sustained"));
+    assert_has(text,
+               "\nmean JCT h\n sjf 1.000 ± 0.127 2.000 ± 0.127 4.000 ± 1.271 7.000 ± 0.127\n");
+    assert_has(text, "\np99 h\n sjf 10.00 ± 0.00 ");
+    free(text);
+    text = printed(made, report_csv);
+    assert_null(strstr(text, "_sustained"));
+    free(text);
+    const struct curve_request most = {"training.arrivals.per_hour", NULL, 4.5 * 3600, true};
+    assert_true(report_follow(made->report, &most, &error));
+    assert_sustained(&made->report->curves->groups[0].panels[0], "sjf", "2");
+    text = printed(made, report_text);
+    assert_has(text, "sustained with mean JCT h of at most 4.5\n");
+    free(text);
+    made_free(made);
+}
+
 static void csv_and_json_hold_the_ends_and_the_points(void **state)
 {
     (void)state;
@@ -408,6 +453,8 @@ int main(void)
         cmocka_unit_test(the_end_is_that_of_the_definition),
         cmocka_unit_test(a_parameter_of_a_policy_can_be_followed),
         cmocka_unit_test(another_metric_and_limit_can_be_asked_for),
+        cmocka_unit_test(
+            trainings_are_followed_by_their_completion_time_with_no_limit_or_an_upper_one),
         cmocka_unit_test(what_cannot_be_followed_is_told),
         cmocka_unit_test(two_loads_are_no_curve_unless_asked_for),
         cmocka_unit_test(the_text_begins_with_what_is_sustained),

@@ -160,6 +160,24 @@ static const char svg[] =
 /* The command that the results file names; NULL: none. */
 static const char *made_by;
 
+/* Whether the runs are of trainings alone. */
+static bool trained;
+
+/* The costs of the runs become mean completion times in hours. */
+static void trainings_make(struct results *results, const struct fixture *runs)
+{
+    results->application_count = 0;
+    results->training_count = results->run_count;
+    results->training = calloc(results->run_count, sizeof *results->training);
+    assert_non_null(results->training);
+    for (size_t i = 0; i < results->run_count; i++) {
+        memcpy(results->training[i].hash, results->runs[i].hash, sizeof results->runs[i].hash);
+        results->training[i].measures.finished = 1234;
+        results->training[i].measures.jct_s_mean = 3600 * runs[i].cost;
+        results->training[i].measures.jct_s_p99 = 3600 * 10 * runs[i].cost;
+    }
+}
+
 static char *page_of(const struct fixture *runs, size_t count, bool paper, const char *command)
 {
     struct error error = {0};
@@ -167,6 +185,8 @@ static char *page_of(const struct fixture *runs, size_t count, bool paper, const
     size_t size = 0;
     struct results *results = fixture_results(runs, count);
     assert_non_null(results);
+    if (trained)
+        trainings_make(results, runs);
     results->command = made_by == NULL ? NULL : strdup(made_by);
     struct report *report = report_build(results, &error);
     struct reference *reference =
@@ -217,6 +237,33 @@ static void the_page_is_well_formed_and_holds_its_parts(void **state)
                                         "cost_saving"};
     for (size_t i = 0; i < COUNT(parts); i++)
         a_page_holds(page, parts[i]);
+    free(page);
+}
+
+static void a_page_of_trainings_alone_says_nothing_of_requests(void **state)
+{
+    (void)state;
+    static const struct fixture two[] = {
+        {"light", "sjf", "policy.name=sjf setting=light", 1, 0, 2.5, RECORD_SUMMARY},
+        {"heavy", "sjf", "policy.name=sjf setting=heavy", 1, 0, 40, RECORD_SUMMARY}};
+    static const char *const parts[] = {
+        "<h1>Scheduling DNN trainings on shared GPUs: results</h1>",
+        "2, in 2 settings; seeds 1; 1,234 trainings measured in each</dd>",
+        "<dt>Evidence of the models of trainings</dt>",
+        "<td data-v=\"2.5\">2.500, p99 25.0</td><td data-v=\"40\">40.00, p99 400</td>",
+        "<li>JCT: job completion time",
+        "iteration times of trainings, and their speed"};
+    static const char *const others[] = {"SLO",     "latency profile",   "requests",    "inference",
+                                         "ESG: A*", "percentage points", "id=\"words\""};
+    trained = true;
+    char *page = page_of(two, COUNT(two), false, NULL);
+    trained = false;
+    assert_well_formed(page);
+    for (size_t i = 0; i < COUNT(parts); i++)
+        a_page_holds(page, parts[i]);
+    for (size_t i = 0; i < COUNT(others); i++)
+        if (strstr(page, others[i]) != NULL)
+            fail_msg("a page of trainings says %s", others[i]);
     free(page);
 }
 
@@ -492,6 +539,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(the_page_is_well_formed_and_holds_its_parts),
+        cmocka_unit_test(a_page_of_trainings_alone_says_nothing_of_requests),
         cmocka_unit_test(the_tables_hold_the_figures_and_the_verdict_in_words),
         cmocka_unit_test(the_overview_is_that_of_the_text),
         cmocka_unit_test(the_verdicts_are_those_of_the_text),

@@ -395,6 +395,47 @@ static void averages_over_the_settings_are_of_each_baseline(void **state)
             RECORD_SUMMARY                                                                         \
     }
 
+/* The verdicts alone, of the same file twice, as CSV and JSON. */
+static void assert_verdicts_as_data(const struct report *report, const struct reference *reference)
+{
+    static const char *const lines[] = {
+        ",all,,,,,61,80,0,,,,partly\r\n",
+        ",assumptions,\"slices, initial=16\",,,,61,80,0,,,,partly\r\n",
+        ",pair,\"slices, initial=16\",light,esg,orion,61,80,",
+        ",average,\"slices, initial=16\",,esg,orion,61,80,",
+        ",below,\r\n",
+        ",assumptions,\"shared, initial=16\",,,,61,80,0,,,,reproduced\r\n"};
+    const struct report *const reports[] = {report, report};
+    struct error error = {0};
+    char *texts[2] = {NULL, NULL};
+    size_t sizes[2] = {0, 0};
+    FILE *csv = open_memstream(&texts[0], &sizes[0]);
+    FILE *json = open_memstream(&texts[1], &sizes[1]);
+    assert_true(verdicts_csv(reports, 2, reference, csv, &error));
+    assert_true(verdicts_json(reports, 2, reference, json, &error));
+    (void)fclose(csv);
+    (void)fclose(json);
+    const char *at = texts[0];
+    size_t ends = 0;
+    for (size_t i = 0; i < 2 * sizeof lines / sizeof lines[0]; i++) {
+        at = strstr(at, lines[i % (sizeof lines / sizeof lines[0])]);
+        if (at == NULL)
+            fail_msg("line %zu is not in its place in:\n%s", i, texts[0]);
+    }
+    for (const char *c = texts[0]; *c != '\0'; c++)
+        ends += *c == '\n';
+    assert_int_equal(ends, 1 + 2 * (1 + 2 * (1 + 2 + 1)));
+    cJSON *root = cJSON_Parse(texts[1]);
+    const cJSON *file = cJSON_GetArrayItem(cJSON_GetObjectItem(root, "files"), 1);
+    const cJSON *figure = cJSON_GetArrayItem(cJSON_GetObjectItem(file, "figures"), 0);
+    assert_string_equal(cJSON_GetObjectItem(file, "file")->valuestring, "made-up.h5");
+    assert_string_equal(cJSON_GetObjectItem(figure, "verdict")->valuestring, "partly");
+    assert_int_equal(cJSON_GetArraySize(cJSON_GetObjectItem(figure, "assumptions")), 2);
+    cJSON_Delete(root);
+    free(texts[0]);
+    free(texts[1]);
+}
+
 /* Two sets of assumptions: on slices 70 % in light and 21.4 % in heavy, 41.7 % on average; shared
  * 70 and 70 %. */
 static void assumptions_are_judged_apart_and_shown_in_one_table(void **state)
@@ -409,6 +450,7 @@ static void assumptions_are_judged_apart_and_shown_in_one_table(void **state)
     struct error error = {0};
     struct judged judged = {0};
     judge(&judged, worlds, 16, GAIN("\"orion\""));
+    assert_verdicts_as_data(judged.report, judged.reference);
     assert_int_equal(judged.judgement.worlds, 2);
     assert_int_equal(judged.judgement.average_count, 0);
     assert_string_equal(

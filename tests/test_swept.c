@@ -302,8 +302,9 @@ static void a_key_that_only_named_settings_set_can_be_followed(void **state)
 {
     (void)state;
     struct error error = {0};
-    const struct curve_request request = {"arrivals.rate_per_s", CURVE_METRIC, CURVE_AT_LEAST};
-    const struct curve_request constant = {"slo.ms", CURVE_METRIC, CURVE_AT_LEAST};
+    const struct curve_request request = {"arrivals.rate_per_s", CURVE_METRIC, CURVE_AT_LEAST,
+                                          false};
+    const struct curve_request constant = {"slo.ms", CURVE_METRIC, CURVE_AT_LEAST, false};
     execute(kinds, out_path, 1, 1);
     struct results *results = results_of(out_path);
     struct report *report = report_build(results, &error);

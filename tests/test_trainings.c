@@ -132,6 +132,28 @@ static void each_layout_gives_its_fields(void **state)
     assert_true(trace->rows[0].duration_s == 2.5);
     assert_int_equal(trace->rows[1].arrival, 86400 * SIM_S);
     assert_int_equal(trace->rows[1].model, TRAINING_NO_MODEL);
+    assert_false(training_trace_keep(trace, "f.csv", "c", &error));
+    assert_non_null(strstr(error.message, "f.csv: has no training of the cluster \"c\""));
+    assert_true(training_trace_keep(trace, "f.csv", "b", &error));
+    assert_int_equal(trace->count, 1);
+    assert_int_equal(trace->rows[0].id, 0);
+    assert_int_equal(trace->rows[0].arrival, 0);
+    assert_true(trace->rows[0].duration_s == 66);
+    training_trace_free(trace);
+}
+
+/* Counted by awk. */
+static void a_virtual_cluster_of_philly_is_taken_alone(void **state)
+{
+    (void)state;
+    struct error error = {0};
+    struct training_trace *trace =
+        training_trace_read("traces/trainings/sia_philly.csv.gz", "philly", &error);
+    assert_non_null(trace);
+    assert_int_equal(trace->clusters.count, 15);
+    assert_true(training_trace_keep(trace, "f", "6c71a0", &error));
+    assert_int_equal(trace->count, 9953);
+    assert_int_equal(trace->rows[9952].arrival, 7742842 * SIM_S);
     training_trace_free(trace);
 }
 
@@ -313,6 +335,7 @@ int main(void)
         cmocka_unit_test(every_shipped_trace_is_read_whole),
         cmocka_unit_test(a_bad_line_is_named_with_its_number),
         cmocka_unit_test(each_layout_gives_its_fields),
+        cmocka_unit_test(a_virtual_cluster_of_philly_is_taken_alone),
         cmocka_unit_test(queries_take_the_next_lower_cell_and_the_next_larger_gang),
         cmocka_unit_test(a_fault_in_the_models_file_is_named_by_its_key),
         cmocka_unit_test(the_shipped_models_cover_the_shipped_traces),

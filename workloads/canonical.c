@@ -324,6 +324,8 @@ static void write_training_arrivals(struct writer *writer, cJSON *object,
     if (plan->trace_path != NULL) {
         put_digest(writer, arrivals, "file", plan->trace_path, plan->trace_sha256);
         put_text(writer, arrivals, "format", plan->trace_format);
+        if (draw->cluster[0] != '\0')
+            put_text(writer, arrivals, "cluster", draw->cluster);
     } else {
         put_number(writer, arrivals, "per_hour", draw->per_hour);
         put_number(writer, arrivals, "count", (double)draw->count);

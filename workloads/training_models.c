@@ -287,6 +287,7 @@ static bool load_all(const struct json_value *value, struct training_models *mod
     struct json_value child;
     return json_is_object(value, file_keys, error) &&
            load_name(value, "name", &models->name, error) &&
+           json_string(value, "evidence", &models->evidence, error) &&
            load_axis(value, "vcpus", &models->vcpus, &models->vcpu_count, error) &&
            load_axis(value, "memory_gb", &models->memory_gb, &models->memory_count, error) &&
            load_gangs(value, models, error) && json_require(value, "models", &child, error) &&
@@ -326,6 +327,7 @@ void training_models_free(struct training_models *models)
         free(models->models[i].speed);
     }
     free(models->name);
+    free(models->evidence);
     free(models->vcpus);
     free(models->memory_gb);
     free(models->gangs);

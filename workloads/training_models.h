@@ -51,6 +51,7 @@ struct training_model {
 
 struct training_models {
     char *name;
+    char *evidence;            /* its grades, in words; NULL: not given */
     double *vcpus, *memory_gb; /* the axes of W, ascending */
     size_t vcpu_count, memory_count;
     uint32_t *gangs; /* ascending; without "gangs" one entry, 1 */

@@ -40,8 +40,12 @@ static bool load_trace(const struct json_include *document, struct training_plan
                      error))
         return false;
     struct training_trace *trace = training_trace_read(plan->trace_path, plan->trace_format, error);
-    if (trace == NULL)
+    if (trace == NULL ||
+        (plan->draw.cluster[0] != '\0' &&
+         !training_trace_keep(trace, plan->trace_path, plan->draw.cluster, error))) {
+        training_trace_free(trace);
         return false;
+    }
     plan->count = trace->count;
     plan->trainings =
         trainings_from_trace(trace, plan->trace_path, plan->models, &plan->draw, seed, error);

@@ -10,7 +10,7 @@
 enum { COUNT_MOST = TRAINING_MOST_ROWS };
 
 static const char *const process_names[] = {"trace", "poisson", NULL};
-static const char *const trace_keys[] = {"process", "file", "format", "split", NULL};
+static const char *const trace_keys[] = {"process", "file", "format", "split", "cluster", NULL};
 static const char *const poisson_keys[] = {"process", "per_hour", "count",
                                            "split",   "minutes",  NULL};
 
@@ -89,6 +89,28 @@ static bool load_poisson(const struct json_value *value, struct training_draw *d
     return load_split(value, draw, error) && load_ranges(value, draw, error);
 }
 
+/* The virtual cluster to take from a trace that names them. */
+static bool load_cluster(const struct json_value *object, const char *format,
+                         struct training_draw *draw, struct error *error)
+{
+    struct json_value child;
+    char *name = NULL;
+    if (!json_child(object, "cluster", &child))
+        return true;
+    if (!json_string(object, "cluster", &name, error))
+        return false;
+    const size_t length = strlen(name);
+    if (length < sizeof draw->cluster)
+        memcpy(draw->cluster, name, length + 1);
+    free(name);
+    if (length == 0 || length >= sizeof draw->cluster)
+        return json_fault(&child, error, "is not the name of a virtual cluster");
+    return strcmp(format, "philly") == 0 ||
+           json_fault(&child, error,
+                      "only the layout \"philly\" names clusters, and this trace's is \"%s\"",
+                      format);
+}
+
 static bool load_trace(const struct json_include *document, const struct json_value *value,
                        struct training_draw *draw, char **file, const char **format,
                        struct error *error)
@@ -103,11 +125,12 @@ static bool load_trace(const struct json_include *document, const struct json_va
     if (*file == NULL)
         return false;
     *format = choice >= 0 ? training_formats[choice] : training_trace_recognise(*file);
-    if (*format != NULL)
+    if (*format != NULL && load_cluster(value, *format, draw, error))
         return true;
     free(*file);
     *file = NULL;
-    return json_fault(&child, error,
+    return *format == NULL &&
+           json_fault(&child, error,
                       "its layout is not recognised; name it by \"format\": synergy, muri, gavel "
                       "or philly");
 }

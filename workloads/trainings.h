@@ -41,12 +41,13 @@ struct training_draw {
         double weight, low, high; /* durations of 10^low .. 10^high minutes */
     } ranges[TRAINING_RANGES_MOST];
     size_t range_count;
+    char cluster[64]; /* of a trace of the layout philly: only this virtual cluster; "": all */
 };
 
-/* Loads {"process": "trace", "file", "format", "split"} or {"process": "poisson", "per_hour",
- * "count", "split", "minutes"}. `file` is the path of the trace, found as all files are, which the
- * caller frees; NULL for a drawn set. `format` points into training_formats; the file's first line
- * decides if the key is left out. */
+/* Loads {"process": "trace", "file", "format", "split", "cluster"} or {"process": "poisson",
+ * "per_hour", "count", "split", "minutes"}. `file` is the path of the trace, found as all files
+ * are, which the caller frees; NULL for a drawn set. `format` points into training_formats; the
+ * file's first line decides if the key is left out. */
 bool training_arrivals_load(const struct json_include *document, const struct json_value *value,
                             struct training_draw *draw, char **file, const char **format,
                             struct error *error);

@@ -40,7 +40,8 @@ static bool grades_take(const struct json_value *object, struct assumptions *ass
 static bool entries_take(const struct json_value *array, struct assumptions *assumptions,
                          struct error *error)
 {
-    static const char *const keys[] = {"fact", "value", "grade", NULL};
+    static const char *const keys[] = {"fact", "value", "grade", "of", NULL};
+    static const char *const classes[] = {"requests", "trainings", NULL};
     if (!json_is_array(array, 1, MOST, error))
         return false;
     assumptions->entries = calloc(json_size(array), sizeof *assumptions->entries);
@@ -50,11 +51,14 @@ static bool entries_take(const struct json_value *array, struct assumptions *ass
     for (struct json_value value = json_first(array); value.node != NULL;
          value = json_after(array, &value, ++i)) {
         struct assumption *entry = &assumptions->entries[assumptions->count++];
+        int of = 0;
         if (!json_is_object(&value, keys, error) ||
             !text_take(&value, "fact", &entry->fact, error) ||
             !text_take(&value, "value", &entry->value, error) ||
-            !text_take(&value, "grade", &entry->grade, error))
+            !text_take(&value, "grade", &entry->grade, error) ||
+            !json_choice(&value, "of", classes, &of, error))
             return false;
+        entry->of_trainings = of == 1;
     }
     return true;
 }

@@ -2,13 +2,14 @@
  * results/report/assumptions.json.
  *
  *   {"grades": {"published": "read in the abstract …", …},
- *    "assumptions": [{"fact": …, "value": …, "grade": …}, …]}
+ *    "assumptions": [{"fact": …, "value": …, "grade": …, "of": "requests" | "trainings"}, …]}
  *
- * README.md contains the same table, and a test compares the two. Backquotes mark names.
+ * sim/README.md contains the same rows, and a test compares the two. Backquotes mark names.
  */
 #ifndef ESGSIM_RESULTS_REPORT_ASSUMPTIONS_H
 #define ESGSIM_RESULTS_REPORT_ASSUMPTIONS_H
 
+#include <stdbool.h>
 #include <stddef.h>
 
 #include "sim/error.h"
@@ -17,6 +18,7 @@ struct assumption {
     char *fact;
     char *value;
     char *grade;
+    bool of_trainings; /* else of requests */
 };
 
 struct grade {

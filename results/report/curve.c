@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "results/report/training_table.h"
 #include "results/store/run_label.h"
 #include "workloads/sweep_keys.h"
 
@@ -236,8 +237,9 @@ static bool satisfies(const struct report *report, const struct curves *curves,
                       const struct report_contender *contender)
 {
     const struct estimate estimate = report_estimate(report, contender, NULL, curves->metric);
-    const double below = isnan(estimate.half_width) ? 0 : estimate.half_width;
-    return estimate.mean - below >= curves->at_least;
+    const double half = isnan(estimate.half_width) ? 0 : estimate.half_width;
+    return curves->at_most ? estimate.mean + half <= curves->limit
+                           : estimate.mean - half >= curves->limit;
 }
 
 static void line_end(const struct report *report, const struct curves *curves,
@@ -298,21 +300,33 @@ static bool fault_not_swept(const struct report *report, const char *key, struct
     return false;
 }
 
+static void curves_ask(struct curves *curves, const struct curve_request *request,
+                       const struct metric *metric)
+{
+    curves->key = strdup(request->key == NULL ? CURVE_KEY : request->key);
+    curves->metric = malloc(sizeof *curves->metric);
+    if (curves->metric != NULL)
+        *curves->metric = training_metric_shown(metric);
+    curves->at_most = request->at_most;
+    curves->limit = isnan(request->limit) && strcmp(metric->name, CURVE_METRIC) == 0
+                        ? CURVE_AT_LEAST
+                        : request->limit;
+}
+
 bool curves_find(const struct report *report, const struct curve_request *request,
                  struct curves **found, struct error *error)
 {
     *found = NULL;
-    const struct metric *metric = report_metric_find(request->metric);
+    const char *name = request->metric != NULL ? request->metric
+                       : report_serves(report) ? CURVE_METRIC
+                                               : CURVE_TRAINING_METRIC;
+    const struct metric *metric = report_metric_find(name);
     if (metric == NULL)
-        return error_input(error, "there is no metric \"%s\"; results/README.md lists them",
-                           request->metric);
+        return error_input(error, "there is no metric \"%s\"; results/README.md lists them", name);
     struct curves *curves = calloc(1, sizeof *curves);
-    if (curves != NULL) {
-        curves->key = strdup(request->key == NULL ? CURVE_KEY : request->key);
-        curves->metric = metric;
-        curves->at_least = request->at_least;
-    }
-    if (curves == NULL || curves->key == NULL ||
+    if (curves != NULL)
+        curves_ask(curves, request, metric);
+    if (curves == NULL || curves->key == NULL || curves->metric == NULL ||
         !contenders_sort(report, request->key != NULL, curves) || !finish(report, curves)) {
         curves_free(curves);
         return error_run(error, "out of memory for the report's curves");
@@ -360,6 +374,7 @@ void curves_free(struct curves *curves)
         free(curves->groups[g].title);
     }
     free(curves->groups);
+    free(curves->metric);
     free(curves->key);
     free(curves);
 }
@@ -367,6 +382,11 @@ void curves_free(struct curves *curves)
 const char *curve_group_setting(const struct curve_group *group)
 {
     return group->named ? "" : group->like->setting;
+}
+
+const char *curve_metric_title(const struct metric *metric)
+{
+    return metric->column.header != NULL ? metric->column.header : metric->name;
 }
 
 const struct curve_line *curve_line_find(const struct curve_panel *panel,

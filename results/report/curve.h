@@ -8,9 +8,10 @@
  * sustain?" asks for the end of each line's part that satisfies the limit.
  *
  * The *sustained* value of a line is the greatest value of the sweep at which the metric is at
- * least the limit, there and at every smaller value of its panel. "At least" refers to the lower
- * end of the 95 % Student t interval over the seeds; with one seed, to the value alone. There is no
- * interpolation between values. A line that lacks a smaller value ends there.
+ * least (or at most) the limit, there and at every smaller value of its panel. "At least" refers to
+ * the lower end of the 95 % Student t interval over the seeds, "at most" to the upper one; with one
+ * seed, to the value alone. There is no interpolation between values. A line that lacks a smaller
+ * value ends there. Without a limit there are no sustained values.
  */
 #ifndef ESGSIM_RESULTS_REPORT_CURVE_H
 #define ESGSIM_RESULTS_REPORT_CURVE_H
@@ -22,13 +23,16 @@
 /* The key that a report follows without being asked, and the fewest values it then needs. */
 #define CURVE_KEY "arrivals.load"
 #define CURVE_METRIC "slo_hit_rate"
+#define CURVE_TRAINING_METRIC "jct_s_mean" /* if all runs are of trainings alone */
 #define CURVE_AT_LEAST 0.95
 enum { CURVE_VALUES = 3 };
 
 struct curve_request {
     const char *key;    /* NULL: CURVE_KEY, if the sweep has CURVE_VALUES values of it */
-    const char *metric; /* a name of sim/platform/metrics.def */
-    double at_least;
+    const char *metric; /* of metrics.def or training_metrics.def; NULL: CURVE_METRIC, or
+                           CURVE_TRAINING_METRIC */
+    double limit;       /* NAN: CURVE_AT_LEAST if the metric is CURVE_METRIC, else none */
+    bool at_most;       /* the limit is an upper one */
 };
 
 struct curve_point {
@@ -65,8 +69,9 @@ struct curve_group {
 
 struct curves {
     char *key;
-    const struct metric *metric;
-    double at_least;
+    struct metric *metric; /* with its title and scale in tables */
+    double limit;          /* NAN: none */
+    bool at_most;
     struct curve_group *groups; /* in order of appearance */
     size_t group_count;
 };
@@ -83,6 +88,9 @@ void curves_free(struct curves *curves); /* NULL is allowed */
 
 /* The name of the group's setting: "" if it has several. */
 const char *curve_group_setting(const struct curve_group *group);
+
+/* The name of the metric in tables. */
+const char *curve_metric_title(const struct metric *metric);
 
 /* The line of `panel` with the policy and parameters of `line`, or NULL. */
 const struct curve_line *curve_line_find(const struct curve_panel *panel,

@@ -8,20 +8,25 @@
 #include "results/report/html.h"
 #include "results/report/report_columns.h"
 #include "results/report/table.h"
+#include "results/report/training_table.h"
 
 enum { SIGNIFICANT = 4 }; /* digits of a metric that no table of the report shows */
 
 /* What the curve tables show beside a metric of requests. */
 static const char cost[] = "cost_per_request_usd";
 
-static bool shows_cost(const struct metric *metric)
+/* The name of the metric that the curve tables show beside the curves' own; NULL: none. */
+static const char *companion(const struct metric *metric)
 {
-    return !metric->of_training && strcmp(metric->name, cost) != 0;
+    if (metric->of_training)
+        return strcmp(metric->name, CURVE_TRAINING_METRIC) == 0 ? "jct_s_p99"
+                                                                : CURVE_TRAINING_METRIC;
+    return strcmp(metric->name, cost) == 0 ? NULL : cost;
 }
 
 static const char *metric_title(const struct metric *metric)
 {
-    return metric->column.header != NULL ? metric->column.header : metric->name;
+    return curve_metric_title(metric);
 }
 
 /* ---- Table of sustained values --------------------------------------------------------------- */
@@ -122,12 +127,15 @@ static struct text_table *text_sustained(const struct curves *curves, const char
     return sustained.table;
 }
 
-/* "arrivals.load sustained with SLO hit % of at least 95" */
+/* "arrivals.load sustained with SLO hit % of at least 95"; "mean JCT h by arrivals.per_hour" */
 static char *sustained_title(const struct curves *curves)
 {
     char *title = NULL;
-    if (asprintf(&title, "%s sustained with %s of at least %g", curves->key,
-                 metric_title(curves->metric), curves->at_least * curves->metric->column.scale) < 0)
+    const char *metric = metric_title(curves->metric);
+    if ((isnan(curves->limit) ? asprintf(&title, "%s by %s", metric, curves->key)
+                              : asprintf(&title, "%s sustained with %s of at %s %g", curves->key,
+                                         metric, curves->at_most ? "most" : "least",
+                                         curves->limit * curves->metric->column.scale)) < 0)
         title = NULL;
     return title;
 }
@@ -214,8 +222,11 @@ static bool text_panel(const struct report *report, const struct curves *curves,
     free(headers);
     free(texts);
     text_panel_rows(report, panel, curves->metric, table);
-    if (shows_cost(curves->metric))
-        text_panel_rows(report, panel, metric_find(cost), table);
+    const char *beside = companion(curves->metric);
+    if (beside != NULL) {
+        const struct metric metric = training_metric_shown(report_metric_find(beside));
+        text_panel_rows(report, panel, &metric, table);
+    }
     (void)fprintf(out, "\n%s%s%s\n\n", group->title, panel->title[0] == '\0' ? "" : ", ",
                   panel->title);
     const bool good = text_table_print(table, 0, out);
@@ -253,8 +264,8 @@ static void json_point(const struct report *report, const struct curve_point *po
 
 static void json_line(const struct report *report, const struct curve_line *line, cJSON *lines)
 {
-    const char *const names[] = {report->curves->metric->name, cost};
-    const size_t count = shows_cost(report->curves->metric) ? 2 : 1;
+    const char *const names[] = {report->curves->metric->name, companion(report->curves->metric)};
+    const size_t count = names[1] != NULL ? 2 : 1;
     cJSON *object = cJSON_CreateObject();
     (void)cJSON_AddItemToArray(lines, object);
     (void)cJSON_AddStringToObject(object, "policy", line->like->policy);
@@ -273,7 +284,9 @@ void curves_json(const struct report *report, cJSON *root)
     cJSON *object = cJSON_AddObjectToObject(root, "curves");
     (void)cJSON_AddStringToObject(object, "key", curves->key);
     (void)cJSON_AddStringToObject(object, "metric", curves->metric->name);
-    (void)cJSON_AddNumberToObject(object, "at_least", curves->at_least);
+    (void)cJSON_AddNumberToObject(object, "at_least", curves->at_most ? NAN : curves->limit);
+    if (curves->at_most)
+        (void)cJSON_AddNumberToObject(object, "at_most", curves->limit);
     cJSON *panels = cJSON_AddArrayToObject(object, "panels");
     for (size_t g = 0; g < curves->group_count; g++)
         for (size_t p = 0; p < curves->groups[g].panel_count; p++) {
@@ -340,16 +353,21 @@ static bool html_sustained(const struct curves *curves, FILE *out)
 static void html_panel(const struct report *report, const struct curve_group *group,
                        const struct curve_panel *panel, FILE *out)
 {
-    const struct metric *const shown[] = {report->curves->metric, metric_find(cost),
+    const bool trainings = report->curves->metric->of_training;
+    const struct metric beside = training_metric_shown(
+        report_metric_find(trainings ? companion(report->curves->metric) : cost));
+    const struct metric *const shown[] = {report->curves->metric, &beside,
                                           metric_find("latency_ms_p95")};
     const char *const headers[] = {"policy", report->curves->key, metric_title(shown[0]),
                                    metric_title(shown[1]), metric_title(shown[2])};
-    (void)fputs("<details><summary>", out);
+    (void)fputs(isnan(report->curves->limit) ? "<details open=\"open\"><summary>"
+                                             : "<details><summary>",
+                out);
     html_text(out, group->title);
     html_text(out, panel->title[0] == '\0' ? "" : ", ");
     html_text(out, panel->title);
     (void)fputs("</summary>\n", out);
-    const size_t count = report->curves->metric->of_training ? 1 : 3;
+    const size_t count = trainings ? 2 : 3;
     html_table_begin(out, headers, NULL, 2 + count, 1U);
     for (size_t l = 0; l < panel->line_count; l++)
         for (size_t i = 0; i < panel->lines[l].point_count; i++) {
@@ -374,8 +392,9 @@ bool curves_html(const struct report *report, FILE *out)
     if (title == NULL)
         return false;
     html_element(out, "h2 id=\"sustained\"", title);
-    html_element(out, "p", rule);
-    const bool good = html_sustained(curves, out);
+    if (!isnan(curves->limit))
+        html_element(out, "p", rule);
+    const bool good = isnan(curves->limit) || html_sustained(curves, out);
     for (size_t g = 0; g < curves->group_count; g++)
         for (size_t p = 0; p < curves->groups[g].panel_count; p++)
             html_panel(report, &curves->groups[g], &curves->groups[g].panels[p], out);

@@ -8,18 +8,22 @@
 #include "results/report/report_columns.h"
 #include "results/report/reproduction_check.h"
 #include "results/report/table.h"
+#include "results/report/training_table.h"
 #include "results/report/verdict_table.h"
 
 enum {
     CELL_WIDTH = 20, /* "12.5 ± 13 at 0.378" and two blanks */
     COLUMNS_MOST = 8,
     COST_DIGITS = 3, /* significant */
+    JCT_DIGITS = 4,
     CELL_BYTES = 96,
     NAME_BYTES = 2 * TEXT_LABEL
 };
 
 /* From this on an interval is told: half of it, in points of the hit rate. */
 static const double told_points = 1;
+/* The same of a completion time, as a share of the mean. */
+static const double told_share = 0.01;
 
 struct block {
     const char *title; /* of the first column, which names the policies */
@@ -31,7 +35,7 @@ struct block {
 
 bool overview_exists(const struct report *report)
 {
-    return report->scenario_count >= 2 && report->curves == NULL && report_serves(report);
+    return report->scenario_count >= 2 && report->curves == NULL;
 }
 
 static const struct report_contender *contender_find(const struct report_scenario *scenario,
@@ -57,10 +61,34 @@ static bool row_exists(const struct block *block, size_t column,
     return false;
 }
 
-/* "12.5 ± 13 at 0.378"; "-" if one of the two is missing. Returns the hit rate in %. */
+/* "4.623 ± 0.2, p99 12.4", in hours; "-" if no training finished. Returns the mean. */
+static double cell_write_trainings(const struct report *report,
+                                   const struct report_contender *contender, char text[CELL_BYTES])
+{
+    const struct metric mean = training_metric_shown(report_metric_find("jct_s_mean"));
+    const struct metric p99 = training_metric_shown(report_metric_find("jct_s_p99"));
+    const struct estimate jct = report_column_estimate(report, contender, NULL, &mean);
+    const struct estimate tail = report_column_estimate(report, contender, NULL, &p99);
+    char interval[32] = "";
+    if (jct.half_width >= told_share * jct.mean)
+        (void)snprintf(interval, sizeof interval, " ± %.*f", text_table_decimals(jct.half_width, 1),
+                       jct.half_width);
+    if (isnan(jct.mean) || isnan(tail.mean))
+        (void)snprintf(text, CELL_BYTES, "-");
+    else
+        (void)snprintf(text, CELL_BYTES, "%.*f%s, p99 %.*f",
+                       text_table_decimals(jct.mean, JCT_DIGITS), jct.mean, interval,
+                       text_table_decimals(tail.mean, COST_DIGITS), tail.mean);
+    return jct.mean;
+}
+
+/* "12.5 ± 13 at 0.378"; "-" if one of the two is missing. Returns the hit rate in %, or, of
+ * trainings alone, their mean completion time. */
 static double cell_write(const struct report *report, const struct report_contender *contender,
                          char text[CELL_BYTES])
 {
+    if (!report_serves(report))
+        return cell_write_trainings(report, contender, text);
     const struct estimate hit =
         report_column_estimate(report, contender, NULL, metric_find("slo_hit_rate"));
     const struct estimate cost =
@@ -115,7 +143,7 @@ static void row_text(const struct report *report, const struct block *block, siz
     }
 }
 
-/* A column sorts by the hit rate. */
+/* A column sorts by the hit rate, or by the mean completion time. */
 static void row_html(const struct report *report, const struct block *block, size_t first,
                      const struct report_contender *contender, void *out)
 {
@@ -223,13 +251,18 @@ static void print_legend(const struct report *report, FILE *out)
             low = seeds < low ? seeds : low;
             high = seeds > high ? seeds : high;
         }
-    (void)fprintf(out, "Overview: SLO hit %% at cost in $ per 1,000 requests, mean over %zu", low);
+    const bool serves = report_serves(report);
+    (void)fprintf(out, "Overview: %s, mean over %zu",
+                  serves ? "SLO hit % at cost in $ per 1,000 requests"
+                         : "mean completion time of trainings and its 99th percentile in hours",
+                  low);
     if (low < high)
         (void)fprintf(out, " to %zu", high);
-    (void)fprintf(out, " seed%s, all applications together.\n", high == 1 ? "" : "s");
+    (void)fprintf(out, " seed%s%s.\n", high == 1 ? "" : "s",
+                  serves ? ", all applications together" : "");
     if (high > 1)
-        (void)fputs("± x: half of the 95 % interval of the hit rate, if that is 1 point or more.\n",
-                    out);
+        (void)fprintf(out, "± x: half of the 95 %% interval of the %s or more.\n",
+                      serves ? "hit rate, if that is 1 point" : "mean, if that is 1 % of it");
 }
 
 static bool worlds_print(const struct report *report, block_print *print, FILE *out)

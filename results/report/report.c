@@ -305,7 +305,7 @@ struct report *report_build(const struct results *results, struct error *error)
     struct report *report = calloc(1, sizeof *report);
     if (report != NULL) {
         report->results = results;
-        const struct curve_request load = {NULL, CURVE_METRIC, CURVE_AT_LEAST};
+        const struct curve_request load = {.limit = NAN};
         if (build(report) && curves_find(report, &load, &report->curves, NULL))
             return report;
     }

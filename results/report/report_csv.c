@@ -7,6 +7,7 @@
 #include "results/report/curve.h"
 #include "results/report/reproduction_check.h"
 #include "results/report/training_table.h"
+#include "results/report/verdict_table.h"
 
 static void print_number(FILE *out, double value)
 {
@@ -127,7 +128,8 @@ static void print_curves(const struct report *report, FILE *out)
     char metric[TEXT_LABEL];
     char limit[TEXT_LABEL];
     (void)snprintf(metric, sizeof metric, "%s_sustained", curves->key);
-    (void)snprintf(limit, sizeof limit, "%s at least %g", curves->metric->name, curves->at_least);
+    (void)snprintf(limit, sizeof limit, "%s at %s %g", curves->metric->name,
+                   curves->at_most ? "most" : "least", curves->limit);
     for (size_t g = 0; g < curves->group_count; g++)
         for (size_t p = 0; p < curves->groups[g].panel_count; p++)
             for (size_t l = 0; l < curves->groups[g].panels[p].line_count; l++) {
@@ -232,9 +234,99 @@ bool report_csv(const struct report *report, const struct reference *reference, 
             }
         }
     }
-    if (report->curves != NULL)
+    if (report->curves != NULL && !isnan(report->curves->limit))
         print_curves(report, out);
     if (reference != NULL && !print_reference(report, reference, out, error))
         return false;
+    return !ferror(out) || error_run(error, "cannot write the report: %s", strerror(errno));
+}
+
+/* ---- Verdicts alone -------------------------------------------------------------------------- */
+
+/* Where a line of verdicts belongs: the texts of its columns, in their order. */
+struct place {
+    const char *file, *of, *assumptions, *setting, *policy;
+};
+
+/* `ours` and `standing` may be NULL. */
+static void verdict_line(FILE *out, const struct place *place, const struct judgement *judgement,
+                         const struct estimate *ours, const char *standing)
+{
+    const struct reference_figure *figure = judgement->figure;
+    const bool comparison = reference_is_comparison(figure) && place->policy[0] != '\0';
+    const char *const texts[] = {place->file,
+                                 figure->metric,
+                                 figure->unit,
+                                 figure->evidence,
+                                 place->of,
+                                 place->assumptions,
+                                 place->setting,
+                                 comparison ? figure->policy : place->policy,
+                                 comparison ? place->policy : ""};
+    for (size_t i = 0; i < sizeof texts / sizeof texts[0]; i++) {
+        csv_text(out, texts[i]);
+        (void)fputc(',', out);
+    }
+    csv_number(out, figure->low);
+    print_number(out, figure->high);
+    (void)fprintf(out, ",%zu", ours == NULL ? 0 : ours->n);
+    print_number(out, ours == NULL ? NAN : ours->mean);
+    print_number(out, ours == NULL ? NAN : ours->half_width);
+    (void)fprintf(out, ",%s,%s\r\n", standing == NULL ? "" : standing,
+                  standing == NULL ? verdict_name(judgement->verdict) : "");
+}
+
+static void world_lines(FILE *out, const char *file, const struct report_scenario *world,
+                        const struct judgement *judgement)
+{
+    char title[512];
+    verdict_world_title(world, title, sizeof title);
+    const struct place whole = {file, "assumptions", title, "", ""};
+    verdict_line(out, &whole, judgement, NULL, NULL);
+    for (size_t p = 0; p < judgement->pair_count; p++) {
+        const struct verdict_pair *pair = &judgement->pairs[p];
+        const bool named = pair->scenario != NULL && pair->scenario->setting[0] != '\0';
+        const struct place place = {file, "pair", title,
+                                    named ? pair->scenario->setting : pair->setting, pair->policy};
+        verdict_line(out, &place, judgement, &pair->ours, standing_name(pair->standing));
+    }
+    for (size_t a = 0; a < judgement->average_count; a++) {
+        const struct verdict_average *average = &judgement->averages[a];
+        const struct place place = {file, "average", title, "", average->policy};
+        verdict_line(out, &place, judgement, &average->ours, standing_name(average->standing));
+    }
+}
+
+static bool figure_lines(const struct report *report, const struct reference_figure *figure,
+                         FILE *out, struct error *error)
+{
+    const struct place all = {report->results->path, "all", "", "", ""};
+    struct judgement judgement;
+    size_t next = 0;
+    if (!verdict_judge(report, figure, NULL, &judgement, error))
+        return false;
+    verdict_line(out, &all, &judgement, NULL, NULL);
+    judgement_clear(&judgement);
+    for (;;) {
+        const struct report_scenario *world = NULL;
+        if (!verdict_next_world(report, figure, &next, &world, &judgement, error))
+            return false;
+        if (world == NULL)
+            return true;
+        world_lines(out, report->results->path, world, &judgement);
+        judgement_clear(&judgement);
+    }
+}
+
+bool verdicts_csv(const struct report *const *reports, size_t count,
+                  const struct reference *reference, FILE *out, struct error *error)
+{
+    (void)fputs("file,metric,unit,evidence,of,assumptions,setting,policy,against,low,high,seeds,"
+                "mean,half_width_95,standing,verdict\r\n",
+                out);
+    for (size_t r = 0; r < count; r++)
+        for (size_t i = 0; i < reference->figure_count; i++)
+            if (!figure_lines(reports[r], &reference->figures[i], out, error))
+                return false;
     return !ferror(out) || error_run(error, "cannot write the report: %s", strerror(errno));
 }

@@ -84,12 +84,44 @@ static void notices_write(const struct report *report, FILE *out)
     }
 }
 
+/* Writes the distinct evidence of the models files, separated by semicolons. */
+static void models_evidence_write(const struct page *page, FILE *out)
+{
+    const struct report *report = page->report;
+    char *last = NULL;
+    for (size_t s = 0; page->details != NULL && s < report->scenario_count; s++) {
+        const size_t run = report->scenarios[s].contenders[0].runs[0];
+        char *text =
+            run_details_text(page->details, report->results->runs[run].hash, "models_evidence");
+        if (text == NULL || text[0] == '\0' || (last != NULL && strcmp(text, last) == 0)) {
+            free(text);
+            continue;
+        }
+        (void)fputs(last != NULL ? "; " : "", out);
+        html_text(out, text);
+        free(last);
+        last = text;
+    }
+    if (last == NULL)
+        (void)fputs("none", out);
+    free(last);
+}
+
+/* The numbers of measured trainings of all runs that have some. */
+static void trainings_range(const struct results *results, uint64_t range[2])
+{
+    for (size_t t = 0; t < results->training_count; t++)
+        range_widen(range, results->training[t].measures.finished +
+                               results->training[t].measures.unfinished);
+}
+
 static void what_was_run(const struct page *page, FILE *out)
 {
     const struct results *results = page->report->results;
     uint64_t seeds[2] = {UINT64_MAX, 0};
     uint64_t requests[2] = {UINT64_MAX, 0};
     uint64_t warmup[2] = {UINT64_MAX, 0};
+    uint64_t trainings[2] = {UINT64_MAX, 0};
     for (size_t i = 0; i < results->run_count; i++) {
         range_widen(seeds, results->runs[i].seed);
         range_widen(requests, results->runs[i].measures.requests);
@@ -106,6 +138,12 @@ static void what_was_run(const struct page *page, FILE *out)
         (void)fputs(" requests measured in each, after a warm-up of ", out);
         range_write(out, warmup);
     }
+    if (results->training_count > 0) {
+        trainings_range(results, trainings);
+        (void)fputs("; ", out);
+        range_write(out, trainings);
+        (void)fputs(" trainings measured in each", out);
+    }
     (void)fputs("</dd>\n", out);
     if (page->report->constants[0] != '\0') {
         term_begin(out, "In all of them");
@@ -115,9 +153,16 @@ static void what_was_run(const struct page *page, FILE *out)
     term_begin(out, "Policies");
     distinct_write(results, offsetof(struct summary_row, policy), out);
     (void)fputs("</dd>\n", out);
-    term_begin(out, "Evidence of the latency profile");
-    distinct_write(results, offsetof(struct summary_row, evidence), out);
-    (void)fputs("</dd>\n", out);
+    if (report_serves(page->report)) {
+        term_begin(out, "Evidence of the latency profile");
+        distinct_write(results, offsetof(struct summary_row, evidence), out);
+        (void)fputs("</dd>\n", out);
+    }
+    if (results->training_count > 0) {
+        term_begin(out, "Evidence of the models of trainings");
+        models_evidence_write(page, out);
+        (void)fputs("</dd>\n", out);
+    }
     notices_write(page->report, out);
     (void)fputs("</dl>\n", out);
 }
@@ -167,6 +212,8 @@ static bool words_exist(const struct report *report)
 static void head_write(const struct page *page, FILE *out)
 {
     const char *path = page->report->results->path;
+    const bool trains = page->report->results->training_count > 0;
+    const bool serves = report_serves(page->report);
     (void)fputs(
         "<!DOCTYPE html>\n<html xmlns=\"http://www.w3.org/1999/xhtml\" lang=\"en\">\n<head>\n"
         "<meta charset=\"utf-8\"/>\n"
@@ -175,9 +222,12 @@ static void head_write(const struct page *page, FILE *out)
         out);
     html_text(out, path);
     (void)fprintf(out,
-                  "</title>\n<style>%s</style>\n</head>\n<body>\n<h1>Scheduling DNN inference "
+                  "</title>\n<style>%s</style>\n</head>\n<body>\n<h1>Scheduling %s "
                   "on shared GPUs: results</h1>\n<p>Of ",
-                  html_style);
+                  html_style,
+                  !trains  ? "DNN inference"
+                  : serves ? "DNN inference and trainings"
+                           : "DNN trainings");
     html_element(out, "code", path);
     (void)fputs(", written by esgsim ", out);
     html_text(out, page->report->results->version == NULL ? "of unknown version"
@@ -185,15 +235,18 @@ static void head_write(const struct page *page, FILE *out)
     (void)fputs(" (", out);
     html_text(out,
               page->report->results->commit == NULL ? "unknown" : page->report->results->commit);
-    (void)fputs("). Simulated: every figure follows from the latency profile and the assumptions "
-                "below.</p>\n<nav><ul><li><a href=\"#run\">What was run</a></li>",
-                out);
+    (void)fprintf(out,
+                  "). Simulated: every figure follows from %s%s%s and the assumptions below.</p>\n"
+                  "<nav><ul><li><a href=\"#run\">What was run</a></li>",
+                  serves ? "the latency profile" : "", serves && trains ? ", " : "",
+                  trains ? "the speeds in the models file" : "");
     if (overview_exists(page->report))
         (void)fputs("<li><a href=\"#overview\">Overview</a></li>", out);
     if (words_exist(page->report))
         (void)fputs("<li><a href=\"#words\">In words</a></li>", out);
     if (page->report->curves != NULL)
-        (void)fputs("<li><a href=\"#sustained\">What is sustained</a></li>", out);
+        (void)fprintf(out, "<li><a href=\"#sustained\">%s</a></li>",
+                      isnan(page->report->curves->limit) ? "Curves" : "What is sustained");
     if (page->reference != NULL)
         (void)fputs("<li><a href=\"#published\">Published figures and ours</a></li>", out);
     for (size_t s = 0; s < scenarios_shown(page->report); s++) {
@@ -391,8 +444,10 @@ static bool scenarios_write(const struct page *page, FILE *out, struct error *er
         html_text(out, scenario->title);
         (void)fputs("</h2>\n<p>Experiment ", out);
         html_element(out, "code", scenario->name);
-        (void)fputs("; profile: ", out);
-        html_text(out, scenario->evidence[0] == '\0' ? "none" : scenario->evidence);
+        if (scenario->application_count > 0) {
+            (void)fputs("; profile: ", out);
+            html_text(out, scenario->evidence[0] == '\0' ? "none" : scenario->evidence);
+        }
         (void)fputs(".</p>\n", out);
         page_tables(page, scenario, out);
         good = figures_write(page, places, s, out, error);
@@ -410,29 +465,44 @@ static bool scenarios_write(const struct page *page, FILE *out, struct error *er
 
 /* ---- The rest ------------------------------------------------------------------------------- */
 
-static void reading_write(FILE *out)
+static const char reading_of_requests[] =
+    "<li>SLO hit %: requests whose latency was at most their SLO; a dropped request is a "
+    "miss.</li>\n"
+    "<li>$/1,000 requests: pay-per-use, execution time × (vCPUs + vGPUs at their price).</li>\n"
+    "<li>Queue, transfer, cold start, execution: components of a request's latency, summed "
+    "over its jobs, including those of parallel branches.</li>\n"
+    "<li>plan missed %: batches with fewer jobs, or in another configuration, than "
+    "planned; - if the policy does not plan ahead.</li>\n"
+    "<li>Over time: if many runs were recorded, only the first policy's is drawn here; esgsim "
+    "plot --only timeline draws all.</li>\n"
+    "<li>Units: work per decision as reported by the policy: nodes expanded, candidates "
+    "examined.</li>\n"
+    "<li>bound: an upper bound of SLO hits, the share of requests whose fastest path, alone "
+    "and with its noise, meets the SLO; and the cost of the cheapest path whose nominal time "
+    "meets it."
+    "</li>\n";
+
+static const char reading_of_trainings[] =
+    "<li>JCT: job completion time of a training, from arrival to finish. Only measured trainings "
+    "that finished count.</li>\n"
+    "<li>makespan: from the first arrival to the last finish.</li>\n"
+    "<li>queueing: completion time less the time for which the training held its GPUs.</li>\n"
+    "<li>fairness: completion time ÷ the time that the training takes alone with the "
+    "proportional share; mean over trainings.</li>\n"
+    "<li>restarts: starts at another place, or after an interruption.</li>\n"
+    "<li>GPU effective %: share of the GPUs' time that trainings hold × speed ÷ the model's best "
+    "speed.</li>\n";
+
+static void reading_write(const struct page *page, FILE *out)
 {
-    (void)fputs(
+    (void)fprintf(
+        out,
         "<h2 id=\"read\">How to read the tables</h2>\n<ul>\n"
-        "<li>a <small>± h</small>: mean over the seeds and half of its 95 % Student t interval; a "
+        "<li>a <small>± h</small>: mean over the seeds and half of its 95 %% Student t interval; a "
         "alone: one seed. Click a column's header to sort by it; its tooltip explains it."
-        "</li>\n"
-        "<li>SLO hit %: requests whose latency was at most their SLO; a dropped request is a "
-        "miss.</li>\n"
-        "<li>$/1,000 requests: pay-per-use, execution time × (vCPUs + vGPUs at their price).</li>\n"
-        "<li>Queue, transfer, cold start, execution: components of a request's latency, summed "
-        "over its jobs, including those of parallel branches.</li>\n"
-        "<li>plan missed %: batches with fewer jobs, or in another configuration, than "
-        "planned; - if the policy does not plan ahead.</li>\n"
-        "<li>Over time: if many runs were recorded, only the first policy's is drawn here; esgsim "
-        "plot --only timeline draws all.</li>\n"
-        "<li>Units: work per decision as reported by the policy: nodes expanded, candidates "
-        "examined.</li>\n"
-        "<li>bound: an upper bound of SLO hits, the share of requests whose fastest path, alone "
-        "and with its noise, meets the SLO; and the cost of the cheapest path whose nominal time "
-        "meets it."
-        "</li>\n</ul>\n",
-        out);
+        "</li>\n%s%s</ul>\n",
+        report_serves(page->report) ? reading_of_requests : "",
+        page->report->results->training_count > 0 ? reading_of_trainings : "");
 }
 
 static void assumptions_write(const struct page *page, FILE *out)
@@ -455,6 +525,9 @@ static void assumptions_write(const struct page *page, FILE *out)
     html_table_begin(out, headers, NULL, COUNT(headers), 7U);
     for (size_t i = 0; i < assumptions->count; i++) {
         const struct assumption *entry = &assumptions->entries[i];
+        if (entry->of_trainings ? page->report->results->training_count == 0
+                                : !report_serves(page->report))
+            continue;
         const char *const texts[] = {entry->fact, entry->value, entry->grade};
         html_row_begin(out);
         for (size_t t = 0; t < COUNT(texts); t++) {
@@ -574,7 +647,7 @@ bool report_html(const struct page *page, FILE *out, struct error *error)
     words_write(page, out);
     if (!published_write(page, out, error) || !scenarios_write(page, out, error))
         return false;
-    reading_write(out);
+    reading_write(page, out);
     assumptions_write(page, out);
     provenance_write(page, out);
     (void)fprintf(out, "<script>%s</script>\n</body>\n</html>\n", html_script);

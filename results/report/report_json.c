@@ -227,12 +227,9 @@ static cJSON *add_figure(const struct judgement *judgement, cJSON *figures)
     return entry;
 }
 
-static bool add_reference(const struct report *report, const struct reference *reference,
-                          cJSON *root, struct error *error)
+static bool add_figures(const struct report *report, const struct reference *reference,
+                        cJSON *object, struct error *error)
 {
-    cJSON *object = cJSON_AddObjectToObject(root, "paper");
-    (void)cJSON_AddStringToObject(object, "title", reference->title);
-    (void)cJSON_AddStringToObject(object, "source", reference->source);
     cJSON *figures = cJSON_AddArrayToObject(object, "figures");
     for (size_t i = 0; i < reference->figure_count; i++) {
         struct judgement judgement;
@@ -246,26 +243,26 @@ static bool add_reference(const struct report *report, const struct reference *r
     return true;
 }
 
-bool report_json(const struct report *report, const struct reference *reference, FILE *out,
-                 struct error *error)
+static cJSON *add_paper(const struct reference *reference, cJSON *root)
 {
-    cJSON *root = cJSON_CreateObject();
-    const struct results *results = report->results;
-    (void)utf8_add_json(root, "file", results->path);
-    (void)cJSON_AddStringToObject(root, "version",
+    cJSON *object = cJSON_AddObjectToObject(root, "paper");
+    (void)cJSON_AddStringToObject(object, "title", reference->title);
+    (void)cJSON_AddStringToObject(object, "source", reference->source);
+    return object;
+}
+
+static void add_file(const struct results *results, cJSON *object)
+{
+    (void)utf8_add_json(object, "file", results->path);
+    (void)cJSON_AddStringToObject(object, "version",
                                   results->version == NULL ? "" : results->version);
-    (void)cJSON_AddStringToObject(root, "commit", results->commit == NULL ? "" : results->commit);
-    (void)cJSON_AddNumberToObject(root, "runs", (double)results->run_count);
-    add_notices(report, root);
-    cJSON *scenarios = cJSON_AddArrayToObject(root, "scenarios");
-    for (size_t s = 0; s < report->scenario_count; s++)
-        add_scenario(report, &report->scenarios[s], scenarios);
-    if (report->curves != NULL)
-        curves_json(report, root);
-    if (reference != NULL && !add_reference(report, reference, root, error)) {
-        cJSON_Delete(root);
-        return false;
-    }
+    (void)cJSON_AddStringToObject(object, "commit", results->commit == NULL ? "" : results->commit);
+    (void)cJSON_AddNumberToObject(object, "runs", (double)results->run_count);
+}
+
+/* Prints and deletes the object. */
+static bool print_root(cJSON *root, FILE *out, struct error *error)
+{
     char *text = cJSON_Print(root);
     cJSON_Delete(root);
     if (text == NULL)
@@ -273,4 +270,41 @@ bool report_json(const struct report *report, const struct reference *reference,
     (void)fprintf(out, "%s\n", text);
     free(text);
     return !ferror(out) || error_run(error, "cannot write the report: %s", strerror(errno));
+}
+
+bool verdicts_json(const struct report *const *reports, size_t count,
+                   const struct reference *reference, FILE *out, struct error *error)
+{
+    cJSON *root = cJSON_CreateObject();
+    (void)add_paper(reference, root);
+    cJSON *files = cJSON_AddArrayToObject(root, "files");
+    bool good = true;
+    for (size_t r = 0; good && r < count; r++) {
+        cJSON *file = cJSON_CreateObject();
+        (void)cJSON_AddItemToArray(files, file);
+        add_file(reports[r]->results, file);
+        good = add_figures(reports[r], reference, file, error);
+    }
+    if (good)
+        return print_root(root, out, error);
+    cJSON_Delete(root);
+    return false;
+}
+
+bool report_json(const struct report *report, const struct reference *reference, FILE *out,
+                 struct error *error)
+{
+    cJSON *root = cJSON_CreateObject();
+    add_file(report->results, root);
+    add_notices(report, root);
+    cJSON *scenarios = cJSON_AddArrayToObject(root, "scenarios");
+    for (size_t s = 0; s < report->scenario_count; s++)
+        add_scenario(report, &report->scenarios[s], scenarios);
+    if (report->curves != NULL)
+        curves_json(report, root);
+    if (reference != NULL && !add_figures(report, reference, add_paper(reference, root), error)) {
+        cJSON_Delete(root);
+        return false;
+    }
+    return print_root(root, out, error);
 }

@@ -478,9 +478,11 @@ static bool print_scenarios(const struct report *report, FILE *out)
 /* Curves come before all other tables, because they summarise them. */
 static bool print_curves(const struct report *report, FILE *out)
 {
-    (void)fputc('\n', out);
-    if (!curves_text_sustained(report->curves, out))
-        return false;
+    if (!isnan(report->curves->limit)) {
+        (void)fputc('\n', out);
+        if (!curves_text_sustained(report->curves, out))
+            return false;
+    }
     if (report->curves_in_full)
         return curves_text_panels(report, out);
     if (!report->details)

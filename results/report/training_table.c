@@ -42,6 +42,17 @@ static const struct shown {
 };
 enum { SHOWN = sizeof shown / sizeof *shown };
 
+struct metric training_metric_shown(const struct metric *metric)
+{
+    struct metric copy = *metric;
+    for (size_t i = 0; i < SHOWN; i++)
+        if (metric->of_training && strcmp(shown[i].name, metric->name) == 0)
+            copy.column = (struct metric_column){.header = shown[i].header,
+                                                 .scale = shown[i].scale,
+                                                 .digits = -1 - shown[i].decimals};
+    return copy;
+}
+
 static struct estimate shown_estimate(const struct report *report,
                                       const struct report_contender *contender,
                                       const struct shown *column)

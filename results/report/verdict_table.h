@@ -14,6 +14,12 @@
  * verdict on each figure over all worlds of each file. False: ERROR_RUN. */
 bool verdicts_text(const struct report *const *reports, size_t count,
                    const struct reference *reference, FILE *out, struct error *error);
+/* The same as CSV, one line per figure ("all"), world, pair and average of each file, or as one
+ * JSON object, with the figures and sentences of each file. */
+bool verdicts_csv(const struct report *const *reports, size_t count,
+                  const struct reference *reference, FILE *out, struct error *error);
+bool verdicts_json(const struct report *const *reports, size_t count,
+                   const struct reference *reference, FILE *out, struct error *error);
 /* The tables alone. */
 bool verdicts_tables(const struct report *const *reports, size_t count,
                      const struct reference *reference, FILE *out, struct error *error);

@@ -115,6 +115,8 @@ struct run_facts *run_facts_create(const struct experiment *experiment, const st
         facts->warmup_requests = experiment->warmup_requests;
         facts->record = (uint64_t)experiment->record;
         facts->models = models_text(experiment->training);
+        if (experiment->training != NULL)
+            facts->models_evidence = copy_text(experiment->training->models->evidence);
         facts->max_stages = experiment->workload.max_stages;
         const bool requests = experiment->workload.application_count > 0;
         facts->arrival_rate_per_s = requests ? arrival_spec_rate(&experiment->arrivals) : NAN;
@@ -122,7 +124,7 @@ struct run_facts *run_facts_create(const struct experiment *experiment, const st
             facts->arrival_rate_per_s / capacity_find(&experiment->workload).rate_per_s;
     }
     if (facts != NULL && facts_whole(facts) &&
-        (experiment->training == NULL || facts->models != NULL))
+        (experiment->training == NULL || (facts->models != NULL && facts->models_evidence != NULL)))
         return facts;
     run_facts_free(facts);
     error_run(error, "out of memory for the description of a run");
@@ -137,6 +139,7 @@ void run_facts_free(struct run_facts *facts)
     RUN_FACTS(FACT)
 #undef FACT
     free(facts->models);
+    free(facts->models_evidence);
     free(facts);
 }
 

@@ -35,6 +35,7 @@ struct run_facts {
     uint64_t record;           /* enum record_level */
     uint64_t max_stages;       /* entries of the noise column */
     char *models;              /* of trainings: names, one per line; NULL: no trainings */
+    char *models_evidence;     /* of the models file, in words, or ""; NULL: no trainings */
     double arrival_rate_per_s; /* mean of the process; NAN: known only from a run */
     double offered_load;       /* that rate / the capacity (workloads/capacity.h) */
     /* Per key of store_set_swept: the value's text, or NULL. Borrowed until the run ends. */

@@ -209,8 +209,12 @@ static struct run_facts *facts_copy(const struct run_facts *facts)
     whole = whole && copy->field != NULL;
     RUN_FACTS(FACT)
 #undef FACT
-    copy->models = facts->models != NULL ? strdup(facts->models) : NULL;
-    whole = whole && (facts->models == NULL) == (copy->models == NULL);
+    copy->models = copy->models_evidence = NULL;
+    if (facts->models != NULL) {
+        copy->models = strdup(facts->models);
+        copy->models_evidence = strdup(facts->models_evidence);
+        whole = whole && copy->models != NULL && copy->models_evidence != NULL;
+    }
     if (whole)
         return copy;
     run_facts_free(copy);
@@ -246,7 +250,9 @@ static bool details_begin(struct store *store, size_t stages)
 static bool trainings_begin(struct store *store)
 {
     const uint64_t record = store->facts->record;
-    if (store->facts->models != NULL && !hdf5_set_text(store->run, "models", store->facts->models))
+    if (store->facts->models != NULL &&
+        (!hdf5_set_text(store->run, "models", store->facts->models) ||
+         !hdf5_set_text(store->run, "models_evidence", store->facts->models_evidence)))
         return false;
     if (store->facts->models == NULL || record == RECORD_SUMMARY)
         return true;

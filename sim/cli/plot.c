@@ -20,6 +20,7 @@ struct options {
     const char *format;
     const char *trace_format; /* NULL: recognised by the content */
     const char *over;         /* key of the curves; NULL: the load, if it was swept */
+    const char *metric;       /* of the curves; NULL: the default */
     const char *only[ONLY_MOST];
     size_t only_count;
     const char *policies[CLI_POLICIES_MAX];
@@ -74,9 +75,13 @@ static const struct cli_option plot_table[] = {
     {"--only", "NAME", "draw only this figure; may be repeated", .kind = OPTION_TAKE,
      .repeated = true, .take = take_only},
     {"--over", "KEY",
-     "draw curve: hit rate, cost and p95 against the numbers that a sweep gave KEY "
-     "(default for a sweep with three or more values of arrivals.load)",
+     "draw curve: hit rate, cost and p95, or trainings' completion time and wait, against the "
+     "numbers that a sweep gave KEY (default for a sweep with three or more values of "
+     "arrivals.load)",
      CLI_MEMBER(struct options, over)},
+    {"--metric", "NAME",
+     "the first metric of curve (default slo_hit_rate, or jct_s_mean where only trainings run)",
+     CLI_MEMBER(struct options, metric)},
     {"--policies", "A,B,…",
      "draw only these policies, named as in reports: \"esg\", \"esg k=10\", or a label",
      .kind = OPTION_TAKE, .take = take_policies},
@@ -137,6 +142,7 @@ static bool run(int argc, char **argv, bool quiet, struct error *error)
                                .only = options.only,
                                .only_count = options.only_count,
                                .over = options.over,
+                               .metric = options.metric,
                                .policies = options.policies,
                                .policy_count = options.policy_count,
                                .style = {.size = options.size,
@@ -172,12 +178,14 @@ const struct command command_plot = {
         "                        \"record\": \"all\"\n"
         "  latency-cdf           distribution of latency and of latency / SLO\n"
         "  latency-parts         p50 to p99.9 split into queue, transfer, cold start, execution\n"
-        "  jct-cdf               distribution of trainings' completion time\n"
+        "  jct, jct-cdf          completion time of trainings: means and tails; distribution\n"
         "  decisions             time and work of a decision\n"
-        "  settings              one figure: hit rate, cost and p95 in every setting\n"
+        "  settings              one figure: hit rate, cost and p95 in every setting; of "
+        "trainings\n"
+        "                        alone completion time and wait\n"
         "  sensitivity           one figure per parameter with three or more values, all else "
         "equal\n"
-        "  curve                 hit rate, cost and p95 against a swept key, of a sweep over the\n"
+        "  curve                 the same against a swept key, of a sweep over the\n"
         "                        load or with --over; then only this is drawn unless --only asks\n"
         "  timeline              utilisation, fragmentation, queues, containers over time, of "
         "runs\n"

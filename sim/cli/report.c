@@ -1,3 +1,4 @@
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -29,9 +30,9 @@ struct options {
     const char *paper;
     const char *out;
     const char *command;
-    const char *over;   /* key to follow; NULL: the load, if it was swept */
-    const char *metric; /* NULL: CURVE_METRIC */
-    double at_least;
+    const char *over;         /* key to follow; NULL: the load, if it was swept */
+    const char *metric;       /* NULL: the default of the curves */
+    double at_least, at_most; /* NAN: not given */
     bool details;
     int format; /* enum format */
 };
@@ -53,21 +54,27 @@ static const struct cli_option report_table[] = {
      .place = offsetof(struct options, paper)},
     {"--over", "KEY",
      "print the metric over the values that a sweep gave KEY, and the greatest of them up to "
-     "which it satisfies the limit (default for a sweep with three or more values of "
-     "arrivals.load, there without the curves)",
+     "which it satisfies the limit, if there is one (default for a sweep with three or more values "
+     "of arrivals.load, there without the curves)",
      CLI_MEMBER(struct options, over)},
     {"--metric", "NAME",
-     "the metric of --over (default slo_hit_rate); results/README.md lists them",
+     "the metric of --over (default slo_hit_rate; jct_s_mean where only trainings run); "
+     "results/README.md lists them",
      CLI_MEMBER(struct options, metric)},
-    {"--at-least", "X", "the limit, for the whole 95 % interval over the seeds (default 0.95)",
+    {"--at-least", "X",
+     "the limit, for the whole 95 % interval over the seeds, in the metric's unit (default 0.95 "
+     "for "
+     "slo_hit_rate, none for others)",
      CLI_MEMBER(struct options, at_least), .low = -1e300, .high = 1e300},
+    {"--at-most", "X", "an upper limit in its place, e.g. for jct_s_mean",
+     CLI_MEMBER(struct options, at_most), .low = -1e300, .high = 1e300},
     {"--details", NULL,
      "if there are curves: print also the tables of every setting, which are otherwise in CSV "
      "and JSON alone",
      CLI_MEMBER(struct options, details)},
     {"--verdicts", NULL,
      "print only the overview and the verdicts on the figures of --paper, and which assumptions "
-     "change them; takes several results files",
+     "change them, as text, CSV or JSON; takes several results files",
      CLI_MEMBER(struct options, verdicts)},
     {"--reference", "POLICY",
      "compare the others with this policy, seed by seed, instead of ESG; with all parameters that "
@@ -118,8 +125,10 @@ static char *options_text(const struct options *options)
         (void)fprintf(out, " --over %s", options->over);
     if (options->metric != NULL)
         (void)fprintf(out, " --metric %s", options->metric);
-    if (options->at_least != CURVE_AT_LEAST)
+    if (!isnan(options->at_least))
         (void)fprintf(out, " --at-least %g", options->at_least);
+    if (!isnan(options->at_most))
+        (void)fprintf(out, " --at-most %g", options->at_most);
     (void)fputs(options->details ? " --details" : "", out);
     return fclose(out) == 0 ? text : NULL;
 }
@@ -204,16 +213,19 @@ static bool run_compare(const struct options *options, FILE *out, struct error *
 /* Follows what the options ask for in place of the load. */
 static bool curves_choose(const struct options *options, struct report *report, struct error *error)
 {
+    const bool limited = !isnan(options->at_least) || !isnan(options->at_most);
     const struct curve_request request = {
-        options->over, options->metric == NULL ? CURVE_METRIC : options->metric, options->at_least};
+        options->over, options->metric,
+        isnan(options->at_most) ? options->at_least : options->at_most, !isnan(options->at_most)};
     if (!report_follow(report, &request, error))
         return false;
-    if (report->curves == NULL && (options->metric != NULL || options->at_least != CURVE_AT_LEAST))
+    if (report->curves == NULL && (options->metric != NULL || limited))
         return error_input(error,
                            "%s: has no sweep over three or more values of " CURVE_KEY
-                           ", which --metric and --at-least refer to; give --over KEY",
+                           ", which --metric, --at-least and --at-most refer to; give --over KEY",
                            options->file);
-    report->curves_in_full = options->over != NULL || options->details;
+    report->curves_in_full = options->over != NULL || options->details ||
+                             (report->curves != NULL && isnan(report->curves->limit));
     report->details = options->details;
     return true;
 }
@@ -247,8 +259,10 @@ static bool run_verdicts(const struct options *options, FILE *out, struct error 
         reports[i] = results[i] == NULL ? NULL : report_build(results[i], error);
         good = reports[i] != NULL;
     }
-    good = good && verdicts_text((const struct report *const *)reports, options->file_count,
-                                 reference, out, error);
+    bool (*const prints[])(const struct report *const *, size_t, const struct reference *, FILE *,
+                           struct error *) = {verdicts_text, verdicts_csv, verdicts_json};
+    good = good && prints[options->format]((const struct report *const *)reports,
+                                           options->file_count, reference, out, error);
     for (size_t i = 0; i < options->file_count; i++) {
         report_free(reports[i]);
         results_free(results[i]);
@@ -283,8 +297,11 @@ static bool options_check(const struct options *options, struct error *error)
          options->reference_policy != NULL || options->over != NULL || options->details))
         return cli_usage_error(&command_report,
                                "--against can be combined only with --format and --out", error);
-    if (options->verdicts && (options->paper == NULL || options->format != 0))
-        return cli_usage_error(&command_report, "--verdicts needs --paper, and prints text", error);
+    if (options->verdicts && (options->paper == NULL || options->format > FORMAT_JSON))
+        return cli_usage_error(&command_report,
+                               "--verdicts needs --paper, and prints text, csv or json", error);
+    if (!isnan(options->at_least) && !isnan(options->at_most))
+        return cli_usage_error(&command_report, "give --at-least or --at-most, not both", error);
     if (options->reference_policy != NULL && options->paper != NULL)
         return cli_usage_error(&command_report,
                                "the figures of --paper compare ESG; leave out --reference", error);
@@ -298,7 +315,7 @@ static bool options_check(const struct options *options, struct error *error)
 static bool run(int argc, char **argv, bool quiet, struct error *error)
 {
     (void)quiet;
-    struct options options = {.at_least = CURVE_AT_LEAST};
+    struct options options = {.at_least = NAN, .at_most = NAN};
     if (!cli_parse(&command_report, &argc, argv, &options, error))
         return false;
     options.file = argv[1];

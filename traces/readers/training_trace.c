@@ -172,7 +172,8 @@ static bool row_philly(struct reader *reader, char **fields, struct training_row
                        struct error *error)
 {
     sim_time_t duration = 0;
-    if (!parse_stamp(reader, fields[0], &row->arrival, error) ||
+    if (!trace_check_label(&reader->base, fields[4], "cluster", error) ||
+        !parse_stamp(reader, fields[0], &row->arrival, error) ||
         !trace_parse_time(&reader->base, fields[1], "duration", SIM_S, &duration, error) ||
         !parse_gpus(reader, fields[2], "num_gpus", row, error))
         return false;
@@ -180,7 +181,8 @@ static bool row_philly(struct reader *reader, char **fields, struct training_row
         return line_fault(&reader->base.lines, error, "duration is 0; give a positive time");
     row->duration_s = sim_to_s(duration);
     row->model = TRAINING_NO_MODEL;
-    return true;
+    row->cluster = string_index_add(&reader->trace->clusters, fields[4]);
+    return row->cluster != STRING_INDEX_NONE || trace_no_memory(&reader->base, error);
 }
 
 static const struct layout layouts[] = {
@@ -262,15 +264,40 @@ static int compare_rows(const void *a, const void *b)
     return (left->id > right->id) - (left->id < right->id);
 }
 
-/* Sorts by arrival, ties in the order of the file, and numbers the rows in that order. */
-static void sort_rows(struct training_trace *trace)
+/* Numbers the rows in their order, and makes the first arrival time 0. */
+static void number_rows(struct training_trace *trace)
 {
-    qsort(trace->rows, trace->count, sizeof *trace->rows, compare_rows);
     const sim_time_t first = trace->rows[0].arrival;
     for (size_t i = 0; i < trace->count; i++) {
         trace->rows[i].id = i;
         trace->rows[i].arrival -= first;
     }
+}
+
+/* Sorts by arrival, ties in the order of the file. */
+static void sort_rows(struct training_trace *trace)
+{
+    qsort(trace->rows, trace->count, sizeof *trace->rows, compare_rows);
+    number_rows(trace);
+}
+
+bool training_trace_keep(struct training_trace *trace, const char *path, const char *cluster,
+                         struct error *error)
+{
+    size_t kept = 0;
+    const char *const *names = (const char *const *)trace->clusters.names;
+    for (size_t i = 0; i < trace->count; i++)
+        if (trace->clusters.count > 0 && strcmp(names[trace->rows[i].cluster], cluster) == 0)
+            trace->rows[kept++] = trace->rows[i];
+    if (kept == 0) {
+        const char *near = error_nearest_name(cluster, names, (int)trace->clusters.count);
+        return error_input(error, "%s: has no training of the cluster \"%s\"%s%s%s", path, cluster,
+                           near == NULL ? "" : "; did you mean \"", near == NULL ? "" : near,
+                           near == NULL ? "" : "\"?");
+    }
+    trace->count = kept;
+    number_rows(trace);
+    return true;
 }
 
 static const struct layout *find_layout(const char *format, size_t *fields)
@@ -343,6 +370,7 @@ void training_trace_free(struct training_trace *trace)
     if (trace == NULL)
         return;
     string_index_clear(&trace->models);
+    string_index_clear(&trace->clusters);
     free(trace->rows);
     free(trace);
 }

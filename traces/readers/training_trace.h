@@ -41,12 +41,14 @@ struct training_row {
     uint64_t iterations; /* >= 1; 0 for philly */
     double iteration_s;  /* muri: with the factor 1.015; 0 otherwise */
     double duration_s;   /* philly: time that the training ran; 0 otherwise */
+    int32_t cluster;     /* philly: index into `clusters`; 0 otherwise */
 };
 
 struct training_trace {
     struct training_row *rows;
     size_t count;
-    struct string_index models; /* names in order of first use */
+    struct string_index models;   /* names in order of first use */
+    struct string_index clusters; /* philly: virtual clusters, in order of first use */
 };
 
 /* Names of the layouts, NULL-terminated. */
@@ -60,6 +62,10 @@ const char *training_trace_recognise(const char *path);
  * no row; ERROR_RUN without memory. The caller frees. O(rows log rows). */
 struct training_trace *training_trace_read(const char *path, const char *format,
                                            struct error *error);
+/* Keeps the trainings of one virtual cluster: numbered from 0, the first arrives at time 0. False
+ * with ERROR_INPUT if the trace has no such cluster; the message has the nearest name. O(rows). */
+bool training_trace_keep(struct training_trace *trace, const char *path, const char *cluster,
+                         struct error *error);
 void training_trace_free(struct training_trace *trace); /* NULL is allowed */
 
 #endif
