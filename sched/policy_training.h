@@ -15,7 +15,9 @@
  *
  * platform_place, platform_preempt and platform_resize are allowed only within `decide`. Rules,
  * each enforced like those of sched/policy.h:
- *   - A gang has as many grants as its training has GPUs, each on another GPU.
+ *   - A gang has as many grants as its training has GPUs, each on another GPU. A language model
+ *     (type INSTANCE_LLM) may be split over more GPUs where it is first placed: the parts of its
+ *     memory then add up to it, and it keeps that number of GPUs.
  *   - Place only trainings that wait or run; preempt and resize only those that run.
  *   - A share of a GPU is one that its sharing mode allows. GPUs under MIG cannot be granted.
  *
@@ -44,19 +46,24 @@ struct training_view {
     sim_time_t lease_end;   /* of a running training; SIM_FOREVER: none */
     sim_time_t attained;    /* time for which it has held a gang so far */
     uint64_t iterations;
-    double done;        /* iterations; whole ones if "progress" is "whole" */
-    double iteration_s; /* alone, on whole GPUs, at its proportional share */
+    double done; /* iterations; whole ones if "progress" is "whole" */
+    double
+        iteration_s; /* alone, on whole GPUs, at its proportional share; INFINITY: it never ends */
+    double gpu_memory_mb; /* on each GPU */
     uint32_t restarts;
+    uint32_t service;      /* of an instance of the format dilu; 0 otherwise */
+    double request, limit; /* its parts of a GPU; 0: its model's */
 };
 
 /* What a gang holds on one GPU and its invoker. */
 struct training_grant {
     uint32_t invoker;
-    uint32_t gpu;     /* index among the invoker's GPUs */
-    uint32_t share;   /* units of the GPU */
-    uint32_t quota;   /* 1..100: per cent of the time for which it has them */
-    double vcpus;     /* of the invoker, for this GPU; kept in millionths */
-    double memory_mb; /* host memory, for this GPU */
+    uint32_t gpu;         /* index among the invoker's GPUs */
+    uint32_t share;       /* units of the GPU */
+    uint32_t quota;       /* 1..100: per cent of the time for which it has them */
+    double vcpus;         /* of the invoker, for this GPU; kept in millionths */
+    double memory_mb;     /* host memory, for this GPU */
+    double gpu_memory_mb; /* only of a model that is split: its part on this GPU */
 };
 
 /* ---- Queries ------------------------------------------------------------------------------- */

@@ -347,9 +347,11 @@ static void write_training(struct writer *writer, cJSON *root, const struct trai
     if (plan == NULL)
         return;
     cJSON *object = put_object(writer, root, "training");
-    cJSON *models = put_object(writer, object, "models");
-    put_text(writer, models, "name", plan->models->name);
-    put_text(writer, models, "sha256", plan->models_sha256);
+    if (plan->models_sha256[0] != '\0') {
+        cJSON *models = put_object(writer, object, "models");
+        put_text(writer, models, "name", plan->models->name);
+        put_text(writer, models, "sha256", plan->models_sha256);
+    }
     write_training_arrivals(writer, object, plan);
     if (plan->measured_last != UINT64_MAX) {
         cJSON *measured = put_array(writer, object, "measured");

@@ -315,6 +315,34 @@ struct training_models *training_models_read(const char *path, struct error *err
     return models;
 }
 
+struct training_models *training_models_of_instances(struct error *error)
+{
+    struct training_models *models = load_array(1, sizeof *models, error);
+    if (models == NULL)
+        return NULL;
+    models->name = strdup("instances");
+    models->gangs = load_array(1, sizeof *models->gangs, error);
+    models->models = load_array(INSTANCE_TYPES, sizeof *models->models, error);
+    bool good = models->name != NULL && models->gangs != NULL && models->models != NULL;
+    for (int type = 0; good && type < INSTANCE_TYPES; type++) {
+        struct training_model *model = &models->models[models->count++];
+        *model = (struct training_model){.name = strdup(instance_type_names[type]),
+                                         .iteration_s = load_array(1, sizeof(double), error),
+                                         .speedup = 1,
+                                         .type = (enum instance_type)type,
+                                         .timed = true};
+        good = model->name != NULL && model->iteration_s != NULL;
+    }
+    if (good) {
+        models->gangs[0] = 1;
+        models->gang_count = 1;
+        return models;
+    }
+    training_models_free(models);
+    (void)error_run(error, "out of memory for the models of instances");
+    return NULL;
+}
+
 void training_models_free(struct training_models *models)
 {
     if (models == NULL)

@@ -27,6 +27,7 @@
 
 #include "sim/error.h"
 #include "traces/json/json.h"
+#include "traces/readers/training_trace.h"
 
 enum training_class { TRAINING_IMAGE, TRAINING_LANGUAGE, TRAINING_SPEECH, TRAINING_CLASSES };
 
@@ -47,6 +48,8 @@ struct training_model {
     double bandwidth_share; /* demand for memory bandwidth, as of a function; 0 if not given */
     double *speed;          /* at equal steps of the share, up to the whole GPU; NULL: not given */
     size_t speed_count;
+    enum instance_type type;
+    bool timed; /* it runs for its time, whatever its share: speed is not modelled */
 };
 
 struct training_models {
@@ -66,6 +69,9 @@ struct training_models {
 struct training_models *training_models_load(const struct json_value *value, struct error *error);
 /* The same from a file, which is found as in other commands. */
 struct training_models *training_models_read(const char *path, struct error *error);
+/* The models of a trace that gives request, limit and memory of every row itself (format dilu): one
+ * per type, by enum instance_type, all timed. NULL without memory. */
+struct training_models *training_models_of_instances(struct error *error);
 void training_models_free(struct training_models *models); /* NULL is allowed */
 
 /* Index of a model, or -1. O(models). */

@@ -19,6 +19,14 @@ static bool load_models(struct json_include *document, const struct json_value *
     struct json_value models;
     if (!json_include_member(document, value, "models", &models, error))
         return false;
+    if (plan->trace_path != NULL && strcmp(plan->trace_format, "dilu") == 0) {
+        plan->models = training_models_of_instances(error);
+        return plan->models != NULL &&
+               (models.node == NULL ||
+                json_fault(&models, error,
+                           "must be left out: a trace of the format dilu has the memory, the "
+                           "shares and the time of every instance"));
+    }
     if (models.node == NULL)
         return json_fault(value, error,
                           "key \"models\" is missing; name a file of workloads/models");
@@ -53,13 +61,14 @@ static bool load_trace(const struct json_include *document, struct training_plan
     return plan->trainings != NULL;
 }
 
-static bool load_arrivals(const struct json_include *document, const struct json_value *value,
+static bool load_arrivals(struct json_include *document, const struct json_value *value,
                           struct training_plan *plan, uint64_t seed, struct error *error)
 {
     struct json_value arrivals;
     if (!json_require(value, "arrivals", &arrivals, error) ||
         !training_arrivals_load(document, &arrivals, &plan->draw, &plan->trace_path,
-                                &plan->trace_format, error))
+                                &plan->trace_format, error) ||
+        !load_models(document, value, plan, error))
         return false;
     if (plan->trace_path != NULL)
         return load_trace(document, plan, seed, error);
@@ -80,7 +89,7 @@ static bool check_gangs(const struct json_value *value, const struct training_pl
         for (size_t g = 0; g < cluster->group_count; g++)
             for (size_t i = 0; i < cluster->groups[g].gpu_count; i++) {
                 gpus += cluster->groups[g].count;
-                if (cluster->groups[g].gpus[i].memory_mb >= model->gpu_memory_mb)
+                if (cluster->groups[g].gpus[i].memory_mb >= spec->gpu_memory_mb)
                     fitting += cluster->groups[g].count;
             }
         if (spec->gpus > gpus)
@@ -93,7 +102,7 @@ static bool check_gangs(const struct json_value *value, const struct training_pl
                 value, error,
                 "training %" PRIu64 " of %s, a \"%s\", needs %g MB on each of %" PRIu32
                 " GPUs, and %" PRIu64 " GPUs of the cluster have them",
-                spec->id, source, model->name, model->gpu_memory_mb, spec->gpus, fitting);
+                spec->id, source, model->name, spec->gpu_memory_mb, spec->gpus, fitting);
     }
     return true;
 }
@@ -149,7 +158,6 @@ struct training_plan *training_plan_load(struct json_include *document,
 {
     struct training_plan *plan = load_array(1, sizeof *plan, error);
     if (plan != NULL && json_is_object(value, plan_keys, error) &&
-        load_models(document, value, plan, error) &&
         load_arrivals(document, value, plan, seed, error) &&
         check_gangs(value, plan, cluster, error) && load_measured(value, plan, error) &&
         load_rules(value, plan, error))

@@ -3,6 +3,8 @@
  *     {"models": FILE, "arrivals": {"process": "trace" | "poisson", …}, "measured": [first, last],
  *      "stop": "measured" | "all", "progress": "fluid" | "whole", "restart": "model" | "none",
  *      "save_s": 0, "share_exponent": 0.3}
+ *
+ * A trace of the format dilu needs no models.
  */
 #ifndef ESGSIM_WORKLOADS_TRAINING_PLAN_H
 #define ESGSIM_WORKLOADS_TRAINING_PLAN_H
@@ -35,7 +37,7 @@ struct training_plan {
     /* For the canonical form: */
     char *trace_path; /* NULL: a drawn set */
     const char *trace_format;
-    char models_sha256[65]; /* of the models as canonical JSON */
+    char models_sha256[65]; /* of the models as canonical JSON; "" if the trace gives them */
     char trace_sha256[65];
     struct file_identity trace_identity;
     struct training_draw draw;

@@ -131,8 +131,8 @@ static bool load_trace(const struct json_include *document, const struct json_va
     *file = NULL;
     return *format == NULL &&
            json_fault(&child, error,
-                      "its layout is not recognised; name it by \"format\": synergy, muri, gavel "
-                      "or philly");
+                      "its layout is not recognised; name it by \"format\": synergy, muri, gavel, "
+                      "philly or dilu");
 }
 
 bool training_arrivals_load(const struct json_include *document, const struct json_value *value,
@@ -204,6 +204,7 @@ static bool fill_iterations(struct training_spec *spec, const struct training_mo
                            "model needs one",
                            where, model->name, models->name);
     spec->iterations = (uint64_t)fmax(1, floor(fmin(seconds / spec->iteration_s, 0x1p53)));
+    spec->gpu_memory_mb = model->gpu_memory_mb;
     return true;
 }
 
@@ -250,6 +251,16 @@ static bool convert_row(const struct training_row *row, const char *path,
                                    .arrival = row->arrival,
                                    .iterations = row->iterations,
                                    .iteration_s = row->iteration_s};
+    if (row->request > 0) {
+        spec->model = row->type;
+        spec->service = (uint32_t)row->model;
+        spec->iterations = 1;
+        spec->iteration_s = row->duration_s;
+        spec->request = row->request;
+        spec->limit = row->limit;
+        spec->gpu_memory_mb = 1024 * row->memory_gb;
+        return true;
+    }
     if (row->model == TRAINING_NO_MODEL) {
         struct random_stream random;
         random_stream_open(&random, seed, RANDOM_TRAINING, number, 0);
@@ -257,6 +268,7 @@ static bool convert_row(const struct training_row *row, const char *path,
         return fill_iterations(spec, models, row->duration_s, path, error);
     }
     spec->model = (uint32_t)map[row->model];
+    spec->gpu_memory_mb = models->models[spec->model].gpu_memory_mb;
     if (spec->iteration_s > 0)
         return true;
     spec->iteration_s = models->models[spec->model].iteration_s[training_gang(models, spec->gpus)];
@@ -268,14 +280,14 @@ static bool convert_row(const struct training_row *row, const char *path,
                        models->name);
 }
 
-/* The models' number of every name in the trace. */
+/* The models' number of every name in the trace, unless the names are of services. */
 static bool map_names(const struct training_trace *trace, const char *path,
                       const struct training_models *models, int32_t *map, struct error *error)
 {
     const char *names[256];
     for (size_t i = 0; i < models->count && i < 256; i++)
         names[i] = models->models[i].name;
-    for (size_t i = 0; i < trace->models.count; i++) {
+    for (size_t i = 0; i < trace->models.count && !(trace->rows[0].request > 0); i++) {
         const char *name = trace->models.names[i];
         map[i] = training_models_find(models, name);
         if (map[i] >= 0)

@@ -9,6 +9,7 @@
 #ifndef ESGSIM_WORKLOADS_TRAININGS_H
 #define ESGSIM_WORKLOADS_TRAININGS_H
 
+#include <math.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -21,13 +22,24 @@
 
 /* One training, ready to run. */
 struct training_spec {
-    uint64_t id;         /* of the trace; its number, from 0, in a drawn set */
-    uint32_t model;      /* index into the models */
-    uint32_t gpus;       /* size of the gang */
-    sim_time_t arrival;  /* since the start of the run; ascends */
-    uint64_t iterations; /* >= 1 */
-    double iteration_s;  /* one iteration of the whole gang, alone, at its proportional share */
+    uint64_t id;          /* of the trace; its number, from 0, in a drawn set */
+    uint32_t model;       /* index into the models */
+    uint32_t gpus;        /* size of the gang */
+    sim_time_t arrival;   /* since the start of the run; ascends */
+    uint64_t iterations;  /* >= 1 */
+    double iteration_s;   /* one iteration of the whole gang, alone, at its proportional share;
+                             INFINITY: it never ends */
+    double gpu_memory_mb; /* on each GPU of the gang; 0 if not given */
+    /* Of an instance of the format dilu, which has one iteration; 0 otherwise: */
+    uint32_t service;      /* instances of one service have the same number */
+    double request, limit; /* parts of each GPU */
 };
+
+/* Whether a training ends by itself. */
+static inline bool training_ends(const struct training_spec *spec)
+{
+    return isfinite(spec->iteration_s);
+}
 
 enum { TRAINING_RANGES_MOST = 8 };
 
@@ -53,7 +65,8 @@ bool training_arrivals_load(const struct json_include *document, const struct js
                             struct error *error);
 
 /* Converts a trace. Every model must be in the table (philly: drawn by `draw->split` from `seed`,
- * and iterations = ⌊duration / iteration_s⌋, at least 1). NULL with ERROR_INPUT that names the
+ * and iterations = ⌊duration / iteration_s⌋, at least 1; dilu: the model is the type, of
+ * training_models_of_instances). NULL with ERROR_INPUT that names the
  * trace's file, the row's number and what is wrong. The caller frees. */
 struct training_spec *trainings_from_trace(const struct training_trace *trace, const char *path,
                                            const struct training_models *models,

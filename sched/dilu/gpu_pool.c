@@ -46,6 +46,7 @@ void dilu_pool_clear(struct dilu_pool *pool)
     free(pool->admits_on);
     free(pool->chosen);
     free(pool->marked);
+    free(pool->instances);
     *pool = (struct dilu_pool){0};
 }
 
@@ -80,8 +81,8 @@ static void deactivate(struct dilu_pool *pool, uint32_t g)
 
 /* ---- Admission and score --------------------------------------------------------------------- */
 
-static bool admits(const struct dilu_pool *pool, uint32_t g, const struct dilu_job *job,
-                   double memory)
+static inline bool admits(const struct dilu_pool *pool, uint32_t g, const struct dilu_job *job,
+                          double memory)
 {
     const struct dilu_pool_gpu *gpu = &pool->gpus[g];
     return gpu->request + job->request <= pool->rule.omega &&
@@ -99,7 +100,7 @@ static bool first_free(struct dilu_pool *pool, uint32_t count)
     return found == count;
 }
 
-static double score(const struct dilu_pool *pool, uint32_t g, const struct dilu_job *job)
+static inline double score(const struct dilu_pool *pool, uint32_t g, const struct dilu_job *job)
 {
     const struct dilu_pool_gpu *gpu = &pool->gpus[g];
     const double compute = 1 - (gpu->request + job->request);
@@ -140,8 +141,9 @@ static void mark_training(struct dilu_pool *pool, uint32_t here, const struct di
  * suffer equally from the training's synchronised steps. */
 static bool mark_affine(struct dilu_pool *pool, uint32_t function)
 {
+    const bool runs = function < pool->functions && pool->instances[function] > 0;
     bool any = false;
-    for (uint32_t i = 0; i < pool->active_count; i++) {
+    for (uint32_t i = 0; i < pool->active_count && runs; i++) {
         const struct dilu_pool_gpu *gpu = &pool->gpus[pool->active[i]];
         bool beside = false;
         for (uint32_t r = 0; r < gpu->count && !beside; r++) {
@@ -226,24 +228,24 @@ static uint32_t split_model(struct dilu_pool *pool, const struct dilu_job *job, 
 static bool choose_training(struct dilu_pool *pool, const struct dilu_job *job)
 {
     int64_t node = NONE;
-    uint32_t count = 0;
+    uint32_t admitted = 0, count = 0;
     memset(pool->admits_on, 0, pool->node_count * sizeof *pool->admits_on);
     for (uint32_t i = 0; i < pool->active_count; i++)
-        if (admits(pool, pool->active[i], job, job->memory))
+        if (admits(pool, pool->active[i], job, job->memory)) {
+            pool->chosen[admitted++] = pool->active[i];
             pool->admits_on[pool->gpus[pool->active[i]].node]++;
-    for (uint32_t i = 0; i < pool->active_count && node == NONE; i++)
-        if (pool->admits_on[pool->gpus[pool->active[i]].node] >= job->gpus)
-            node = pool->gpus[pool->active[i]].node;
-    if (node == NONE)
-        for (uint32_t n = 0; n < pool->node_count && node == NONE; n++)
-            if (pool->admits_on[n] + pool->free_on[n] >= job->gpus)
-                node = n;
+        }
+    for (uint32_t i = 0; i < admitted && node == NONE; i++)
+        if (pool->admits_on[pool->gpus[pool->chosen[i]].node] >= job->gpus)
+            node = pool->gpus[pool->chosen[i]].node;
+    for (uint32_t n = 0; n < pool->node_count && node == NONE; n++)
+        if (pool->admits_on[n] + pool->free_on[n] >= job->gpus)
+            node = n;
     if (node == NONE)
         return false;
-    for (uint32_t i = 0; i < pool->active_count && count < job->gpus; i++)
-        if (pool->gpus[pool->active[i]].node == node &&
-            admits(pool, pool->active[i], job, job->memory))
-            pool->chosen[count++] = pool->active[i];
+    for (uint32_t i = 0; i < admitted && count < job->gpus; i++)
+        if (pool->gpus[pool->chosen[i]].node == node)
+            pool->chosen[count++] = pool->chosen[i];
     for (uint32_t i = 0; i < pool->free_count && count < job->gpus; i++)
         if (pool->gpus[pool->free[i]].node == node && !pool->gpus[pool->free[i]].barred)
             pool->chosen[count++] = pool->free[i];
@@ -265,6 +267,20 @@ static bool grow_gpu(struct dilu_pool_gpu *gpu)
     return true;
 }
 
+static bool grow_functions(struct dilu_pool *pool, uint32_t function)
+{
+    if (function < pool->functions)
+        return true;
+    const uint32_t room = 2 * function + 16;
+    uint32_t *instances = realloc(pool->instances, room * sizeof *instances);
+    if (instances == NULL)
+        return false;
+    memset(instances + pool->functions, 0, (room - pool->functions) * sizeof *instances);
+    pool->instances = instances;
+    pool->functions = room;
+    return true;
+}
+
 static struct dilu_placed *new_placed(struct dilu_pool *pool, const struct dilu_job *job,
                                       uint32_t count)
 {
@@ -280,7 +296,8 @@ static struct dilu_placed *new_placed(struct dilu_pool *pool, const struct dilu_
     *placed = (struct dilu_placed){.job = *job, .limit = job->limit};
     placed->gpus = malloc(count * sizeof *placed->gpus);
     placed->memories = malloc(count * sizeof *placed->memories);
-    bool good = placed->gpus != NULL && placed->memories != NULL;
+    bool good = placed->gpus != NULL && placed->memories != NULL &&
+                (job->kind == DILU_TRAINING || grow_functions(pool, job->function));
     for (uint32_t i = 0; i < count && good; i++)
         good = grow_gpu(&pool->gpus[pool->chosen[i]]);
     if (!good) {
@@ -340,6 +357,8 @@ bool dilu_pool_start(struct dilu_pool *pool, const struct dilu_job *job, uint32_
     if (placed != NULL) {
         *instance = (uint32_t)(placed - pool->placed);
         placed->count = count;
+        if (own.kind != DILU_TRAINING)
+            pool->instances[own.function]++;
         for (uint32_t i = 0; i < count; i++) {
             const uint32_t g = pool->chosen[i];
             struct dilu_pool_gpu *gpu = &pool->gpus[g];
@@ -361,6 +380,8 @@ void dilu_pool_end(struct dilu_pool *pool, uint32_t instance)
 {
     struct dilu_placed *placed = &pool->placed[instance];
     uint32_t emptied = 0;
+    if (placed->job.kind != DILU_TRAINING && placed->count > 0)
+        pool->instances[placed->job.function]--;
     for (uint32_t i = 0; i < placed->count; i++) {
         struct dilu_pool_gpu *gpu = &pool->gpus[placed->gpus[i]];
         gpu->request -= placed->job.request;

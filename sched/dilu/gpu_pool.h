@@ -70,7 +70,8 @@ struct dilu_pool {
     struct dilu_placed *placed; /* by instance */
     uint32_t placed_count, placed_capacity;
     /* The module's. */
-    uint32_t *free_on, *admits_on; /* by node */
+    uint32_t *instances, functions; /* running instances by function; functions: its room */
+    uint32_t *free_on, *admits_on;  /* by node */
     uint32_t *chosen;
     uint32_t barred; /* GPUs */
     bool *marked;

@@ -505,11 +505,17 @@ bool dilu_hosts_train(struct dilu_hosts *hosts, struct platform *platform)
     bool any = false;
     if (hosts->trainings == NULL || !hosts->trainings->retry)
         return false;
-    hosts->trainings->retry = false;
-    for (uint32_t id = platform_next_training(platform, 0); id != SIM_NONE;
-         id = platform_next_training(platform, id + 1))
-        if (platform_training(platform, id).state == TRAINING_WAITING && train(hosts, platform, id))
+    struct dilu_trainings *trainings = hosts->trainings;
+    uint32_t left = 0;
+    trainings->retry = false;
+    for (uint32_t i = 0; i < trainings->waiting_count; i++) {
+        const uint32_t id = trainings->waiting[i];
+        if (train(hosts, platform, id))
             any = true;
+        else
+            trainings->waiting[left++] = id;
+    }
+    trainings->waiting_count = left;
     return any;
 }
 

@@ -48,6 +48,7 @@ bool dilu_trainings_init(struct dilu_trainings *trainings, const struct workload
     *trainings = (struct dilu_trainings){.serving = rule->serving,
                                          .vertical = rule->vertical,
                                          .vcpus = rule->vcpus,
+                                         .functions = (uint32_t)workload->function_count,
                                          .limit_factor = rule->limit_factor,
                                          .target = rule->target};
     if (!shape_of(&workload->cluster, &nodes, error))
@@ -69,6 +70,7 @@ void dilu_trainings_clear(struct dilu_trainings *trainings)
 {
     dilu_pool_clear(&trainings->pool);
     free(trainings->items);
+    free(trainings->waiting);
     free(trainings->gpus);
     free(trainings->grants);
     free(trainings->wanted);
@@ -115,24 +117,30 @@ bool dilu_trainings_arrived(struct dilu_trainings *trainings, struct platform *p
     if (id >= trainings->room) {
         const uint32_t room = 2 * id + 64;
         struct dilu_training *grown = realloc(trainings->items, room * sizeof *grown);
-        if (grown == NULL)
+        trainings->items = grown != NULL ? grown : trainings->items;
+        uint32_t *waiting = realloc(trainings->waiting, room * sizeof *waiting);
+        trainings->waiting = waiting != NULL ? waiting : trainings->waiting;
+        if (grown == NULL || waiting == NULL)
             return false;
-        trainings->items = grown;
         trainings->room = room;
     }
     const struct training_view view = platform_training(platform, id);
     struct dilu_training *training = &trainings->items[id];
     check_size(trainings, platform, id, view.gpus);
-    training->placed = DILU_NOT_PLACED;
-    dilu_training_shares(&platform_training_models(platform)->models[view.model], trainings->target,
-                         trainings->limit_factor, &training->request, &training->limit);
+    trainings->waiting[trainings->waiting_count++] = id;
+    *training = (struct dilu_training){
+        .request = view.request, .limit = view.limit, .placed = DILU_NOT_PLACED};
+    if (!(view.request > 0))
+        dilu_training_shares(&platform_training_models(platform)->models[view.model],
+                             trainings->target, trainings->limit_factor, &training->request,
+                             &training->limit);
     if (!trainings->vertical)
         training->limit = training->request;
     if (trainings->pool.rule.scheme == DILU_INFLESS_L && trainings->vertical)
         training->request = training->limit;
     else if (trainings->pool.rule.scheme == DILU_INFLESS_R)
         training->limit = training->request;
-    else if (trainings->pool.rule.scheme == DILU_EXCLUSIVE)
+    else if (trainings->pool.rule.scheme == DILU_EXCLUSIVE && !(view.request > 0))
         training->request = training->limit = 1;
     trainings->retry = true;
     return true;
@@ -148,15 +156,19 @@ void dilu_trainings_finished(struct dilu_trainings *trainings, uint32_t id)
 uint32_t dilu_trainings_choose(struct dilu_trainings *trainings, struct platform *platform,
                                uint32_t id)
 {
+    static const enum dilu_kind kinds[] = {[INSTANCE_TRAINING] = DILU_TRAINING,
+                                           [INSTANCE_INFERENCE] = DILU_INFERENCE,
+                                           [INSTANCE_LLM] = DILU_LLM};
     const struct training_view view = platform_training(platform, id);
     const struct training_model *model = &platform_training_models(platform)->models[view.model];
     struct dilu_training *training = &trainings->items[id];
     struct error error = {0};
-    const struct dilu_job job = {.kind = DILU_TRAINING,
+    const struct dilu_job job = {.kind = kinds[model->type],
+                                 .function = trainings->functions + view.service,
                                  .gpus = view.gpus,
                                  .request = training->request,
                                  .limit = training->limit,
-                                 .memory = model->gpu_memory_mb};
+                                 .memory = view.gpu_memory_mb};
     platform_charge(platform, trainings->pool.gpu_count);
     if (!dilu_pool_start(&trainings->pool, &job, &training->placed, &error))
         platform_stop(platform, error.message);
@@ -217,8 +229,10 @@ bool dilu_trainings_place(struct dilu_trainings *trainings, struct platform *pla
     const struct dilu_placed *placed = &trainings->pool.placed[training->placed];
     for (uint32_t i = 0; i < placed->count; i++) {
         const struct dilu_neighbours *here = &trainings->gpus[placed->gpus[i]];
-        trainings->grants[i] = (struct training_grant){
-            .invoker = here->invoker, .gpu = here->which, .vcpus = trainings->vcpus};
+        trainings->grants[i] = (struct training_grant){.invoker = here->invoker,
+                                                       .gpu = here->which,
+                                                       .vcpus = trainings->vcpus,
+                                                       .gpu_memory_mb = placed->memories[i]};
         set_parts(&trainings->grants[i], parts_of(training->request, here->units));
     }
     if (platform_place(platform, id, trainings->grants, placed->count, SIM_FOREVER)) {
@@ -251,7 +265,8 @@ uint32_t dilu_trainings_plan(struct dilu_trainings *trainings, struct platform *
                              uint32_t gpu, uint32_t available)
 {
     const struct dilu_neighbours *here = &trainings->gpus[gpu];
-    const bool changes = trainings->vertical && trainings->pool.rule.scheme == DILU_WHOLE;
+    const bool vertical = trainings->vertical && trainings->pool.rule.scheme == DILU_WHOLE;
+    const struct training_models *models = platform_training_models(platform);
     double requests = 0, limits = 0, sum = 0;
     const uint32_t count = sum_up(trainings, platform, gpu, &requests, &limits);
     uint32_t total = 0;
@@ -261,8 +276,10 @@ uint32_t dilu_trainings_plan(struct dilu_trainings *trainings, struct platform *
         return 0;
     }
     for (uint32_t i = 0; i < count; i++) {
-        const struct dilu_training *training =
-            &trainings->items[platform_resident(platform, here->invoker, here->which, i)];
+        const uint32_t id = platform_resident(platform, here->invoker, here->which, i);
+        const struct dilu_training *training = &trainings->items[id];
+        const bool changes =
+            vertical && !models->models[platform_training(platform, id).model].timed;
         trainings->wanted[i] = parts_of(
             changes ? rckm_share(&here->rckm, training->request, training->limit, requests, limits)
                     : training->request,

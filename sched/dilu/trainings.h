@@ -37,8 +37,10 @@ struct dilu_trainings {
     double vcpus;                /* of a gang, for each GPU */
     double limit_factor;         /* limit / request where a model does not give its limit */
     double target;               /* part of the full speed that a model has at its request */
+    uint32_t functions;          /* of requests; services of a trace are numbered after them */
     struct dilu_training *items; /* by training; owned */
-    uint32_t room;
+    uint32_t *waiting;           /* in order of arrival; owned */
+    uint32_t room, waiting_count;
     struct dilu_neighbours *gpus;  /* by GPU, invoker by invoker; owned */
     struct training_grant *grants; /* scratch, a grant per GPU; owned */
     uint32_t *wanted;              /* scratch: parts of the trainings of one GPU; owned */

@@ -180,7 +180,7 @@ static struct gang_entry *new_entry(const struct platform *platform, uint32_t tr
         .id = training,
         .gpus = view.gpus,
         .model = view.model,
-        .memory_mb = platform_training_models(platform)->models[view.model].gpu_memory_mb,
+        .memory_mb = view.gpu_memory_mb,
         .iteration_s = view.iteration_s,
         .arrival_s = sim_to_s(view.arrival),
         .remaining = (double)view.iterations - view.done,

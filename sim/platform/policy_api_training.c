@@ -2,6 +2,7 @@
 #include "sched/policy_training.h"
 
 #include <inttypes.h>
+#include <math.h>
 
 #include "sim/platform/policy_api_internal.h"
 #include "sim/platform/trainings.h"
@@ -51,7 +52,8 @@ static bool is_grant(const struct platform *platform, const char *caller, uint32
         return breach(platform, caller, "a share that its GPU's sharing does not allow", training,
                       i);
     if (!(grant->vcpus >= 0 && grant->vcpus <= 1e6) ||
-        !(grant->memory_mb >= 0 && grant->memory_mb <= 1e12))
+        !(grant->memory_mb >= 0 && grant->memory_mb <= 1e12) ||
+        !(grant->gpu_memory_mb >= 0 && grant->gpu_memory_mb <= 1e12))
         return breach(platform, caller, "negative vCPUs or memory, or too many", training, i);
     /* Gangs are small, so pairs are compared. */
     for (uint32_t k = 0; k < i; k++)
@@ -63,7 +65,7 @@ static bool is_grant(const struct platform *platform, const char *caller, uint32
 static bool are_grants(const struct platform *platform, const char *caller, uint32_t training,
                        const struct training_grant *grants, uint32_t count)
 {
-    const uint32_t gpus = training_spec(platform, training)->gpus;
+    const uint32_t gpus = training_gang_size(platform, training);
     if (count != gpus) {
         platform_fail((struct platform *)platform,
                       "rule gang: %s gives training %" PRIu32 " %" PRIu32 " GPUs, and its gang is "
@@ -136,6 +138,10 @@ struct training_view platform_training(const struct platform *platform, uint32_t
                                   .iterations = spec->iterations,
                                   .done = trainings_done(platform, id),
                                   .iteration_s = spec->iteration_s,
+                                  .gpu_memory_mb = spec->gpu_memory_mb,
+                                  .service = spec->service,
+                                  .request = spec->request,
+                                  .limit = spec->limit,
                                   .restarts = training->restarts};
 }
 
@@ -147,7 +153,7 @@ uint32_t platform_gang(const struct platform *platform, uint32_t id, struct trai
     const struct training *training = &platform->trainings->items[id];
     if (training->state != TRAINING_RUNNING)
         return 0;
-    const uint32_t gpus = training_spec(platform, id)->gpus;
+    const uint32_t gpus = training_gang_size(platform, id);
     const uint32_t count = gpus < room ? gpus : room;
     for (uint32_t i = 0; i < count; i++)
         grants[i] = training->grants[i];
@@ -205,10 +211,38 @@ static void count_action(struct platform *platform, bool progress)
     platform->controller.moves += progress;
 }
 
+/* Sets the size of the first gang of a language model, which may be split, and checks that its
+ * parts add up to the model. */
+static bool gang_split(struct platform *platform, uint32_t training,
+                       const struct training_grant *grants, uint32_t count)
+{
+    struct training *item = &platform->trainings->items[training];
+    const struct training_spec *spec = training_spec(platform, training);
+    double memory_mb = 0;
+    if (platform->trainings->plan->models->models[spec->model].type != INSTANCE_LLM ||
+        item->first_start != SIM_FOREVER || count > platform->cluster.gpu_count)
+        return true;
+    for (uint32_t i = 0; i < count; i++)
+        memory_mb += grants[i].gpu_memory_mb;
+    if (count <= spec->gpus) {
+        item->gang = spec->gpus;
+        return true;
+    }
+    item->gang = count;
+    if (fabs(memory_mb - spec->gpu_memory_mb) <= 1e-6 * spec->gpu_memory_mb)
+        return true;
+    platform_fail(platform,
+                  "rule gang: place splits training %" PRIu32 " over %" PRIu32
+                  " GPUs with %g MB in all, and it has %g",
+                  training, count, memory_mb, spec->gpu_memory_mb);
+    return false;
+}
+
 bool platform_place(struct platform *platform, uint32_t training,
                     const struct training_grant *grants, uint32_t count, sim_time_t lease_end)
 {
     if (!training_allowed(platform, "place", training, true) ||
+        !gang_split(platform, training, grants, count) ||
         !are_grants(platform, "place", training, grants, count))
         return false;
     if (lease_end <= platform->now) {

@@ -18,7 +18,9 @@ void training_window_open(struct platform *platform)
     trainings->window = trainings->active_changed = platform->now;
     trainings->most_active = trainings->active;
     trainings->active_ns = trainings->allocated_ns = trainings->effective_ns = 0;
-    trainings->leases = 0;
+    trainings->active_sum = 0;
+    trainings->peak = 0;
+    trainings->leases = trainings->changes = 0;
     if (!platform->metrics.measuring && platform->workload->application_count == 0)
         metrics_open_window(&platform->metrics, platform->now);
 }
@@ -58,6 +60,18 @@ void training_active_add(struct platform *platform, int change)
     trainings->active = (uint32_t)((int64_t)trainings->active + change);
     if (trainings->active > trainings->most_active)
         trainings->most_active = trainings->active;
+}
+
+void training_change_add(struct platform *platform)
+{
+    struct trainings *trainings = platform->trainings;
+    trainings->active_sum += trainings->active;
+    trainings->changes++;
+    if (trainings->active <= trainings->peak)
+        return;
+    trainings->peak = trainings->active;
+    trainings->peak_free = 1 - trainings->held / trainings->active;
+    trainings->peak_free_memory = 1 - trainings->held_memory / trainings->active;
 }
 
 void training_lease_record(struct platform *platform, uint32_t id)
@@ -109,7 +123,7 @@ static bool row_record(struct platform *platform, uint32_t id)
     const bool finished = training->state == TRAINING_FINISHED;
     if (recorder == NULL || recorder->training == NULL || id >= trainings->arrived)
         return true;
-    const double alone_s = (double)spec->iterations * spec->iteration_s;
+    const double alone_s = training_ends(spec) ? (double)spec->iterations * spec->iteration_s : NAN;
     const struct training_result_row row = {
         .training = id,
         .id = spec->id,
@@ -182,7 +196,11 @@ static void measures_fill(const struct platform *platform, const struct training
     out->gpu_allocated = trainings->allocated_ns / capacity;
     out->gpu_effective = trainings->effective_ns / capacity;
     out->gpus_active_mean = trainings->active_ns / elapsed;
+    out->gpus_active_event_mean =
+        trainings->changes > 0 ? trainings->active_sum / (double)trainings->changes : NAN;
     out->gpus_active_max = trainings->most_active;
+    out->gpu_fragmentation_at_max = trainings->peak > 0 ? trainings->peak_free : NAN;
+    out->gpu_memory_fragmentation_at_max = trainings->peak > 0 ? trainings->peak_free_memory : NAN;
     out->leases = trainings->leases;
 }
 
@@ -204,8 +222,12 @@ bool trainings_close(struct platform *platform, struct simulation_result *result
     struct trainings *trainings = platform->trainings;
     if (trainings == NULL)
         return true;
+    const double active_sum = trainings->active_sum;
+    const uint64_t changes = trainings->changes;
     while (trainings->heap_count > 0 && !platform->failed)
         trainings_preempt(platform, trainings->heap[0]);
+    trainings->active_sum = active_sum; /* without the ends that the run's end makes */
+    trainings->changes = changes;
     training_active_add(platform, 0);
     for (uint32_t g = 0; g < platform->cluster.gpu_count; g++)
         if (trainings->gpus[g].count > 0)

@@ -103,8 +103,10 @@ double training_speed_alone(const struct platform *platform, uint32_t id,
 {
     const struct training_spec *spec = training_spec(platform, id);
     const struct training_model *model = &platform->trainings->plan->models->models[spec->model];
-    const uint32_t count = spec->gpus;
+    const uint32_t count = training_gang_size(platform, id);
     double vcpus = INFINITY, memory_mb = INFINITY, gpu = INFINITY;
+    if (model->timed)
+        return 1;
     for (uint32_t i = 0; i < count; i++) {
         vcpus = fmin(vcpus, grants[i].vcpus);
         memory_mb = fmin(memory_mb, grants[i].memory_mb);
@@ -118,8 +120,10 @@ double training_slowdown(const struct platform *platform, uint32_t id,
 {
     const struct trainings *trainings = platform->trainings;
     const struct training_spec *specs = trainings->plan->trainings;
-    const uint32_t count = specs[id].gpus;
+    const uint32_t count = training_gang_size(platform, id);
     double worst = 1;
+    if (trainings->plan->models->models[specs[id].model].timed)
+        return 1;
     for (uint32_t i = 0; i < count; i++) {
         const struct residents *gpu = &trainings->gpus[grant_gpu(platform, &grants[i])];
         double slowdown = 1;

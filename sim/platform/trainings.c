@@ -10,11 +10,16 @@
 
 /* ---- Set-up ---------------------------------------------------------------------------------- */
 
-static uint32_t largest_gang(const struct training_plan *plan)
+/* Most GPUs of a gang. A model that may be split may be so over all `gpus` of the cluster. */
+static uint32_t largest_gang(const struct training_plan *plan, uint32_t gpus)
 {
     uint32_t most = 1;
-    for (size_t i = 0; i < plan->count; i++)
-        most = plan->trainings[i].gpus > most ? plan->trainings[i].gpus : most;
+    for (size_t i = 0; i < plan->count; i++) {
+        const struct training_spec *spec = &plan->trainings[i];
+        if (plan->models->models[spec->model].type == INSTANCE_LLM)
+            return gpus;
+        most = spec->gpus > most ? spec->gpus : most;
+    }
     return most;
 }
 
@@ -26,11 +31,13 @@ static void items_init(struct trainings *trainings)
         trainings->items[id] =
             (struct training){.state = TRAINING_FUTURE,
                               .place = SIM_NONE,
+                              .gang = spec->gpus,
                               .first_start = SIM_FOREVER,
                               .finish = SIM_FOREVER,
                               .last_stop = spec->arrival,
                               .left = (double)spec->iterations * spec->iteration_s * 1e9};
-        trainings->measured_left += training_is_measured(plan, spec->id);
+        trainings->left += training_ends(spec);
+        trainings->measured_left += training_ends(spec) && training_is_measured(plan, spec->id);
     }
 }
 
@@ -44,9 +51,9 @@ bool trainings_init(struct platform *platform)
     if (trainings == NULL)
         return false;
     const uint32_t gpus = platform->cluster.gpu_count;
-    const size_t gang = largest_gang(plan);
+    const size_t gang = largest_gang(plan, gpus);
     trainings->plan = plan;
-    trainings->count = trainings->left = (uint32_t)plan->count;
+    trainings->count = (uint32_t)plan->count;
     trainings->window = SIM_FOREVER;
     trainings->items = calloc(plan->count, sizeof *trainings->items);
     trainings->gpus = calloc(gpus, sizeof *trainings->gpus);
@@ -169,7 +176,7 @@ static bool residents_add(struct platform *platform, uint32_t id)
 {
     struct trainings *trainings = platform->trainings;
     const struct training_grant *grants = trainings->items[id].grants;
-    for (uint32_t i = 0; i < training_spec(platform, id)->gpus; i++) {
+    for (uint32_t i = 0; i < training_gang_size(platform, id); i++) {
         struct residents *gpu = &trainings->gpus[grant_gpu(platform, &grants[i])];
         if (!residents_reserve(gpu)) {
             platform_fail(platform, "out of memory for trainings on a GPU");
@@ -186,7 +193,7 @@ static void residents_remove(struct platform *platform, uint32_t id)
 {
     struct trainings *trainings = platform->trainings;
     const struct training_grant *grants = trainings->items[id].grants;
-    for (uint32_t i = 0; i < training_spec(platform, id)->gpus; i++) {
+    for (uint32_t i = 0; i < training_gang_size(platform, id); i++) {
         struct residents *gpu = &trainings->gpus[grant_gpu(platform, &grants[i])];
         uint32_t k = 0;
         while (gpu->ids[k] != id)
@@ -211,14 +218,27 @@ static void shares_fill(const struct platform *platform, uint32_t id,
                         const struct training_grant *grants, struct gang_share *shares)
 {
     const struct training_spec *spec = training_spec(platform, id);
-    const int64_t gpu_kb =
-        kb_from_mb(platform->trainings->plan->models->models[spec->model].gpu_memory_mb);
-    for (uint32_t i = 0; i < spec->gpus; i++)
-        shares[i] = (struct gang_share){.gpu = grant_gpu(platform, &grants[i]),
-                                        .parts = grants[i].share * grants[i].quota,
-                                        .gpu_kb = gpu_kb,
-                                        .host_kb = (int64_t)(grants[i].memory_mb * 1024.0),
-                                        .micro_vcpus = grant_micro_vcpus(&grants[i])};
+    const uint32_t gang = training_gang_size(platform, id);
+    const bool split = gang != spec->gpus;
+    for (uint32_t i = 0; i < gang; i++)
+        shares[i] = (struct gang_share){
+            .gpu = grant_gpu(platform, &grants[i]),
+            .parts = grants[i].share * grants[i].quota,
+            .gpu_kb = kb_from_mb(split ? grants[i].gpu_memory_mb : spec->gpu_memory_mb),
+            .host_kb = (int64_t)(grants[i].memory_mb * 1024.0),
+            .micro_vcpus = grant_micro_vcpus(&grants[i])};
+}
+
+/* Adds (sign 1) or removes (-1) what a gang holds. */
+static void holdings_add(struct platform *platform, const struct gang_share *shares, uint32_t count,
+                         int sign)
+{
+    struct trainings *trainings = platform->trainings;
+    for (uint32_t i = 0; i < count; i++) {
+        const struct gpu_state *gpu = &platform->cluster.gpus[shares[i].gpu];
+        trainings->held += sign * ((double)shares[i].parts / (UNIT_PARTS * gpu->spec->units));
+        trainings->held_memory += sign * ((double)shares[i].gpu_kb / (double)gpu->memory_kb);
+    }
 }
 
 /* Swaps the gang that a training holds (`held`: it holds one) for `grants`, or changes nothing. */
@@ -227,7 +247,7 @@ static bool gang_swap(struct platform *platform, uint32_t id, bool held,
 {
     struct trainings *trainings = platform->trainings;
     struct cluster *cluster = &platform->cluster;
-    const uint32_t count = training_spec(platform, id)->gpus;
+    const uint32_t count = training_gang_size(platform, id);
     metrics_integrate(&platform->metrics, &cluster->use, platform->now);
     if (held) {
         shares_fill(platform, id, trainings->items[id].grants, trainings->old_shares);
@@ -235,17 +255,21 @@ static bool gang_swap(struct platform *platform, uint32_t id, bool held,
     }
     shares_fill(platform, id, grants, trainings->shares);
     const bool fits = cluster_take_gang(cluster, trainings->shares, count);
+    if (fits && held)
+        holdings_add(platform, trainings->old_shares, count, -1);
+    if (fits)
+        holdings_add(platform, trainings->shares, count, 1);
     if (!fits && held && !cluster_take_gang(cluster, trainings->old_shares, count))
         platform_fail(platform, "invariant gang: training %" PRIu32 " lost its own gang", id);
     return fits;
 }
 
+/* Frees what a training holds, which is in trainings->shares. */
 static void gang_free(struct platform *platform, uint32_t id)
 {
-    struct trainings *trainings = platform->trainings;
-    metrics_integrate(&platform->metrics, &platform->cluster.use, platform->now);
-    shares_fill(platform, id, trainings->items[id].grants, trainings->shares);
-    cluster_free_gang(&platform->cluster, trainings->shares, training_spec(platform, id)->gpus);
+    const struct gang_share *shares = platform->trainings->shares;
+    cluster_free_gang(&platform->cluster, shares, training_gang_size(platform, id));
+    holdings_add(platform, shares, training_gang_size(platform, id), -1);
 }
 
 /* Ends the lease of a running training. Returns whether it has made its last iteration. */
@@ -296,8 +320,11 @@ static void training_stop(struct platform *platform, uint32_t id, bool finishes)
 {
     struct training *training = &platform->trainings->items[id];
     finishes = lease_end(platform, id, finishes);
+    metrics_integrate(&platform->metrics, &platform->cluster.use, platform->now);
+    shares_fill(platform, id, training->grants, platform->trainings->shares);
     gang_free(platform, id);
-    training_rates_update(platform, training->grants, training_spec(platform, id)->gpus);
+    training_rates_update(platform, training->grants, training_gang_size(platform, id));
+    training_change_add(platform);
     if (finishes)
         training_finish(platform, id);
 }
@@ -328,14 +355,14 @@ static void row_begin(struct platform *platform, uint32_t id, sim_time_t stall)
     const struct training_spec *spec = training_spec(platform, id);
     struct lease_row row = {.training = id,
                             .id = spec->id,
-                            .gpus = spec->gpus,
+                            .gpus = training->gang,
                             .first_invoker = training->grants[0].invoker,
                             .first_gpu = grant_gpu(platform, &training->grants[0]),
                             .invokers = 1,
                             .from_ns = platform->now,
                             .restart_ns = stall};
     double held = 0;
-    for (uint32_t i = 0; i < spec->gpus; i++) {
+    for (uint32_t i = 0; i < training->gang; i++) {
         const struct training_grant *grant = &training->grants[i];
         row.invokers += i > 0 && grant->invoker != grant[-1].invoker;
         const double units = grant->share * (double)grant->quota / UNIT_PARTS;
@@ -380,7 +407,7 @@ static void training_start(struct platform *platform, uint32_t id,
 {
     struct trainings *trainings = platform->trainings;
     struct training *training = &trainings->items[id];
-    const uint32_t count = training_spec(platform, id)->gpus;
+    const uint32_t count = training_gang_size(platform, id);
     const bool before = training->first_start != SIM_FOREVER;
     const bool goes_on = before && training->last_stop == platform->now &&
                          same_place(training->grants, grants, count);
@@ -411,13 +438,16 @@ static void training_start(struct platform *platform, uint32_t id,
     training->speed = training_speed(platform, id);
     training_set_due(platform, id);
     training_rates_update(platform, training->grants, count);
+    training_change_add(platform);
 }
 
 static bool grants_allocate(struct platform *platform, uint32_t id)
 {
     struct training *training = &platform->trainings->items[id];
-    if (training->grants == NULL)
-        training->grants = calloc(training_spec(platform, id)->gpus, sizeof *training->grants);
+    if (training->first_start == SIM_FOREVER) { /* a model may be split otherwise than last time */
+        free(training->grants);
+        training->grants = calloc(training->gang, sizeof *training->grants);
+    }
     if (training->grants == NULL)
         platform_fail(platform, "out of memory for the gang of training %" PRIu32, id);
     return training->grants != NULL;
@@ -435,14 +465,13 @@ bool trainings_place(struct platform *platform, uint32_t id, const struct traini
         return false;
     if (held && lease_end(platform, id, false)) {
         /* The lease that the move ended made the last whole iteration. */
-        cluster_free_gang(&platform->cluster, platform->trainings->shares,
-                          training_spec(platform, id)->gpus);
-        training_rates_update(platform, training->grants, training_spec(platform, id)->gpus);
+        gang_free(platform, id);
+        training_rates_update(platform, training->grants, training_gang_size(platform, id));
         training_finish(platform, id);
         return true;
     }
     if (held)
-        training_rates_update(platform, training->grants, training_spec(platform, id)->gpus);
+        training_rates_update(platform, training->grants, training_gang_size(platform, id));
     training_start(platform, id, grants, end);
     return true;
 }
@@ -450,7 +479,7 @@ bool trainings_place(struct platform *platform, uint32_t id, const struct traini
 bool trainings_resize(struct platform *platform, uint32_t id, const struct training_grant *grants)
 {
     struct training *training = &platform->trainings->items[id];
-    const uint32_t count = training_spec(platform, id)->gpus;
+    const uint32_t count = training_gang_size(platform, id);
     if (!gang_swap(platform, id, true, grants))
         return false;
     training_settle(platform, id);
@@ -540,14 +569,20 @@ bool trainings_over(const struct platform *platform)
     const struct trainings *trainings = platform->trainings;
     if (trainings == NULL)
         return true;
-    return trainings->plan->stop_at_measured ? trainings->measured_left == 0 : trainings->left == 0;
+    return trainings->plan->stop_at_measured
+               ? trainings->measured_left == 0
+               : trainings->left == 0 && trainings->arrived == trainings->count;
 }
 
 bool trainings_pending(const struct platform *platform)
 {
     const struct trainings *trainings = platform->trainings;
-    return trainings != NULL &&
-           (trainings->heap_count > 0 || trainings->arrived < trainings->count);
+    if (trainings == NULL)
+        return false;
+    if (trainings->heap_count == 0 || trainings->arrived < trainings->count)
+        return trainings->arrived < trainings->count;
+    const uint32_t next = trainings->heap[0];
+    return trainings->items[next].due < SIM_FOREVER || training_ends(training_spec(platform, next));
 }
 
 void trainings_add_holdings(const struct platform *platform, int64_t *vcpus, int64_t *parts)
@@ -559,7 +594,7 @@ void trainings_add_holdings(const struct platform *platform, int64_t *vcpus, int
     memset(trainings->micro_vcpus, 0, invokers * sizeof *trainings->micro_vcpus);
     for (uint32_t i = 0; i < trainings->heap_count; i++) {
         const uint32_t id = trainings->heap[i];
-        for (uint32_t k = 0; k < training_spec(platform, id)->gpus; k++) {
+        for (uint32_t k = 0; k < training_gang_size(platform, id); k++) {
             const struct training_grant *grant = &trainings->items[id].grants[k];
             const int64_t own = (int64_t)grant->share * grant->quota;
             *parts += own * platform->cluster.gpus[grant_gpu(platform, grant)].weight;

@@ -22,6 +22,7 @@ struct training {
     bool resumes;             /* `due` is the end of its restart, not of its lease */
     bool recording;           /* `row` is of a lease that has not been recorded */
     uint32_t restarts, place; /* place: in the heap; SIM_NONE: not in it */
+    uint32_t gang;            /* GPUs: as its specification has, but for a split model */
     uint32_t visit;           /* the last update of rates that reached it */
     sim_time_t first_start, last_stop, finish;
     sim_time_t held_from;  /* start of its present lease */
@@ -53,7 +54,7 @@ struct trainings {
     uint32_t count;
     uint32_t arrived;       /* the first that has not arrived */
     uint32_t low;           /* all below have finished */
-    uint32_t running, left; /* left: not finished */
+    uint32_t running, left; /* left: that end by themselves, and have not finished */
     uint32_t measured_left;
     uint32_t *heap; /* running trainings by (due, number) */
     uint32_t heap_count;
@@ -67,6 +68,11 @@ struct trainings {
     sim_time_t window, active_changed; /* window: SIM_FOREVER before the first measured arrival */
     uint32_t active, most_active;      /* GPUs with a training */
     double active_ns, allocated_ns, effective_ns;
+    double active_sum;        /* of the GPUs with a training after each start and end of a gang */
+    uint64_t changes;         /* starts and ends */
+    double held, held_memory; /* by gangs now: parts of GPUs and of their memory, in GPUs */
+    uint32_t peak;            /* most GPUs with a training after a start or an end; then: */
+    double peak_free, peak_free_memory; /* parts of these GPUs */
     uint64_t leases;
 };
 
@@ -80,7 +86,7 @@ sim_time_t trainings_next_time(const struct platform *platform);
 void trainings_step(struct platform *platform);
 /* Returns whether the run need not wait for any training. */
 bool trainings_over(const struct platform *platform);
-/* Returns whether a training runs or is still to arrive. */
+/* Returns whether a training is still to arrive, or one runs that will end. */
 bool trainings_pending(const struct platform *platform);
 
 /* The ledger's side of a placement: see platform_place. The arguments have been checked. */
@@ -133,6 +139,8 @@ double training_best_speed(const struct training_models *models, uint32_t index)
 void training_account(struct platform *platform, uint32_t id, sim_time_t from, sim_time_t until);
 /* Counts GPUs that gained their first training (+1) or lost their last (-1). */
 void training_active_add(struct platform *platform, int change);
+/* Counts a start or an end of a gang, after it. */
+void training_change_add(struct platform *platform);
 /* Records the row of the training's last lease, if there is one. */
 void training_lease_record(struct platform *platform, uint32_t id);
 /* Ends what still runs, checks the invariants, records the rows of all trainings and fills
@@ -143,6 +151,12 @@ static inline const struct training_spec *training_spec(const struct platform *p
                                                         uint32_t id)
 {
     return &platform->trainings->plan->trainings[id];
+}
+
+/* Number of GPUs of its present or next gang. */
+static inline uint32_t training_gang_size(const struct platform *platform, uint32_t id)
+{
+    return platform->trainings->items[id].gang;
 }
 
 /* Index into cluster.gpus of a grant's GPU. */

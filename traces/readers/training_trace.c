@@ -8,14 +8,17 @@
 
 #include "traces/readers/trace_layout.h"
 
-enum { FIELDS_MOST = 32, SYNERGY_FIELDS = 5, GAVEL_FIELDS = 7, PHILLY_FIELDS = 5 };
+enum { FIELDS_MOST = 32, SYNERGY_FIELDS = 5, GAVEL_FIELDS = 7, PHILLY_FIELDS = 5, DILU_FIELDS = 8 };
 
 #define MOST_ITERATIONS ((uint64_t)1 << 53)
+#define MOST_MEMORY_GB 1e6
+#define NO_ROW UINT32_MAX
 
 /* Cost of the framework in Muri's simulator, simulator/jobs.py:188 and 203. */
 #define MURI_FACTOR 1.015
 
-const char *const training_formats[] = {"synergy", "muri", "gavel", "philly", NULL};
+const char *const training_formats[] = {"synergy", "muri", "gavel", "philly", "dilu", NULL};
+const char *const instance_type_names[] = {"training", "inference", "llm-inference", NULL};
 
 /* Columns of Muri's layout that are read, and those of Philly's, as the header must have them. */
 enum { MURI_ID, MURI_GPUS, MURI_SUBMIT, MURI_ITERATIONS, MURI_MODEL, MURI_TIME, MURI_COLUMNS };
@@ -23,12 +26,35 @@ static const char *const muri_columns[] = {"job_id",     "num_gpu",    "submit_t
                                            "iterations", "model_name", "iteration_time"};
 static const char philly_header[] = "timestamp,duration,num_gpus,gpu_time,cluster";
 
+/* The text around the fields of a line of the layout dilu. */
+enum {
+    DILU_TIME,
+    DILU_ACTION,
+    DILU_SERVICE,
+    DILU_TYPE,
+    DILU_GPUS,
+    DILU_REQUEST,
+    DILU_LIMIT,
+    DILU_MEMORY
+};
+static const char *const dilu_marks[DILU_FIELDS + 1] = {
+    "{'Time': '",      "', 'Action': '", "', 'Instance': {'service_name': '",
+    "', 'type': '",    "', 'gpu_num': ", ", 'sm_requests': ",
+    ", 'sm_limits': ", ", 'memory': [",  "]}}"};
+
 struct reader {
     struct trace_reader base; /* its lines, for the parsers of fields */
     struct training_trace *trace;
     size_t capacity;
     size_t fields;                /* of every line */
     size_t columns[MURI_COLUMNS]; /* positions in Muri's layout */
+    /* Of the layout dilu: the times of the first and of the last line, the place in that second,
+     * and the running instances as lists: the latest of a service, and the one before each. */
+    bool begun;
+    sim_time_t first, second;
+    uint32_t place;
+    uint32_t *latest, *before; /* by service, by row; NO_ROW: none */
+    size_t services, places;   /* that they have room for */
 };
 
 struct layout {
@@ -38,6 +64,8 @@ struct layout {
     bool (*row)(struct reader *reader, char **fields, struct training_row *row,
                 struct error *error);
     bool sorts;
+    /* NULL: every line is a row. Otherwise it reads the fields of one, which may be none. */
+    bool (*event)(struct reader *reader, char **fields, struct error *error);
 };
 
 /* ---- Fields ---------------------------------------------------------------------------------- */
@@ -185,17 +213,6 @@ static bool row_philly(struct reader *reader, char **fields, struct training_row
     return row->cluster != STRING_INDEX_NONE || trace_no_memory(&reader->base, error);
 }
 
-static const struct layout layouts[] = {
-    {',', "id,model,arrival,iterations,GPUs", NULL, row_synergy, false},
-    {',', "as many as its header", header_muri, row_muri, false},
-    {'\t', "type, command, option, data flag, steps, arrival, GPUs; by tabs", NULL, row_gavel,
-     false},
-    {',', philly_header, header_philly, row_philly, true},
-};
-static const size_t layout_fields[] = {SYNERGY_FIELDS, 0, GAVEL_FIELDS, PHILLY_FIELDS};
-
-/* ---- Files ----------------------------------------------------------------------------------- */
-
 static struct training_row *new_row(struct reader *reader, struct error *error)
 {
     struct training_trace *trace = reader->trace;
@@ -217,6 +234,198 @@ static struct training_row *new_row(struct reader *reader, struct error *error)
     *row = (struct training_row){.id = trace->count};
     return row;
 }
+
+/* ---- Instances of the layout dilu ------------------------------------------------------------ */
+
+/* Cuts a line in place. */
+static bool cut_instance(const struct reader *reader, char *line, char **fields,
+                         struct error *error)
+{
+    char *at = line;
+    for (size_t f = 0; f <= DILU_FIELDS; f++) {
+        char *mark = f == 0 ? line : strstr(at, dilu_marks[f]);
+        if (mark == NULL || strncmp(mark, dilu_marks[f], strlen(dilu_marks[f])) != 0)
+            return line_fault(&reader->base.lines, error,
+                              "lacks \"%s\" from column %zu on, which the format dilu needs",
+                              dilu_marks[f], (size_t)(at - line) + 1);
+        *mark = '\0';
+        at = mark + strlen(dilu_marks[f]);
+        if (f < DILU_FIELDS)
+            fields[f] = at;
+    }
+    return *at == '\0' ||
+           line_fault(&reader->base.lines, error, "has text after \"]}}\", the end of an instance");
+}
+
+/* Time since the first line. */
+static bool parse_instant(struct reader *reader, const char *text, sim_time_t *time,
+                          struct error *error)
+{
+    sim_time_t stamp = 0;
+    if (!parse_stamp(reader, text, &stamp, error))
+        return false;
+    if (!reader->begun)
+        reader->first = reader->second = stamp;
+    else if (stamp < reader->second)
+        return line_fault(&reader->base.lines, error,
+                          "Time %.40s is before that of the previous line; sort the trace", text);
+    reader->place = reader->begun && stamp == reader->second ? reader->place + 1 : 0;
+    reader->begun = true;
+    reader->second = stamp;
+    *time = stamp - reader->first + reader->place * SIM_US;
+    return reader->place < SIM_S / SIM_US ||
+           line_fault(&reader->base.lines, error, "more than 1000000 lines in one second");
+}
+
+static bool parse_choice(const struct reader *reader, const char *text, const char *what,
+                         const char *const *choices, int *choice, struct error *error)
+{
+    int count = 0;
+    for (; choices[count] != NULL; count++)
+        if (strcmp(text, choices[count]) == 0) {
+            *choice = count;
+            return true;
+        }
+    const char *near = error_nearest_name(text, choices, count);
+    return line_fault(&reader->base.lines, error, "%s '%.40s' is unknown; did you mean %s?", what,
+                      text, near != NULL ? near : choices[0]);
+}
+
+/* A number above 0. */
+static bool parse_amount(const struct reader *reader, const char *text, const char *what,
+                         double most, double *value, struct error *error)
+{
+    char *end = NULL;
+    *value = strtod(text, &end);
+    if (end == text || *end != '\0' || strspn(text, "0123456789.eE+-") != strlen(text))
+        return line_fault(&reader->base.lines, error, "%s '%.40s' is not a decimal number", what,
+                          text);
+    return (*value > 0 && *value <= most) ||
+           line_fault(&reader->base.lines, error, "%s %.40s is not above 0 and at most %g", what,
+                      text, most);
+}
+
+/* "30, 30": the same amount on every GPU. */
+static bool parse_memories(const struct reader *reader, char *list, struct training_row *row,
+                           struct error *error)
+{
+    uint32_t count = 0;
+    for (char *entry; (entry = strsep(&list, ",")) != NULL; count++) {
+        double memory = 0;
+        if (!parse_amount(reader, entry + (count > 0 && *entry == ' '), "memory", MOST_MEMORY_GB,
+                          &memory, error))
+            return false;
+        if (count > 0 && (memory < row->memory_gb || memory > row->memory_gb))
+            return line_fault(&reader->base.lines, error,
+                              "memory differs from GPU to GPU; give all the same");
+        row->memory_gb = memory;
+    }
+    return count == row->gpus ||
+           line_fault(&reader->base.lines, error,
+                      "memory has %u number%s, not one per GPU of gpu_num (%u)", count,
+                      count == 1 ? "" : "s", row->gpus);
+}
+
+static bool parse_instance(struct reader *reader, char **fields, struct training_row *row,
+                           struct error *error)
+{
+    int type = 0;
+    if (!parse_model(reader, fields[DILU_SERVICE], "service_name", row, error) ||
+        !parse_choice(reader, fields[DILU_TYPE], "type", instance_type_names, &type, error) ||
+        !parse_gpus(reader, fields[DILU_GPUS], "gpu_num", row, error) ||
+        !parse_amount(reader, fields[DILU_REQUEST], "sm_requests", 1, &row->request, error) ||
+        !parse_amount(reader, fields[DILU_LIMIT], "sm_limits", 1, &row->limit, error) ||
+        !parse_memories(reader, fields[DILU_MEMORY], row, error))
+        return false;
+    row->type = (enum instance_type)type;
+    if (row->limit < row->request)
+        return line_fault(&reader->base.lines, error, "sm_limits %g is below sm_requests, %g",
+                          row->limit, row->request);
+    return row->gpus == 1 || row->type == INSTANCE_TRAINING ||
+           line_fault(&reader->base.lines, error, "gpu_num is %u; only a training has several",
+                      row->gpus);
+}
+
+/* Makes room for the lists of running instances. */
+static bool running_grow(struct reader *reader, struct error *error)
+{
+    const size_t services = reader->trace->models.count, rows = reader->capacity;
+    if (services > reader->services) {
+        uint32_t *latest = realloc(reader->latest, 2 * services * sizeof *latest);
+        if (latest == NULL)
+            return trace_no_memory(&reader->base, error);
+        for (size_t i = reader->services; i < 2 * services; i++)
+            latest[i] = NO_ROW;
+        reader->latest = latest;
+        reader->services = 2 * services;
+    }
+    if (rows > reader->places) {
+        uint32_t *before = realloc(reader->before, rows * sizeof *before);
+        if (before == NULL)
+            return trace_no_memory(&reader->base, error);
+        reader->before = before;
+        reader->places = rows;
+    }
+    return true;
+}
+
+static bool start_instance(struct reader *reader, char **fields, sim_time_t time,
+                           struct error *error)
+{
+    struct training_row *row = new_row(reader, error);
+    if (row == NULL || !parse_instance(reader, fields, row, error) || !running_grow(reader, error))
+        return false;
+    row->arrival = time;
+    row->duration_s = INFINITY;
+    reader->before[row->id] = reader->latest[row->model];
+    reader->latest[row->model] = (uint32_t)row->id;
+    reader->trace->count++;
+    return true;
+}
+
+static bool delete_instances(struct reader *reader, char **fields, sim_time_t time,
+                             struct error *error)
+{
+    struct training_row end = {.id = 0};
+    if (!parse_instance(reader, fields, &end, error))
+        return false;
+    uint32_t id = (size_t)end.model < reader->services ? reader->latest[end.model] : NO_ROW;
+    if (id == NO_ROW)
+        return line_fault(&reader->base.lines, error,
+                          "deletes \"%s\", of which no instance runs; start it first",
+                          fields[DILU_SERVICE]);
+    const struct training_row *start = &reader->trace->rows[id];
+    if (end.type != start->type || end.gpus != start->gpus)
+        return line_fault(&reader->base.lines, error,
+                          "type or gpu_num of \"%s\" differ from those of its start",
+                          fields[DILU_SERVICE]);
+    for (; id != NO_ROW; id = reader->before[id])
+        reader->trace->rows[id].duration_s = sim_to_s(time - reader->trace->rows[id].arrival);
+    reader->latest[end.model] = NO_ROW;
+    return true;
+}
+
+static bool event_dilu(struct reader *reader, char **fields, struct error *error)
+{
+    static const char *const actions[] = {"start", "delete", NULL};
+    int action = 0;
+    sim_time_t time = 0;
+    return parse_instant(reader, fields[DILU_TIME], &time, error) &&
+           parse_choice(reader, fields[DILU_ACTION], "Action", actions, &action, error) &&
+           (action == 0 ? start_instance : delete_instances)(reader, fields, time, error);
+}
+
+static const struct layout layouts[] = {
+    {',', "id,model,arrival,iterations,GPUs", NULL, row_synergy, false, NULL},
+    {',', "as many as its header", header_muri, row_muri, false, NULL},
+    {'\t', "type, command, option, data flag, steps, arrival, GPUs; by tabs", NULL, row_gavel,
+     false, NULL},
+    {',', philly_header, header_philly, row_philly, true, NULL},
+    {.event = event_dilu},
+};
+static const size_t layout_fields[] = {SYNERGY_FIELDS, 0, GAVEL_FIELDS, PHILLY_FIELDS, DILU_FIELDS};
+
+/* ---- Files ----------------------------------------------------------------------------------- */
 
 static bool read_row(struct reader *reader, const struct layout *layout, char *line,
                      struct error *error)
@@ -250,7 +459,12 @@ static bool read_lines(struct reader *reader, const struct layout *layout, struc
             return reader->trace->count > 0 ||
                    error_input(error, "%s: holds no training; give a trace with one",
                                reader->base.path);
-        if (header ? !layout->header(reader, line, error) : !read_row(reader, layout, line, error))
+        char *fields[DILU_FIELDS];
+        const bool good = header                  ? layout->header(reader, line, error)
+                          : layout->event == NULL ? read_row(reader, layout, line, error)
+                                                  : cut_instance(reader, line, fields, error) &&
+                                                        layout->event(reader, fields, error);
+        if (!good)
             return false;
         header = false;
     }
@@ -316,8 +530,8 @@ struct training_trace *training_trace_read(const char *path, const char *format,
     struct reader reader = {.base.path = (char *)path};
     const struct layout *layout = find_layout(format, &reader.fields);
     if (layout == NULL) {
-        (void)error_input(error, "%s: unknown format \"%s\"; synergy, muri, gavel or philly", path,
-                          format);
+        (void)error_input(error, "%s: unknown format \"%s\"; synergy, muri, gavel, philly or dilu",
+                          path, format);
         return NULL;
     }
     reader.trace = calloc(1, sizeof *reader.trace);
@@ -328,6 +542,8 @@ struct training_trace *training_trace_read(const char *path, const char *format,
     const bool good =
         line_reader_open(&reader.base.lines, path, error) && read_lines(&reader, layout, error);
     line_reader_close(&reader.base.lines);
+    free(reader.latest);
+    free(reader.before);
     if (!good) {
         training_trace_free(reader.trace);
         return NULL;
@@ -337,7 +553,7 @@ struct training_trace *training_trace_read(const char *path, const char *format,
     return reader.trace;
 }
 
-/* By the first line: a header, tabs, or five fields that begin with a number. */
+/* By the first line: a header, a dictionary, tabs, or five fields that begin with a number. */
 static const char *recognise_line(char *line)
 {
     char *fields[FIELDS_MOST];
@@ -345,6 +561,8 @@ static const char *recognise_line(char *line)
         return training_formats[3];
     if (strncmp(line, "job_id,", 7) == 0 && strstr(line, "num_gpu") != NULL)
         return training_formats[1];
+    if (strncmp(line, dilu_marks[0], strlen(dilu_marks[0])) == 0)
+        return training_formats[4];
     if (strchr(line, '\t') != NULL)
         return cut(line, '\t', fields) == GAVEL_FIELDS ? training_formats[2] : NULL;
     if (cut(line, ',', fields) != SYNERGY_FIELDS || *fields[0] == '\0')

@@ -7,6 +7,7 @@
  * |         | iteration_time [ms], …; columns are found by name                                |
  * | gavel   | tabs: type, command, option, data flag, steps, arrival [s], GPUs                 |
  * | philly  | CSV `timestamp,duration,num_gpus,gpu_time,cluster`; names no model               |
+ * | dilu    | starts and ends of instances and trainings, a Python dictionary per line          |
  *
  * A row of Muri's traces has its own iteration time. As in Muri's simulator it is multiplied by
  * 1.015, the cost of the framework (simulator/jobs.py:203-214, Rivendile/Muri at 4e69a78).
@@ -15,6 +16,17 @@
  * after the other, so its rows are sorted by time stamp (stable), and the first arrival is time 0.
  * Time stamps have no time zone and are read as UTC. In all other layouts the times of the file are
  * kept.
+ *
+ * A line of the layout dilu (scheduling/simulations/workload/ of sigserverless/Dilu at 1134655) is
+ *
+ *     {'Time': '2024-06-19 15:46:09', 'Action': 'start', 'Instance': {'service_name': 'a', 'type':
+ *     'training', 'gpu_num': 2, 'sm_requests': 0.55, 'sm_limits': 0.81, 'memory': [30, 30]}}
+ *
+ * without the line break, and with these spaces. The action is start or delete; the type training,
+ * inference or llm-inference. Request and limit are parts of a GPU, the memory is in GB on each
+ * GPU. A start becomes a row; a delete ends all running instances of its service, as in the
+ * authors' simulation, and repeats what the start gives. Time 0 is the first line's. Lines of one
+ * second keep their order: each is a microsecond after the line before it.
  */
 #ifndef ESGSIM_TRACES_READERS_TRAINING_TRACE_H
 #define ESGSIM_TRACES_READERS_TRAINING_TRACE_H
@@ -33,15 +45,24 @@ enum {
     TRAINING_NO_MODEL = -1 /* of a row of a layout that names no models */
 };
 
+/* What a row of the layout dilu is; all other rows are trainings. */
+enum instance_type { INSTANCE_TRAINING, INSTANCE_INFERENCE, INSTANCE_LLM, INSTANCE_TYPES };
+
+/* "training", "inference", "llm-inference", NULL. */
+extern const char *const instance_type_names[];
+
 struct training_row {
     uint64_t id;         /* of the file; the row's number from 0 where the layout has none */
-    int32_t model;       /* index into `models`, or TRAINING_NO_MODEL */
+    int32_t model;       /* index into `models`, or TRAINING_NO_MODEL; dilu: of the service */
     uint32_t gpus;       /* >= 1 */
     sim_time_t arrival;  /* >= 0 */
     uint64_t iterations; /* >= 1; 0 for philly */
     double iteration_s;  /* muri: with the factor 1.015; 0 otherwise */
-    double duration_s;   /* philly: time that the training ran; 0 otherwise */
-    int32_t cluster;     /* philly: index into `clusters`; 0 otherwise */
+    double duration_s; /* philly, dilu: time that it ran; INFINITY: no line ends it; 0 otherwise */
+    int32_t cluster;   /* philly: index into `clusters`; 0 otherwise */
+    enum instance_type type;
+    double request, limit; /* dilu: 0 < request <= limit <= 1, of each GPU; 0 otherwise */
+    double memory_gb;      /* dilu: on each GPU; 0 otherwise */
 };
 
 struct training_trace {
