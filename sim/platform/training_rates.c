@@ -212,10 +212,10 @@ void training_set_due(struct platform *platform, uint32_t id)
 
 void training_resume(struct platform *platform, uint32_t id)
 {
-    platform->trainings->items[id].resumes = false;
+    struct training *training = &platform->trainings->items[id];
+    training->resumes = false;
     training_set_due(platform, id);
-    training_rates_update(platform, platform->trainings->items[id].grants,
-                          training_spec(platform, id)->gpus);
+    training_rates_update(platform, training->grants, training->gang);
 }
 
 /* Updates the trainings on one GPU that update number `visit` has not reached. */
