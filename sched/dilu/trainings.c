@@ -227,11 +227,13 @@ bool dilu_trainings_place(struct dilu_trainings *trainings, struct platform *pla
 {
     struct dilu_training *training = &trainings->items[id];
     const struct dilu_placed *placed = &trainings->pool.placed[training->placed];
+    /* Instances of a trace hold only what their trace gives. */
+    const double vcpus = platform_training(platform, id).request > 0 ? 0 : trainings->vcpus;
     for (uint32_t i = 0; i < placed->count; i++) {
         const struct dilu_neighbours *here = &trainings->gpus[placed->gpus[i]];
         trainings->grants[i] = (struct training_grant){.invoker = here->invoker,
                                                        .gpu = here->which,
-                                                       .vcpus = trainings->vcpus,
+                                                       .vcpus = vcpus,
                                                        .gpu_memory_mb = placed->memories[i]};
         set_parts(&trainings->grants[i], parts_of(training->request, here->units));
     }
