@@ -130,9 +130,9 @@ static void compare(const struct event *events, size_t count, enum dilu_scheme s
             check_lease(&leases[placed[event->id].lease], placed[event->id].first,
                         placed[event->id].gpus, placed[event->id].start, e);
         }
-        expected->sum += pool.active_count;
-        if (pool.active_count > expected->most) {
-            expected->most = pool.active_count;
+        expected->sum += pool.active.count;
+        if (pool.active.count > expected->most) {
+            expected->most = pool.active.count;
             dilu_pool_fragmentation(&pool, &expected->compute, &expected->memory);
         }
     }

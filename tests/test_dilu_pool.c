@@ -26,7 +26,7 @@ static void replay(const struct event *events, size_t count, enum dilu_scheme sc
         } else {
             dilu_pool_end(&pool, instances[event->id]);
         }
-        const double ours = pool.active_count;
+        const double ours = pool.active.count;
         const double theirs = event->active[scheme];
         double compute = 0;
         double memory = 0;
@@ -38,7 +38,7 @@ static void replay(const struct event *events, size_t count, enum dilu_scheme sc
             outcome->most_theirs = event->active[scheme];
             outcome->fragmentation = fabs(compute - event->fragmentation[scheme]);
         }
-        outcome->most = pool.active_count > outcome->most ? pool.active_count : outcome->most;
+        outcome->most = pool.active.count > outcome->most ? pool.active.count : outcome->most;
         if (theirs >= 100)
             outcome->worst = fmax(outcome->worst, fabs(ours / theirs - 1));
     }
@@ -86,8 +86,8 @@ static void check_pool(const struct dilu_pool *pool, bool exclusive)
         assert_true(gpu->memory > -1e-9 && gpu->memory <= pool->gpu_memory + 1e-9);
         assert_true(exclusive ? gpu->count <= 1 : gpu->request <= pool->rule.omega + 1e-9);
     }
-    assert_int_equal(pool->active_count, active);
-    assert_int_equal(pool->free_count, pool->gpu_count - active);
+    assert_int_equal(pool->active.count, active);
+    assert_int_equal(pool->free.count, pool->gpu_count - active);
 }
 
 /* Random starts and ends, also beyond the pool's capacity. */
