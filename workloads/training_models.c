@@ -347,7 +347,7 @@ void training_models_free(struct training_models *models)
 {
     if (models == NULL)
         return;
-    for (size_t i = 0; i < models->count; i++) {
+    for (size_t i = 0; models->models != NULL && i < models->count; i++) {
         free(models->models[i].name);
         free(models->models[i].iteration_s);
         free(models->models[i].restart_s);
