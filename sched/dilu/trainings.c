@@ -111,19 +111,28 @@ static void check_size(const struct dilu_trainings *trainings, struct platform *
     platform_stop(platform, message);
 }
 
+static bool items_grow(struct dilu_trainings *trainings, uint32_t id)
+{
+    if (id < trainings->room)
+        return true;
+    const uint32_t room = 2 * id + 64;
+    struct dilu_training *items = realloc(trainings->items, room * sizeof *items);
+    if (items == NULL)
+        return false;
+    trainings->items = items;
+    uint32_t *waiting = realloc(trainings->waiting, room * sizeof *waiting);
+    if (waiting == NULL)
+        return false;
+    trainings->waiting = waiting;
+    trainings->room = room;
+    return true;
+}
+
 bool dilu_trainings_arrived(struct dilu_trainings *trainings, struct platform *platform,
                             uint32_t id)
 {
-    if (id >= trainings->room) {
-        const uint32_t room = 2 * id + 64;
-        struct dilu_training *grown = realloc(trainings->items, room * sizeof *grown);
-        trainings->items = grown != NULL ? grown : trainings->items;
-        uint32_t *waiting = realloc(trainings->waiting, room * sizeof *waiting);
-        trainings->waiting = waiting != NULL ? waiting : trainings->waiting;
-        if (grown == NULL || waiting == NULL)
-            return false;
-        trainings->room = room;
-    }
+    if (!items_grow(trainings, id))
+        return false;
     const struct training_view view = platform_training(platform, id);
     struct dilu_training *training = &trainings->items[id];
     check_size(trainings, platform, id, view.gpus);
