@@ -99,6 +99,7 @@ elsewhere() {
     make | "make "*) echo "tests/run.sh BUILD" ;;
     "esgsim validate"* | "build/esgsim validate"*) echo "tests/release.sh validate" ;;
     "git clone"* | "cd "*) echo ".ci/run sh" ;;
+    *Dilu/scheduling/*) echo "tests/test_dilu_instances.c gpus_active_max" ;;
     "podman "* | "apptainer "*) echo "tests/containers.sh CONTAINERS" ;;
     esac
 }

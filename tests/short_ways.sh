@@ -159,6 +159,12 @@ expect "search takes a chain by A*" 0 'method astar \(the stages are a chain\)'
 training=workloads/experiments/training-dynamic.json
 run "$esgsim" list traces muri_trace3
 expect "list traces knows traces of trainings and their layout" 0 '^muri_trace3\.csv\.gz +trainings, muri$'
+run awk -f traces/trainings/instances.awk -v count=100 -v seed=1
+gzip -dc traces/trainings/instances_100.txt.gz | cmp -s - "$folder/out" ||
+    fail "instances.awk draws the set that ships"
+cp "$folder/out" "$folder/instances.txt"
+run "$esgsim" check "$folder/instances.txt"
+expect "check takes a trace of instances that is not compressed" 0 'instances\.txt: ok \(training trace\)$'
 run "$esgsim" list policies fifo
 expect "list policies NAME shows the form for requests" 0 '^fifo .*\[requests\]$'
 expect "and the form for trainings" 0 '^fifo .*\[trainings\]$'

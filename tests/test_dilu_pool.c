@@ -1,64 +1,8 @@
 /* Dilu's pool of GPUs and its baselines against the authors' large-scale simulation. */
 #include <math.h>
 
-#include "sched/dilu/gpu_pool.h"
 #include "sim/engine/random.h"
-#include "tests/read_numbers.h"
-#include "traces/readers/line_reader.h"
-
-enum { SCHEMES = 4, JOBS = 4096 };
-
-static const struct dilu_pool_rule rules[SCHEMES] = {
-    [DILU_WHOLE] = {.scheme = DILU_WHOLE, .omega = 1, .gamma = 1.5, .alpha = 0.6},
-    [DILU_INFLESS_L] = {.scheme = DILU_INFLESS_L, .omega = 1, .gamma = 1.5, .alpha = 0.6},
-    [DILU_INFLESS_R] = {.scheme = DILU_INFLESS_R, .omega = 1, .gamma = 1.5, .alpha = 0.6},
-    [DILU_EXCLUSIVE] = {.scheme = DILU_EXCLUSIVE, .omega = 1, .gamma = 2, .alpha = 0.6},
-};
-
-/* ---- The original's runs --------------------------------------------------------------------- */
-
-struct event {
-    bool start;
-    uint32_t id;
-    struct dilu_job job;
-    uint32_t active[SCHEMES];      /* after it */
-    double fragmentation[SCHEMES]; /* NAN: not recorded */
-};
-
-/* Fields of a line that may be empty. */
-static void read_figures(char *text, struct event *event)
-{
-    for (size_t s = 0; s < SCHEMES; s++) {
-        event->active[s] = (uint32_t)strtoul(text, &text, 10);
-        assert_int_equal(*text++, ',');
-    }
-    for (size_t s = 0; s < SCHEMES; s++) {
-        char *end = text;
-        event->fragmentation[s] = strtod(text, &end);
-        if (end == text)
-            event->fragmentation[s] = NAN;
-        text = end;
-        if (s + 1 < SCHEMES)
-            assert_int_equal(*text++, ',');
-    }
-}
-
-static void read_event(char *line, struct event *event)
-{
-    event->start = *line == '+';
-    line++;
-    event->id = (uint32_t)next_number(&line);
-    if (event->start) {
-        const char *kind = next_word(&line);
-        event->job.kind = *kind == 't' ? DILU_TRAINING : *kind == 'l' ? DILU_LLM : DILU_INFERENCE;
-        event->job.gpus = (uint32_t)next_number(&line);
-        event->job.request = next_number(&line);
-        event->job.limit = next_number(&line);
-        event->job.memory = next_number(&line);
-        event->job.function = event->id; /* every instance is of its own function */
-    }
-    read_figures(line + 1, event);
-}
+#include "tests/dilu_placements.h"
 
 struct outcome {
     uint32_t most, most_theirs, differ;
@@ -82,7 +26,7 @@ static void replay(const struct event *events, size_t count, enum dilu_scheme sc
         } else {
             dilu_pool_end(&pool, instances[event->id]);
         }
-        const double ours = pool.active_count;
+        const double ours = pool.active.count;
         const double theirs = event->active[scheme];
         double compute = 0;
         double memory = 0;
@@ -94,7 +38,7 @@ static void replay(const struct event *events, size_t count, enum dilu_scheme sc
             outcome->most_theirs = event->active[scheme];
             outcome->fragmentation = fabs(compute - event->fragmentation[scheme]);
         }
-        outcome->most = pool.active_count > outcome->most ? pool.active_count : outcome->most;
+        outcome->most = pool.active.count > outcome->most ? pool.active.count : outcome->most;
         if (theirs >= 100)
             outcome->worst = fmax(outcome->worst, fabs(ours / theirs - 1));
     }
@@ -105,18 +49,12 @@ static void active_gpus_are_those_of_the_original(void **state)
 {
     (void)state;
     static const char *const names[] = {"Dilu", "INFless-l", "INFless-r", "exclusive"};
-    static struct event events[2 * JOBS];
+    static struct event events[EVENTS];
     struct line_reader lines = {0};
-    struct error error = {0};
-    char *line = NULL;
-    assert_true(line_reader_open(&lines, "tests/data/training/dilu_placements.csv.gz", &error));
-    for (int set = 0; line_reader_next(&lines, &line, &error) == LINE_READ; set++) {
-        const unsigned size = (unsigned)next_number(&line);
-        const size_t count = (size_t)next_number(&line);
-        for (size_t e = 0; e < count; e++) {
-            assert_int_equal(line_reader_next(&lines, &line, &error), LINE_READ);
-            read_event(line, &events[e]);
-        }
+    size_t count = 0;
+    unsigned size = 0;
+    placements_open(&lines);
+    while (placements_next(&lines, &size, events, &count)) {
         for (size_t s = 0; s < SCHEMES; s++) {
             struct outcome outcome;
             replay(events, count, (enum dilu_scheme)s, &outcome);
@@ -148,8 +86,8 @@ static void check_pool(const struct dilu_pool *pool, bool exclusive)
         assert_true(gpu->memory > -1e-9 && gpu->memory <= pool->gpu_memory + 1e-9);
         assert_true(exclusive ? gpu->count <= 1 : gpu->request <= pool->rule.omega + 1e-9);
     }
-    assert_int_equal(pool->active_count, active);
-    assert_int_equal(pool->free_count, pool->gpu_count - active);
+    assert_int_equal(pool->active.count, active);
+    assert_int_equal(pool->free.count, pool->gpu_count - active);
 }
 
 /* Random starts and ends, also beyond the pool's capacity. */

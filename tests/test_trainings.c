@@ -47,6 +47,7 @@ static void every_shipped_trace_is_read_whole(void **state)
         {"traces/trainings/gavel_msr_seed_0_103959.trace.gz", "gavel", 986, 26, 2364, 0},
         {"traces/trainings/sia_philly.csv.gz", "philly", 82247, 0, 0, 9408690 * SIM_S},
         {"traces/trainings/synergy_dynamic_100job.csv.gz", "synergy", 100, 9, 0, 0},
+        {"traces/trainings/instances_3200.txt.gz", "dilu", 3200, 3200, 0, 3199 * SIM_S},
     };
     for (size_t t = 0; t < sizeof traces / sizeof traces[0]; t++) {
         struct error error = {0};
@@ -94,6 +95,7 @@ static void a_bad_line_is_named_with_its_number(void **state)
          ":2: timestamp '2017-13-09 07:01:55'"},
         {"philly", "timestamp,duration,num_gpus,gpu_time,cluster\n2017-10-09 07:01:55,0,1,0,1\n",
          ":2: duration is 0"},
+        {"dilu", "{\"Time\": 1}\n", ":1: lacks \"{'Time': '\" from column 1"},
         {"csv", "0,a,5,10,1\n", "unknown format \"csv\""},
     };
     for (size_t c = 0; c < sizeof cases / sizeof cases[0]; c++) {
@@ -154,6 +156,41 @@ static void a_virtual_cluster_of_philly_is_taken_alone(void **state)
     assert_true(training_trace_keep(trace, "f", "6c71a0", &error));
     assert_int_equal(trace->count, 9953);
     assert_int_equal(trace->rows[9952].arrival, 7742842 * SIM_S);
+    training_trace_free(trace);
+}
+
+#define DILU(second, action, name, rest)                                                           \
+    "{'Time': '2024-06-19 15:46:" second "', 'Action': '" action                                   \
+    "', 'Instance': {'service_name': '" name "', 'type': '" rest "]}}\n"
+#define DILU_A "training', 'gpu_num': 2, 'sm_requests': 0.55, 'sm_limits': 0.81, 'memory': [30, 30"
+#define DILU_B "inference', 'gpu_num': 1, 'sm_requests': 0.2, 'sm_limits': 1, 'memory': [2.5"
+
+/* A delete ends all running instances of its service; what no line deletes does not end. */
+static void instances_have_their_times_and_shares(void **state)
+{
+    (void)state;
+    struct error error = {0};
+    struct training_trace *trace =
+        trace_of(DILU("58", "start", "a", DILU_A) DILU("58", "start", "b", DILU_B)
+                     DILU("59", "start", "b", DILU_B) DILU("59", "delete", "b", DILU_B)
+                         DILU("59", "start", "b", DILU_B),
+                 "dilu", &error);
+    assert_string_equal(error.message, "");
+    assert_int_equal(trace->count, 4);
+    assert_int_equal(trace->models.count, 2);
+    const struct training_row *rows = trace->rows;
+    assert_int_equal(rows[0].arrival, 0);
+    assert_int_equal(rows[1].arrival, SIM_US);
+    assert_int_equal(rows[2].arrival, SIM_S);
+    assert_int_equal(rows[3].arrival, SIM_S + 2 * SIM_US);
+    assert_true(isinf(rows[0].duration_s) && isinf(rows[3].duration_s));
+    assert_true(fabs(rows[1].duration_s - 1) <= 1e-12);
+    assert_true(fabs(rows[2].duration_s - 1e-6) <= 1e-12);
+    assert_int_equal(rows[0].type, INSTANCE_TRAINING);
+    assert_int_equal(rows[1].type, INSTANCE_INFERENCE);
+    assert_int_equal(rows[1].model, rows[3].model);
+    assert_int_equal(rows[0].gpus, 2);
+    assert_true(rows[0].request == 0.55 && rows[0].limit == 0.81 && rows[1].memory_gb == 2.5);
     training_trace_free(trace);
 }
 
@@ -336,6 +373,7 @@ int main(void)
         cmocka_unit_test(a_bad_line_is_named_with_its_number),
         cmocka_unit_test(each_layout_gives_its_fields),
         cmocka_unit_test(a_virtual_cluster_of_philly_is_taken_alone),
+        cmocka_unit_test(instances_have_their_times_and_shares),
         cmocka_unit_test(queries_take_the_next_lower_cell_and_the_next_larger_gang),
         cmocka_unit_test(a_fault_in_the_models_file_is_named_by_its_key),
         cmocka_unit_test(the_shipped_models_cover_the_shipped_traces),

@@ -232,8 +232,9 @@ static bool looks_like_json(const char *path)
     if (ends_with(path, ".json"))
         return true;
     read_beginning(path, text, sizeof text);
-    const char first = text[strspn(text, " \t\r\n\xEF\xBB\xBF")];
-    return first == '{' || first == '[';
+    const char *first = text + strspn(text, " \t\r\n\xEF\xBB\xBF");
+    /* Dilu's traces have Python's quotes. */
+    return (*first == '{' && first[1] != '\'') || *first == '[';
 }
 
 /* Measurements have a column for the batch size, which no trace has. */

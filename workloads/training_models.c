@@ -321,9 +321,11 @@ struct training_models *training_models_of_instances(struct error *error)
     if (models == NULL)
         return NULL;
     models->name = strdup("instances");
+    models->evidence = strdup("every instance runs for its time, whatever its share: assumed");
     models->gangs = load_array(1, sizeof *models->gangs, error);
     models->models = load_array(INSTANCE_TYPES, sizeof *models->models, error);
-    bool good = models->name != NULL && models->gangs != NULL && models->models != NULL;
+    bool good = models->name != NULL && models->evidence != NULL && models->gangs != NULL &&
+                models->models != NULL;
     for (int type = 0; good && type < INSTANCE_TYPES; type++) {
         struct training_model *model = &models->models[models->count++];
         *model = (struct training_model){.name = strdup(instance_type_names[type]),
@@ -347,7 +349,7 @@ void training_models_free(struct training_models *models)
 {
     if (models == NULL)
         return;
-    for (size_t i = 0; i < models->count; i++) {
+    for (size_t i = 0; models->models != NULL && i < models->count; i++) {
         free(models->models[i].name);
         free(models->models[i].iteration_s);
         free(models->models[i].restart_s);

@@ -23,9 +23,9 @@ static bool load_models(struct json_include *document, const struct json_value *
         plan->models = training_models_of_instances(error);
         return plan->models != NULL &&
                (models.node == NULL ||
-                json_fault(&models, error,
-                           "must be left out: a trace of the format dilu has the memory, the "
-                           "shares and the time of every instance"));
+                json_fault(value, error,
+                           "\"models\" must be left out: a trace of the format dilu has the "
+                           "memory, the shares and the time of every instance"));
     }
     if (models.node == NULL)
         return json_fault(value, error,

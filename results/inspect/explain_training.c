@@ -1,6 +1,7 @@
 #include "results/inspect/explain_training.h"
 
 #include <inttypes.h>
+#include <math.h>
 #include <string.h>
 
 #include <cjson/cJSON.h>
@@ -26,9 +27,12 @@ static void model_name(const struct training_record *record, uint32_t index, cha
     (void)snprintf(to, size, "%.*s", at == NULL ? 0 : (int)strcspn(at, "\n"), at == NULL ? "" : at);
 }
 
-/* Speed of a lease, relative to the proportional share alone. */
+/* Speed of a lease, relative to the proportional share alone. An instance that never ends, so that
+ * its time alone is not known, has no other speed. */
 static double lease_speed(const struct training_result_row *row, const struct lease_row *lease)
 {
+    if (isnan(row->alone_s))
+        return 1;
     const double progress_s = sim_to_s(lease->until_ns - lease->from_ns - lease->restart_ns);
     return lease->iterations / progress_s * (row->alone_s / (double)row->iterations);
 }
@@ -139,8 +143,8 @@ bool training_explain(const struct summary_row *run, const struct training_recor
         return print_json(run, record, row, model, out, error);
     fprintf(out, "training %" PRIu64 " (id %" PRIu64 ") of run %s, policy %s\n", row->training,
             row->id, run->hash, run->policy);
-    fprintf(out, "  %s on %" PRIu32 " GPU%s, %" PRIu64 " iterations\n", model, row->gpus,
-            row->gpus == 1 ? "" : "s", row->iterations);
+    fprintf(out, "  %s on %" PRIu32 " GPU%s, %" PRIu64 " iteration%s\n", model, row->gpus,
+            row->gpus == 1 ? "" : "s", row->iterations, row->iterations == 1 ? "" : "s");
     text_times(row, out);
     text_leases(record, row, out);
     return true;

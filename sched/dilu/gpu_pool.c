@@ -6,6 +6,47 @@
 
 enum { NONE = -1 };
 
+/* ---- Lists ----------------------------------------------------------------------------------- */
+
+static bool list_init(struct dilu_gpu_list *list, uint32_t gpus)
+{
+    list->room = 2 * gpus + 1;
+    list->store = list->gpus = calloc(list->room, sizeof *list->store);
+    return list->store != NULL;
+}
+
+static uint32_t place_of(const uint32_t *list, uint32_t gpu)
+{
+    uint32_t i = 0;
+    while (list[i] != gpu)
+        i++;
+    return i;
+}
+
+/* Moves the shorter side of the list. */
+static void list_remove(struct dilu_gpu_list *list, uint32_t gpu)
+{
+    const uint32_t i = place_of(list->gpus, gpu);
+    list->count--;
+    if (i > list->count / 2) {
+        memmove(&list->gpus[i], &list->gpus[i + 1], (list->count - i) * sizeof *list->gpus);
+        return;
+    }
+    memmove(&list->gpus[1], &list->gpus[0], i * sizeof *list->gpus);
+    list->gpus++;
+}
+
+static void list_append(struct dilu_gpu_list *list, uint32_t gpu)
+{
+    if (list->gpus + list->count == list->store + list->room) {
+        memmove(list->store, list->gpus, list->count * sizeof *list->gpus);
+        list->gpus = list->store;
+    }
+    list->gpus[list->count++] = gpu;
+}
+
+/* ---- Set-up ---------------------------------------------------------------------------------- */
+
 bool dilu_pool_init(struct dilu_pool *pool, const struct dilu_pool_rule *rule, uint32_t nodes,
                     uint32_t per_node, double gpu_memory, struct error *error)
 {
@@ -13,18 +54,17 @@ bool dilu_pool_init(struct dilu_pool *pool, const struct dilu_pool_rule *rule, u
     *pool = (struct dilu_pool){
         .rule = *rule, .gpu_memory = gpu_memory, .gpu_count = gpus, .node_count = nodes};
     pool->gpus = calloc(gpus + 1, sizeof *pool->gpus);
-    pool->active = calloc(gpus + 1, sizeof *pool->active);
-    pool->free = calloc(gpus + 1, sizeof *pool->free);
     pool->chosen = calloc(gpus + 1, sizeof *pool->chosen);
     pool->marked = calloc(gpus + 1, sizeof *pool->marked);
     pool->free_on = calloc(nodes + 1, sizeof *pool->free_on);
     pool->admits_on = calloc(nodes + 1, sizeof *pool->admits_on);
-    if (pool->gpus == NULL || pool->active == NULL || pool->free == NULL || pool->chosen == NULL ||
-        pool->marked == NULL || pool->free_on == NULL || pool->admits_on == NULL)
+    if (!list_init(&pool->active, gpus) || !list_init(&pool->free, gpus) || pool->gpus == NULL ||
+        pool->chosen == NULL || pool->marked == NULL || pool->free_on == NULL ||
+        pool->admits_on == NULL)
         return error_run(error, "dilu: out of memory");
     for (uint32_t g = 0; g < gpus; g++) {
         pool->gpus[g].node = g / per_node;
-        pool->free[pool->free_count++] = g;
+        list_append(&pool->free, g);
         pool->free_on[g / per_node]++;
     }
     return true;
@@ -39,8 +79,8 @@ void dilu_pool_clear(struct dilu_pool *pool)
         free(pool->placed[i].memories);
     }
     free(pool->gpus);
-    free(pool->active);
-    free(pool->free);
+    free(pool->active.store);
+    free(pool->free.store);
     free(pool->placed);
     free(pool->free_on);
     free(pool->admits_on);
@@ -50,33 +90,24 @@ void dilu_pool_clear(struct dilu_pool *pool)
     *pool = (struct dilu_pool){0};
 }
 
-/* ---- Lists ----------------------------------------------------------------------------------- */
-
-static void remove_from(uint32_t *list, uint32_t *count, uint32_t gpu)
-{
-    uint32_t i = 0;
-    while (list[i] != gpu)
-        i++;
-    (*count)--;
-    memmove(&list[i], &list[i + 1], (*count - i) * sizeof *list);
-}
+/* ---- Changes of state ------------------------------------------------------------------------ */
 
 static void activate(struct dilu_pool *pool, uint32_t g)
 {
     if (pool->gpus[g].active)
         return;
-    remove_from(pool->free, &pool->free_count, g);
+    list_remove(&pool->free, g);
     pool->free_on[pool->gpus[g].node]--;
     pool->gpus[g].active = true;
-    pool->active[pool->active_count++] = g;
+    list_append(&pool->active, g);
 }
 
 static void deactivate(struct dilu_pool *pool, uint32_t g)
 {
-    remove_from(pool->active, &pool->active_count, g);
+    list_remove(&pool->active, g);
     pool->gpus[g].active = false;
     pool->free_on[pool->gpus[g].node]++;
-    pool->free[pool->free_count++] = g;
+    list_append(&pool->free, g);
 }
 
 /* ---- Admission and score --------------------------------------------------------------------- */
@@ -94,9 +125,9 @@ static inline bool admits(const struct dilu_pool *pool, uint32_t g, const struct
 static bool first_free(struct dilu_pool *pool, uint32_t count)
 {
     uint32_t found = 0;
-    for (uint32_t i = 0; i < pool->free_count && found < count; i++)
-        if (!pool->gpus[pool->free[i]].barred)
-            pool->chosen[found++] = pool->free[i];
+    for (uint32_t i = 0; i < pool->free.count && found < count; i++)
+        if (!pool->gpus[pool->free.gpus[i]].barred)
+            pool->chosen[found++] = pool->free.gpus[i];
     return found == count;
 }
 
@@ -111,18 +142,19 @@ static inline double score(const struct dilu_pool *pool, uint32_t g, const struc
 }
 
 /* The admissible GPU of the least score among those of a list that are marked, or not. */
-static int64_t best_of(const struct dilu_pool *pool, const uint32_t *list, uint32_t count,
-                       bool marked, const struct dilu_job *job)
+static int64_t best_of(const struct dilu_pool *pool, const struct dilu_gpu_list *list, bool marked,
+                       const struct dilu_job *job)
 {
     int64_t best = NONE;
     double least = INFINITY;
-    for (uint32_t i = 0; i < count; i++) {
-        if (pool->marked[list[i]] != marked || !admits(pool, list[i], job, job->memory))
+    for (uint32_t i = 0; i < list->count; i++) {
+        const uint32_t g = list->gpus[i];
+        if (pool->marked[g] != marked || !admits(pool, g, job, job->memory))
             continue;
-        const double own = score(pool, list[i], job);
+        const double own = score(pool, g, job);
         if (own < least) {
             least = own;
-            best = list[i];
+            best = g;
         }
     }
     return best;
@@ -143,8 +175,8 @@ static bool mark_affine(struct dilu_pool *pool, uint32_t function)
 {
     const bool runs = function < pool->functions && pool->instances[function] > 0;
     bool any = false;
-    for (uint32_t i = 0; i < pool->active_count && runs; i++) {
-        const struct dilu_pool_gpu *gpu = &pool->gpus[pool->active[i]];
+    for (uint32_t i = 0; i < pool->active.count && runs; i++) {
+        const struct dilu_pool_gpu *gpu = &pool->gpus[pool->active.gpus[i]];
         bool beside = false;
         for (uint32_t r = 0; r < gpu->count && !beside; r++) {
             const struct dilu_job *job = &pool->placed[gpu->residents[r]].job;
@@ -152,7 +184,7 @@ static bool mark_affine(struct dilu_pool *pool, uint32_t function)
         }
         for (uint32_t r = 0; r < gpu->count && beside; r++)
             if (pool->placed[gpu->residents[r]].job.kind == DILU_TRAINING) {
-                mark_training(pool, pool->active[i], &pool->placed[gpu->residents[r]]);
+                mark_training(pool, pool->active.gpus[i], &pool->placed[gpu->residents[r]]);
                 any = true;
             }
     }
@@ -162,13 +194,13 @@ static bool mark_affine(struct dilu_pool *pool, uint32_t function)
 static int64_t choose_inference(struct dilu_pool *pool, const struct dilu_job *job)
 {
     const bool affine = mark_affine(pool, job->function);
-    int64_t best = affine ? best_of(pool, pool->active, pool->active_count, true, job) : NONE;
+    int64_t best = affine ? best_of(pool, &pool->active, true, job) : NONE;
     if (best == NONE)
-        best = best_of(pool, pool->active, pool->active_count, false, job);
+        best = best_of(pool, &pool->active, false, job);
     if (affine)
         memset(pool->marked, 0, pool->gpu_count * sizeof *pool->marked);
     if (best == NONE && pool->rule.scheme == DILU_WHOLE)
-        best = best_of(pool, pool->free, pool->free_count, false, job);
+        best = best_of(pool, &pool->free, false, job);
     else if (best == NONE && first_free(pool, 1))
         best = pool->chosen[0];
     return best;
@@ -180,8 +212,8 @@ static int64_t choose_inference(struct dilu_pool *pool, const struct dilu_job *j
 static uint32_t fullest_first(struct dilu_pool *pool, uint32_t node, const struct dilu_job *job)
 {
     uint32_t count = 0;
-    for (uint32_t i = 0; i < pool->active_count; i++) {
-        const uint32_t g = pool->active[i];
+    for (uint32_t i = 0; i < pool->active.count; i++) {
+        const uint32_t g = pool->active.gpus[i];
         if (pool->gpus[g].node != node || !admits(pool, g, job, 0))
             continue;
         uint32_t to = count++;
@@ -197,9 +229,9 @@ static uint32_t fullest_first(struct dilu_pool *pool, uint32_t node, const struc
 static uint32_t split_model(struct dilu_pool *pool, const struct dilu_job *job, double *memories)
 {
     memset(pool->admits_on, 0, pool->node_count * sizeof *pool->admits_on);
-    for (uint32_t i = 0; i < pool->active_count; i++) {
-        const uint32_t node = pool->gpus[pool->active[i]].node;
-        if (pool->admits_on[node] > 0 || !admits(pool, pool->active[i], job, 0))
+    for (uint32_t i = 0; i < pool->active.count; i++) {
+        const uint32_t node = pool->gpus[pool->active.gpus[i]].node;
+        if (pool->admits_on[node] > 0 || !admits(pool, pool->active.gpus[i], job, 0))
             continue;
         pool->admits_on[node] = 1;
         const uint32_t count = fullest_first(pool, node, job);
@@ -230,10 +262,10 @@ static bool choose_training(struct dilu_pool *pool, const struct dilu_job *job)
     int64_t node = NONE;
     uint32_t admitted = 0, count = 0;
     memset(pool->admits_on, 0, pool->node_count * sizeof *pool->admits_on);
-    for (uint32_t i = 0; i < pool->active_count; i++)
-        if (admits(pool, pool->active[i], job, job->memory)) {
-            pool->chosen[admitted++] = pool->active[i];
-            pool->admits_on[pool->gpus[pool->active[i]].node]++;
+    for (uint32_t i = 0; i < pool->active.count; i++)
+        if (admits(pool, pool->active.gpus[i], job, job->memory)) {
+            pool->chosen[admitted++] = pool->active.gpus[i];
+            pool->admits_on[pool->gpus[pool->active.gpus[i]].node]++;
         }
     for (uint32_t i = 0; i < admitted && node == NONE; i++)
         if (pool->admits_on[pool->gpus[pool->chosen[i]].node] >= job->gpus)
@@ -246,9 +278,9 @@ static bool choose_training(struct dilu_pool *pool, const struct dilu_job *job)
     for (uint32_t i = 0; i < admitted && count < job->gpus; i++)
         if (pool->gpus[pool->chosen[i]].node == node)
             pool->chosen[count++] = pool->chosen[i];
-    for (uint32_t i = 0; i < pool->free_count && count < job->gpus; i++)
-        if (pool->gpus[pool->free[i]].node == node && !pool->gpus[pool->free[i]].barred)
-            pool->chosen[count++] = pool->free[i];
+    for (uint32_t i = 0; i < pool->free.count && count < job->gpus; i++)
+        if (pool->gpus[pool->free.gpus[i]].node == node && !pool->gpus[pool->free.gpus[i]].barred)
+            pool->chosen[count++] = pool->free.gpus[i];
     return true;
 }
 
@@ -324,7 +356,7 @@ static uint32_t choose(struct dilu_pool *pool, const struct dilu_job *job, doubl
     if (job->kind == DILU_INFERENCE || pool->rule.scheme != DILU_WHOLE) {
         gpu = choose_inference(pool, job);
     } else {
-        gpu = best_of(pool, pool->active, pool->active_count, false, job);
+        gpu = best_of(pool, &pool->active, false, job);
         if (gpu == NONE) {
             const uint32_t count = split_model(pool, job, memories);
             *split = count > 0;
@@ -348,7 +380,7 @@ bool dilu_pool_start(struct dilu_pool *pool, const struct dilu_job *job, uint32_
         own.request = own.limit;
     else if (pool->rule.scheme == DILU_INFLESS_R)
         own.limit = own.request;
-    double *memories = malloc((pool->active_count + own.gpus + 1) * sizeof *memories);
+    double *memories = malloc((pool->active.count + own.gpus + 1) * sizeof *memories);
     if (memories == NULL)
         return error_run(error, "dilu: out of memory");
     const uint32_t count = choose(pool, &own, memories, &split);
@@ -387,13 +419,16 @@ void dilu_pool_end(struct dilu_pool *pool, uint32_t instance)
         gpu->request -= placed->job.request;
         gpu->limit -= placed->limit;
         gpu->memory -= placed->memories[i];
-        remove_from(gpu->residents, &gpu->count, instance);
+        const uint32_t at = place_of(gpu->residents, instance);
+        gpu->count--;
+        memmove(&gpu->residents[at], &gpu->residents[at + 1],
+                (gpu->count - at) * sizeof *gpu->residents);
         pool->marked[placed->gpus[i]] = gpu->count == 0;
         emptied += gpu->count == 0 ? 1 : 0;
     }
     /* In order of activation. */
-    for (uint32_t i = 0; i < pool->active_count && emptied > 0;) {
-        const uint32_t g = pool->active[i];
+    for (uint32_t i = 0; i < pool->active.count && emptied > 0;) {
+        const uint32_t g = pool->active.gpus[i];
         if (!pool->marked[g]) {
             i++;
             continue;
@@ -434,12 +469,12 @@ void dilu_pool_fragmentation(const struct dilu_pool *pool, double *compute, doub
 {
     *compute = 0;
     *memory = 0;
-    for (uint32_t i = 0; i < pool->active_count; i++) {
-        *compute += 1 - pool->gpus[pool->active[i]].request;
-        *memory += 1 - pool->gpus[pool->active[i]].memory / pool->gpu_memory;
+    for (uint32_t i = 0; i < pool->active.count; i++) {
+        *compute += 1 - pool->gpus[pool->active.gpus[i]].request;
+        *memory += 1 - pool->gpus[pool->active.gpus[i]].memory / pool->gpu_memory;
     }
-    if (pool->active_count == 0)
+    if (pool->active.count == 0)
         return;
-    *compute /= pool->active_count;
-    *memory /= pool->active_count;
+    *compute /= pool->active.count;
+    *memory /= pool->active.count;
 }

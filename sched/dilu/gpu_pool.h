@@ -60,13 +60,18 @@ struct dilu_placed {
     uint32_t count;   /* 0: ended */
 };
 
+/* GPUs in order, from gpus[0] on. */
+struct dilu_gpu_list {
+    uint32_t *gpus, count;
+    uint32_t *store, room; /* that holds `gpus`; owned */
+};
+
 struct dilu_pool {
     struct dilu_pool_rule rule;
     double gpu_memory;
     struct dilu_pool_gpu *gpus;
     uint32_t gpu_count, node_count;
-    uint32_t *active, active_count;
-    uint32_t *free, free_count;
+    struct dilu_gpu_list active, free;
     struct dilu_placed *placed; /* by instance */
     uint32_t placed_count, placed_capacity;
     /* The module's. */

@@ -111,19 +111,28 @@ static void check_size(const struct dilu_trainings *trainings, struct platform *
     platform_stop(platform, message);
 }
 
+static bool items_grow(struct dilu_trainings *trainings, uint32_t id)
+{
+    if (id < trainings->room)
+        return true;
+    const uint32_t room = 2 * id + 64;
+    struct dilu_training *items = realloc(trainings->items, room * sizeof *items);
+    if (items == NULL)
+        return false;
+    trainings->items = items;
+    uint32_t *waiting = realloc(trainings->waiting, room * sizeof *waiting);
+    if (waiting == NULL)
+        return false;
+    trainings->waiting = waiting;
+    trainings->room = room;
+    return true;
+}
+
 bool dilu_trainings_arrived(struct dilu_trainings *trainings, struct platform *platform,
                             uint32_t id)
 {
-    if (id >= trainings->room) {
-        const uint32_t room = 2 * id + 64;
-        struct dilu_training *grown = realloc(trainings->items, room * sizeof *grown);
-        trainings->items = grown != NULL ? grown : trainings->items;
-        uint32_t *waiting = realloc(trainings->waiting, room * sizeof *waiting);
-        trainings->waiting = waiting != NULL ? waiting : trainings->waiting;
-        if (grown == NULL || waiting == NULL)
-            return false;
-        trainings->room = room;
-    }
+    if (!items_grow(trainings, id))
+        return false;
     const struct training_view view = platform_training(platform, id);
     struct dilu_training *training = &trainings->items[id];
     check_size(trainings, platform, id, view.gpus);
@@ -227,11 +236,13 @@ bool dilu_trainings_place(struct dilu_trainings *trainings, struct platform *pla
 {
     struct dilu_training *training = &trainings->items[id];
     const struct dilu_placed *placed = &trainings->pool.placed[training->placed];
+    /* Instances of a trace hold only what their trace gives. */
+    const double vcpus = platform_training(platform, id).request > 0 ? 0 : trainings->vcpus;
     for (uint32_t i = 0; i < placed->count; i++) {
         const struct dilu_neighbours *here = &trainings->gpus[placed->gpus[i]];
         trainings->grants[i] = (struct training_grant){.invoker = here->invoker,
                                                        .gpu = here->which,
-                                                       .vcpus = trainings->vcpus,
+                                                       .vcpus = vcpus,
                                                        .gpu_memory_mb = placed->memories[i]};
         set_parts(&trainings->grants[i], parts_of(training->request, here->units));
     }

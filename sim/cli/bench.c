@@ -247,6 +247,9 @@ static bool bench_mm1(const char *benchmark, cJSON *result, struct error *error)
     "training.arrivals.format=muri --set "                                                         \
     "'policy={\"name\":\"srtf\",\"params\":{\"restart_mode\":\"muri\"}}'"
 
+#define DILU                                                                                       \
+    "dilu-instances.json --set training.arrivals.file=../../traces/trainings/instances_3200.txt.gz"
+
 /* `original_s`: the same simulation by the authors' program under Python 3.11 on one machine with
  * two vCPUs, which is not this one (evidence: secondary, measured elsewhere); 0: not measured. */
 static const struct {
@@ -257,6 +260,7 @@ static const struct {
     {"synergy_fifo_tune_to_4999", SYNERGY("tune", "4000", "5000"), 102},
     {"muri_srtf_trace4", MURI, 6.1},
     {"philly_srtf_82247_trainings", PHILLY, 0},
+    {"dilu_placement_3200", DILU, 0},
 };
 
 /* Seconds of the engine and the policy, without reading the files, and the ratio to the original. A

@@ -18,6 +18,9 @@ static void read_as(const char *path, const char *format)
         if (row->gpus == 0 || row->gpus > TRAINING_MOST_GPUS || row->arrival < 0 ||
             (i > 0 && row->arrival < trace->rows[i - 1].arrival) ||
             (row->iterations == 0 && !(row->duration_s >= 0)) || !(row->iteration_s >= 0) ||
+            !(row->request >= 0 && row->request <= row->limit && row->limit <= 1) ||
+            row->type >= INSTANCE_TYPES ||
+            (row->request > 0 && !(row->duration_s > 0 && row->memory_gb > 0)) ||
             (row->model != TRAINING_NO_MODEL && (size_t)row->model >= trace->models.count))
             abort();
     }

@@ -1,0 +1,295 @@
+/* Dilu's placement of the instances of a trace, on the platform: against the pool alone, and by
+ * hand. */
+#include <math.h>
+#include <unistd.h>
+
+#include "tests/dilu_placements.h"
+
+static const char *const schemes[SCHEMES] = {
+    [DILU_WHOLE] = "dilu",
+    [DILU_INFLESS_L] = "infless-l",
+    [DILU_INFLESS_R] = "infless-r",
+    [DILU_EXCLUSIVE] = "exclusive",
+};
+
+static char trace_path[] = "/tmp/esgsim-instances-XXXXXX";
+static struct lease_row leases[JOBS]; /* by instance */
+static size_t lease_count;
+static struct simulation_result result;
+
+static bool keep_lease(void *context, const struct lease_row *row, struct error *error)
+{
+    (void)context;
+    (void)error;
+    assert_true(row->training < JOBS);
+    leases[row->training] = *row;
+    lease_count++;
+    return true;
+}
+
+/* Runs the trace at trace_path on invokers with four GPUs of 40 GB each; false with an error. */
+static bool try_run(unsigned invokers, const char *policy, struct error *error)
+{
+    const struct recorder recorder = {.lease = keep_lease};
+    char json[1024];
+    double *values = NULL;
+    (void)snprintf(json, sizeof json,
+                   "{\"cluster\": {\"invokers\": [{\"count\": %u, \"vcpus\": 8, \"memory_mb\": "
+                   "65536, \"gpus\": [{\"model\": \"A100\", \"sharing\": \"mps\", \"units\": 100, "
+                   "\"memory_mb\": 40960, \"count\": 4}]}]}, \"training\": {\"arrivals\": "
+                   "{\"process\": \"trace\", \"file\": \"%s\"}}, \"policy\": %s, \"seed\": 1}",
+                   invokers, trace_path, policy);
+    struct experiment *experiment = load(json);
+    const struct policy *found = runner_policy(experiment, &values, error);
+    simulation_result_clear(&result);
+    lease_count = 0;
+    const bool good =
+        found != NULL && runner_execute(experiment, found, values, &recorder, NULL, &result, error);
+    free(values);
+    experiment_free(experiment);
+    return good;
+}
+
+static void simulate(unsigned invokers, const char *policy)
+{
+    struct error error = {0};
+    if (!try_run(invokers, policy, &error))
+        fail_msg("%s", error.message);
+}
+
+/* ---- Against the pool ------------------------------------------------------------------------ */
+
+/* Writes the recorded events in the layout dilu, one per second. */
+static void trace_write(const struct event *events, size_t count)
+{
+    static const char *const types[] = {
+        [DILU_INFERENCE] = "inference", [DILU_LLM] = "llm-inference", [DILU_TRAINING] = "training"};
+    static struct dilu_job jobs[JOBS];
+    FILE *file = fopen(trace_path, "w");
+    assert_non_null(file);
+    for (size_t e = 0; e < count; e++) {
+        const struct event *event = &events[e];
+        if (event->start)
+            jobs[event->id] = event->job;
+        const struct dilu_job *job = &jobs[event->id];
+        (void)fprintf(file,
+                      "{'Time': '2024-01-01 %02zu:%02zu:%02zu', 'Action': '%s', 'Instance': "
+                      "{'service_name': 's%u', 'type': '%s', 'gpu_num': %u, 'sm_requests': %.17g, "
+                      "'sm_limits': %.17g, 'memory': [%g",
+                      e / 3600, e / 60 % 60, e % 60, event->start ? "start" : "delete", event->id,
+                      types[job->kind], job->gpus, job->request, job->limit, job->memory);
+        for (uint32_t g = 1; g < job->gpus; g++)
+            (void)fprintf(file, ", %g", job->memory);
+        (void)fputs("]}}\n", file);
+    }
+    assert_int_equal(fclose(file), 0);
+}
+
+struct expected {
+    double sum, compute, memory; /* of active GPUs; fragmentation at their maximum */
+    uint32_t most;
+};
+
+/* The lease of an instance has the GPUs that the pool chose, from its start to its end. */
+static void check_lease(const struct lease_row *lease, uint32_t first, uint32_t gpus, size_t start,
+                        size_t end)
+{
+    assert_int_equal(lease->first_gpu, first);
+    assert_int_equal(lease->gpus, gpus);
+    assert_int_equal(lease->from_ns, (sim_time_t)start * SIM_S);
+    if (end > 0 && llabs(lease->until_ns - (sim_time_t)end * SIM_S) > 1)
+        fail_msg("ends at %.9f s, not %zu", sim_to_s(lease->until_ns), end);
+}
+
+/* Replays the events in the pool, and compares every instance's lease. */
+static void compare(const struct event *events, size_t count, enum dilu_scheme scheme,
+                    struct expected *expected)
+{
+    static struct {
+        uint32_t instance, first, gpus, lease;
+        size_t start;
+    } placed[JOBS];
+    struct error error = {0};
+    struct dilu_pool pool;
+    uint32_t started = 0;
+    *expected = (struct expected){0};
+    assert_true(dilu_pool_init(&pool, &rules[scheme], 1000, 4, 40, &error));
+    for (size_t e = 0; e < count; e++) {
+        const struct event *event = &events[e];
+        if (event->start) {
+            uint32_t instance = 0;
+            assert_true(dilu_pool_start(&pool, &event->job, &instance, &error));
+            placed[event->id].instance = instance;
+            placed[event->id].first = pool.placed[instance].gpus[0];
+            placed[event->id].gpus = pool.placed[instance].count;
+            placed[event->id].start = e;
+            placed[event->id].lease = started;
+            check_lease(&leases[started++], placed[event->id].first, placed[event->id].gpus, e, 0);
+        } else {
+            dilu_pool_end(&pool, placed[event->id].instance);
+            check_lease(&leases[placed[event->id].lease], placed[event->id].first,
+                        placed[event->id].gpus, placed[event->id].start, e);
+        }
+        expected->sum += pool.active.count;
+        if (pool.active.count > expected->most) {
+            expected->most = pool.active.count;
+            dilu_pool_fragmentation(&pool, &expected->compute, &expected->memory);
+        }
+    }
+    assert_int_equal(lease_count, started);
+    dilu_pool_clear(&pool);
+}
+
+static bool is_near(double a, double b, double part)
+{
+    return fabs(a - b) <= part * fabs(b);
+}
+
+/* The recorded sets through the platform: the pool's GPUs for every instance, and the original's
+ * numbers of active GPUs. */
+static void the_platform_places_as_the_pool_does(void **state)
+{
+    (void)state;
+    static struct event events[EVENTS];
+    struct line_reader lines = {0};
+    size_t count = 0;
+    unsigned size = 0, sets = 0;
+    for (placements_open(&lines); placements_next(&lines, &size, events, &count); sets++) {
+        trace_write(events, count);
+        for (int s = 0; s < SCHEMES; s++) {
+            char policy[96];
+            struct expected expected;
+            double theirs = 0, most = 0;
+            (void)snprintf(policy, sizeof policy,
+                           "{\"name\": \"dilu\", \"params\": {\"scheme\": \"%s\"}}", schemes[s]);
+            simulate(1000, policy);
+            compare(events, count, (enum dilu_scheme)s, &expected);
+            const struct training_measures *measures = result.training;
+            assert_int_equal(measures->gpus_active_max, expected.most);
+            assert_true(
+                is_near(measures->gpus_active_event_mean, expected.sum / (double)count, 1e-12));
+            assert_true(fabs(measures->gpu_fragmentation_at_max - expected.compute) <= 1e-9);
+            assert_true(fabs(measures->gpu_memory_fragmentation_at_max - expected.memory) <= 1e-9);
+            for (size_t e = 0; e < count; e++) {
+                theirs += events[e].active[s] / (double)count;
+                most = fmax(most, events[e].active[s]);
+            }
+            assert_true(is_near((double)measures->gpus_active_max, most, 0.01));
+            assert_true(is_near(measures->gpus_active_event_mean, theirs, 0.01));
+        }
+    }
+    line_reader_close(&lines);
+    assert_int_equal(sets, 2);
+}
+
+/* ---- By hand --------------------------------------------------------------------------------- */
+
+#define LINE(second, action, name, type, gpus, request, limit, memory)                             \
+    "{'Time': '2024-06-19 15:46:" second "', 'Action': '" action                                   \
+    "', 'Instance': {'service_name': '" name "', 'type': '" type "', 'gpu_num': " gpus             \
+    ", 'sm_requests': " request ", 'sm_limits': " limit ", 'memory': [" memory "]}}\n"
+
+static void trace_is(const char *text)
+{
+    FILE *file = fopen(trace_path, "w");
+    assert_non_null(file);
+    assert_true(fputs(text, file) >= 0);
+    assert_int_equal(fclose(file), 0);
+}
+
+/* The second instance of a service goes to the other GPU of the training beside the first; one of
+ * another service does not. One delete ends both. */
+static void instances_of_a_service_follow_its_training(void **state)
+{
+    (void)state;
+    trace_is(LINE("00", "start", "t", "training", "2", "0.4", "0.6", "10, 10")
+                 LINE("01", "start", "a", "inference", "1", "0.2", "0.3", "5")
+                     LINE("02", "start", "a", "inference", "1", "0.2", "0.3", "5")
+                         LINE("03", "start", "b", "inference", "1", "0.2", "0.3", "5")
+                             LINE("04", "delete", "a", "inference", "1", "0.2", "0.3", "5"));
+    simulate(2, "{\"name\": \"dilu\"}");
+    assert_int_equal(leases[1].first_gpu, 0);
+    assert_int_equal(leases[2].first_gpu, 1);
+    assert_int_equal(leases[3].first_gpu, 0);
+    assert_true(llabs(leases[1].until_ns - 4 * SIM_S) <= 1);
+    assert_true(llabs(leases[2].until_ns - 4 * SIM_S) <= 1);
+    assert_int_equal(result.training->finished, 2);
+    assert_int_equal(result.training->unfinished, 2);
+    assert_int_equal(result.training->gpus_active_max, 2);
+    assert_true(is_near(result.training->gpus_active_event_mean, 2, 1e-12));
+}
+
+/* A model of 30 GB on three GPUs with 10, 5 and 20 GB left: the fullest first, 5 + 10 + 15 GB. Its
+ * request counts on each. */
+static void a_model_is_split_over_gpus(void **state)
+{
+    (void)state;
+    trace_is(LINE("00", "start", "x", "llm-inference", "1", "0.5", "0.5", "30")
+                 LINE("01", "start", "y", "llm-inference", "1", "0.5", "0.5", "35")
+                     LINE("02", "start", "z", "llm-inference", "1", "0.5", "0.5", "20")
+                         LINE("03", "start", "m", "llm-inference", "1", "0.4", "0.9", "30")
+                             LINE("04", "delete", "m", "llm-inference", "1", "0.4", "0.9", "30"));
+    simulate(2, "{\"name\": \"dilu\"}");
+    assert_int_equal(leases[3].gpus, 3);
+    assert_int_equal(leases[3].first_gpu, 1);
+    assert_true(is_near(leases[3].units, 120, 1e-12));
+    assert_int_equal(result.training->gpus_active_max, 3);
+    assert_true(llabs(leases[3].until_ns - 4 * SIM_S) <= 1);
+}
+
+/* Two instances on the only four GPUs: the second waits, and then runs for its time. */
+static void an_instance_without_room_waits(void **state)
+{
+    (void)state;
+    trace_is(LINE("00", "start", "t", "training", "4", "0.8", "0.9", "10, 10, 10, 10")
+                 LINE("01", "start", "u", "training", "4", "0.3", "0.9", "10, 10, 10, 10") LINE(
+                     "07", "delete", "u", "training", "4", "0.3", "0.9", "10, 10, 10, 10")
+                     LINE("10", "delete", "t", "training", "4", "0.8", "0.9", "10, 10, 10, 10"));
+    simulate(1, "{\"name\": \"dilu\"}");
+    assert_true(llabs(leases[1].from_ns - 10 * SIM_S) <= 1);
+    assert_true(llabs(leases[1].until_ns - 16 * SIM_S) <= 2);
+    assert_int_equal(result.training->finished, 2);
+    /* fifo gives whole GPUs, for the same time. */
+    simulate(1, "{\"name\": \"fifo\"}");
+    assert_int_equal(result.training->finished, 2);
+    assert_true(llabs(leases[1].until_ns - 16 * SIM_S) <= 2);
+}
+
+/* What never ends keeps the GPU, so that what waits for it can never start. */
+static void waiting_for_what_never_ends_fails(void **state)
+{
+    (void)state;
+    struct error error = {0};
+    trace_is(LINE("00", "start", "t", "training", "4", "0.8", "0.9", "10, 10, 10, 10")
+                 LINE("01", "start", "u", "training", "4", "0.3", "0.9", "10, 10, 10, 10")
+                     LINE("07", "delete", "u", "training", "4", "0.3", "0.9", "10, 10, 10, 10"));
+    assert_false(try_run(1, "{\"name\": \"dilu\"}", &error));
+    assert_int_equal(error.kind, ERROR_RUN);
+    assert_non_null(strstr(error.message, "trainings wait"));
+}
+
+static int open_trace(void **state)
+{
+    (void)state;
+    const int fd = mkstemp(trace_path);
+    return fd < 0 ? -1 : close(fd);
+}
+
+static int close_trace(void **state)
+{
+    (void)state;
+    simulation_result_clear(&result);
+    return unlink(trace_path);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(the_platform_places_as_the_pool_does),
+        cmocka_unit_test(instances_of_a_service_follow_its_training),
+        cmocka_unit_test(a_model_is_split_over_gpus),
+        cmocka_unit_test(an_instance_without_room_waits),
+        cmocka_unit_test(waiting_for_what_never_ends_fails),
+    };
+    return cmocka_run_group_tests(tests, open_trace, close_trace);
+}
