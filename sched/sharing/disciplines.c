@@ -33,11 +33,6 @@ void gangs_sort(struct gangs *gangs)
     sort_list(gangs->list, gangs->scratch, gangs->count);
 }
 
-static double by_arrival(const struct gang_entry *entry)
-{
-    return entry->arrival_s;
-}
-
 static double by_remaining_time(const struct gang_entry *entry)
 {
     return entry->remaining * entry->iteration_s;
@@ -50,39 +45,61 @@ static double by_remaining_service(const struct gang_entry *entry)
 
 /* ---- In order, with preemption from the end -------------------------------------------------- */
 
-/* Releases trainings from the end of the order, one by one, until the one at `index` fits. They
- * stay released when nothing helps, and their turn comes later. `later` counts those that run
- * behind it in the order. */
-static void preempt_for(struct gangs *gangs, size_t index, size_t *later)
+/* Runs and may be preempted. */
+static bool is_victim(const struct gangs *gangs, const struct gang_entry *entry)
 {
-    for (size_t i = gangs->count; i-- > index + 1 && *later > 0;) {
-        struct gang_entry *victim = gangs->list[i];
-        if (!victim->planned || !(victim->remaining > gangs->preemptible))
+    return gangs->preemption && entry->planned && entry->remaining > gangs->preemptible;
+}
+
+/* The possible victims behind the present place in the order: how many, and the end of the last. */
+struct victims {
+    size_t count, end;
+};
+
+/* Releases trainings from the end of the order, one by one, until the one at `index` fits. They
+ * stay released when nothing helps, and their turn comes later. */
+static void preempt_for(struct gangs *gangs, size_t index, struct victims *later)
+{
+    while (later->count > 0 && later->end > index + 1) {
+        struct gang_entry *victim = gangs->list[--later->end];
+        if (!is_victim(gangs, victim))
             continue;
         gang_unplan(gangs, victim);
-        (*later)--;
+        later->count--;
         if (gang_try(gangs, gangs->list[index]))
             return;
     }
 }
 
+static struct victims find_victims(const struct gangs *gangs)
+{
+    struct victims all = {0};
+    size_t planned = 0;
+    for (size_t i = 0; planned < gangs->planned; i++) {
+        planned += gangs->list[i]->planned ? 1 : 0;
+        if (is_victim(gangs, gangs->list[i])) {
+            all.count++;
+            all.end = i + 1;
+        }
+    }
+    return all;
+}
+
 void gangs_plan_in_order(struct gangs *gangs)
 {
+    const bool share = gangs->discipline->share;
     uint32_t failed = UINT32_MAX; /* without sharing, what is larger than this fails as well */
-    size_t later = 0;
     gangs_sort(gangs);
-    for (size_t i = 0; i < gangs->count; i++)
-        later += gangs->list[i]->planned ? 1 : 0;
+    struct victims later = find_victims(gangs);
     for (size_t i = 0; i < gangs->count; i++) {
         struct gang_entry *entry = gangs->list[i];
-        later -= entry->planned ? 1 : 0;
-        if (entry->planned || (entry->gpus >= failed && later == 0))
+        if (!share && later.count == 0 && gangs->cluster.empty == 0)
+            return;
+        later.count -= is_victim(gangs, entry) ? 1 : 0;
+        if (entry->planned || (entry->gpus >= failed && later.count == 0) || gang_try(gangs, entry))
             continue;
-        if (gang_try(gangs, entry))
-            continue;
-        if (gangs->preemption)
-            preempt_for(gangs, i, &later);
-        if (!gangs->discipline->share && !entry->planned && later == 0)
+        preempt_for(gangs, i, &later);
+        if (!share && !entry->planned && later.count == 0)
             failed = entry->gpus;
     }
 }
@@ -268,7 +285,7 @@ void gangs_plan_tiresias(struct gangs *gangs)
         "trainings by least remaining time, two on a GPU by first fit") \
     ROW(gang_sjf, "sjf", gangs_plan_in_order, by_remaining_time, false, false, \
         "trainings by least remaining time, on GPUs of their own") \
-    ROW(gang_fifo, "fifo", gangs_plan_in_order, by_arrival, false, false, \
+    ROW(gang_fifo, "fifo", gangs_plan_in_order, NULL, false, false, \
         "trainings in order of arrival, on GPUs of their own") \
     ROW(tiresias, "tiresias", gangs_plan_tiresias, NULL, false, false, \
         "trainings by queues of attained GPU time, with preemption") \
