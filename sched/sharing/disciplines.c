@@ -6,22 +6,29 @@
 
 /* ---- Order ----------------------------------------------------------------------------------- */
 
+/* Merge sort, which is stable. Mostly only what arrived last is out of order. */
 static void sort_list(struct gang_entry **list, struct gang_entry **scratch, size_t count)
 {
-    const size_t half = count / 2;
-    if (count < 2)
+    size_t first = 1; /* end of the first part: the sorted beginning, or half of the list */
+    while (first < count && list[first]->key >= list[first - 1]->key)
+        first++;
+    if (first >= count)
         return;
-    sort_list(list, scratch, half);
-    sort_list(list + half, scratch, count - half);
-    if (list[half]->key >= list[half - 1]->key)
-        return;
-    memcpy(scratch, list, half * sizeof *list);
-    size_t a = 0;
-    size_t b = half;
+    if (first < count / 2) {
+        first = count / 2;
+        sort_list(list, scratch, first);
+    }
+    sort_list(list + first, scratch, count - first);
     size_t to = 0;
-    while (a < half && b < count)
+    while (to < first && list[to]->key <= list[first]->key)
+        to++;
+    memcpy(scratch, &list[to], (first - to) * sizeof *list);
+    const size_t moved = first - to;
+    size_t a = 0;
+    size_t b = first;
+    while (a < moved && b < count)
         list[to++] = list[b]->key < scratch[a]->key ? list[b++] : scratch[a++];
-    memcpy(&list[to], &scratch[a], (half - a) * sizeof *list);
+    memcpy(&list[to], &scratch[a], (moved - a) * sizeof *list);
 }
 
 void gangs_sort(struct gangs *gangs)
