@@ -29,8 +29,6 @@ SAY      := $(if $(V),@:,@echo)
 # No contraction: a fused multiply-add rounds once, so results would differ between machines.
 STD      := -std=c11 -D_GNU_SOURCE -ffp-contract=off
 WARN     := -Wall -Wextra -Wpedantic -Wconversion -Werror
-# A request passes through a hundred small functions; of their own accord gcc inlines only tiny ones.
-INLINE   := $(if $(findstring clang,$(CC)),,--param=max-inline-insns-auto=40)
 OPT      ?= -O2 -flto=auto $(INLINE)
 SANITIZE ?=
 CFLAGS   ?= -g
@@ -121,6 +119,10 @@ $(BUILD)/identity: $(if $(shell echo '$(IDENTITY)' | cmp -s - $(BUILD)/identity 
 	@echo '$(IDENTITY)' >$@
 
 # Fat objects: the installed archive serves programs that are linked without LTO.
+# A request passes through a hundred small functions; of its own accord gcc inlines only tiny ones.
+# Its limit on the program's growth by inlining is kept for the rooms through which requests pass.
+$(filter $(addprefix $(BUILD)/,sim/engine/% sim/cluster/% sim/platform/% sched/% traces/profile/%),$(LIB_OBJ)): \
+    INLINE := $(if $(findstring clang,$(CC)),,--param=max-inline-insns-auto=40)
 $(LIB_OBJ): FAT := $(if $(findstring -flto,$(OPT)),-ffat-lto-objects)
 
 $(BUILD)/libesgsim.a: $(LIB_OBJ)

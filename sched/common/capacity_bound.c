@@ -38,9 +38,10 @@ struct class
 
 struct capacity_bound {
     const struct workload *workload;
-    double *units;   /* by kind of GPU: of the cluster */
+    double *units;   /* by kind of GPU: of the cluster; the next two are in its memory */
     double *weights; /* by kind: of its units in a mixture; the sum is 1 */
     double vcpus;    /* of the cluster */
+    double *alone;   /* by function and mixture: its least work, if it has no batches; else 0 */
     struct class *classes;
     size_t **by_time;      /* by function: its configurations in ascending nominal time */
     struct entry *entries; /* measured requests */
@@ -64,6 +65,52 @@ static uint32_t batch_largest(const struct capacity_bound *bound, const struct f
             largest = function->configurations[gpu->first + gpu->count - 1].batch;
     }
     return largest;
+}
+
+/* Share of the cluster that the configuration holds. Work is this share × time, per unit of noise
+ * and hit. */
+static double configuration_work(const struct capacity_bound *bound,
+                                 const struct function *function, const struct configuration *c,
+                                 uint32_t most, int mixture)
+{
+    const double part = (double)mixture / (MIXTURES - 1);
+    const uint32_t hits = most < MATES_MAX && most < c->batch ? most : c->batch;
+    const double units = bound->units[c->kind] > 0
+                             ? part * bound->weights[c->kind] * c->vgpu / bound->units[c->kind]
+                             : 0;
+    const double vcpus = (1 - part) * c->vcpu / bound->vcpus;
+    return (units + vcpus) * kinds_time(bound->workload, function, c) / hits;
+}
+
+static double least_work(const struct capacity_bound *bound, const struct function *function,
+                         uint32_t most, int mixture)
+{
+    double least = INFINITY;
+    for (size_t k = 0; k < function->configuration_count; k++)
+        least = fmin(least, configuration_work(bound, function, &function->configurations[k], most,
+                                               mixture));
+    return least;
+}
+
+static void alone_fill(struct capacity_bound *bound)
+{
+    for (size_t f = 0; f < bound->workload->function_count; f++) {
+        const struct function *function = &bound->workload->functions[f];
+        for (int m = 0; m < MIXTURES && batch_largest(bound, function) == 1; m++)
+            bound->alone[f * MIXTURES + (size_t)m] = least_work(bound, function, 1, m);
+    }
+}
+
+/* The shortest time of a batch of at least `jobs` on any kind of GPU; INFINITY: none. */
+static double fastest_time(const struct capacity_bound *bound, const struct function *function,
+                           uint32_t jobs)
+{
+    double fastest = INFINITY;
+    for (size_t k = 0; k < function->configuration_count; k++)
+        if (function->configurations[k].batch >= jobs)
+            fastest =
+                fmin(fastest, kinds_time(bound->workload, function, &function->configurations[k]));
+    return fastest;
 }
 
 static int compare_times(const void *a, const void *b)
@@ -91,15 +138,14 @@ static bool by_time_sort(struct capacity_bound *bound)
 
 struct capacity_bound *capacity_bound_create(const struct workload *workload, struct error *error)
 {
+    const size_t kinds = workload->kind_count;
     struct capacity_bound *bound = calloc(1, sizeof *bound);
     if (bound != NULL) {
         bound->workload = workload;
         bound->classes = calloc(workload->application_count, sizeof *bound->classes);
-        bound->units = calloc(workload->kind_count, sizeof *bound->units);
-        bound->weights = calloc(workload->kind_count, sizeof *bound->weights);
+        bound->units = calloc(2 * kinds + workload->function_count * MIXTURES, sizeof(double));
     }
-    if (bound == NULL || bound->classes == NULL || bound->units == NULL || bound->weights == NULL ||
-        !by_time_sort(bound)) {
+    if (bound == NULL || bound->classes == NULL || bound->units == NULL || !by_time_sort(bound)) {
         capacity_bound_destroy(bound);
         (void)error_run(error, "out of memory for the bound of %zu applications",
                         workload->application_count);
@@ -108,7 +154,10 @@ struct capacity_bound *capacity_bound_create(const struct workload *workload, st
     for (size_t i = 0; i < workload->cluster.group_count; i++)
         bound->vcpus +=
             (double)workload->cluster.groups[i].vcpus * workload->cluster.groups[i].count;
+    bound->weights = bound->units + kinds;
+    bound->alone = bound->weights + kinds;
     kinds_weights(workload, bound->units, bound->weights);
+    alone_fill(bound);
     for (size_t a = 0; a < workload->application_count; a++) {
         struct class *class = &bound->classes[a];
         for (size_t s = 0; s < workload->applications[a].stage_count; s++) {
@@ -130,50 +179,9 @@ void capacity_bound_destroy(struct capacity_bound *bound)
         free(bound->by_time[f]);
     free((void *)bound->by_time);
     free(bound->units);
-    free(bound->weights);
     free(bound->classes);
     free(bound->entries);
     free(bound);
-}
-
-/* ---- Work of one stage ----------------------------------------------------------------------- */
-
-/* Share of the cluster that the configuration holds. Work is this share × time, per unit of noise
- * and hit. */
-static double configuration_work(const struct capacity_bound *bound,
-                                 const struct function *function, const struct configuration *c,
-                                 uint32_t most, int mixture)
-{
-    const double part = (double)mixture / (MIXTURES - 1);
-    const uint32_t hits = most < MATES_MAX && most < c->batch ? most : c->batch;
-    const double units = bound->units[c->kind] > 0
-                             ? part * bound->weights[c->kind] * c->vgpu / bound->units[c->kind]
-                             : 0;
-    const double vcpus = (1 - part) * c->vcpu / bound->vcpus;
-    return (units + vcpus) * kinds_time(bound->workload, function, c) / hits;
-}
-
-static double least_work(const struct capacity_bound *bound, const struct function *function,
-                         uint32_t most, int mixture)
-{
-    double least = INFINITY;
-    for (size_t k = 0; k < function->configuration_count; k++)
-        least = fmin(least, configuration_work(bound, function, &function->configurations[k], most,
-                                               mixture));
-    return least;
-}
-
-/* The shortest time, on any kind of GPU, of a batch of at least `jobs`; INFINITY if there is none.
- */
-static double fastest_time(const struct capacity_bound *bound, const struct function *function,
-                           uint32_t jobs)
-{
-    double fastest = INFINITY;
-    for (size_t k = 0; k < function->configuration_count; k++)
-        if (function->configurations[k].batch >= jobs)
-            fastest =
-                fmin(fastest, kinds_time(bound->workload, function, &function->configurations[k]));
-    return fastest;
 }
 
 /* ---- Requests -------------------------------------------------------------------------------- */
@@ -206,9 +214,9 @@ bool capacity_bound_add(struct capacity_bound *bound, uint32_t application, sim_
     if (bound->count == bound->room && !entries_grow(bound, error))
         return false;
     for (size_t s = 0; s < spec->stage_count; s++) {
-        const struct function *function = stage_function(bound, spec, s);
-        for (int m = 0; m < MIXTURES && batch_largest(bound, function) == 1; m++)
-            entry.own[m] += least_work(bound, function, 1, m) * noise[s];
+        const double *alone = &bound->alone[spec->stages[s].function * MIXTURES];
+        for (int m = 0; m < MIXTURES; m++)
+            entry.own[m] += alone[m] * noise[s];
     }
     class->slo = class->slo == 0 || class->slo == slo ? slo : SIM_FOREVER;
     bound->entries[bound->count++] = entry;

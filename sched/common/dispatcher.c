@@ -108,9 +108,8 @@ uint32_t dispatcher_first(struct dispatcher *dispatcher, const struct platform *
 }
 
 static uint32_t invoker_for(struct dispatcher *dispatcher, struct platform *platform,
-                            uint32_t queue, uint32_t configuration)
+                            uint32_t queue, uint32_t function, uint32_t configuration)
 {
-    const uint32_t function = platform_queue_function(platform, queue);
     const bool warm_only = dispatcher->reuse_only && (dispatcher->running[function] > 0 ||
                                                       platform_warm_total(platform, function) > 0);
     return dispatcher->place != NULL
@@ -121,17 +120,16 @@ static uint32_t invoker_for(struct dispatcher *dispatcher, struct platform *plat
 /* Configures and places a batch of the queue on the best kind of GPU that has room. SIM_NONE if
  * none has; else `configuration` receives its configuration. */
 static uint32_t place_best(struct dispatcher *dispatcher, struct platform *platform, uint32_t queue,
-                           uint32_t jobs, uint32_t *configuration)
+                           uint32_t function, uint32_t jobs, uint32_t *configuration)
 {
     const struct workload *workload = platform_workload(platform);
-    const struct configuration *all =
-        workload->functions[platform_queue_function(platform, queue)].configurations;
+    const struct configuration *all = workload->functions[function].configurations;
     uint32_t invoker = SIM_NONE;
     for (uint32_t tried = 0; tried < workload->kind_count && invoker == SIM_NONE; tried++) {
         *configuration = dispatcher->rule.configure(dispatcher, platform, queue, jobs);
         if (*configuration == SIM_NONE)
             break;
-        invoker = invoker_for(dispatcher, platform, queue, *configuration);
+        invoker = invoker_for(dispatcher, platform, queue, function, *configuration);
         dispatcher->kinds = kinds_without(dispatcher->kinds, all[*configuration].kind);
     }
     dispatcher->kinds = KINDS_ALL;
@@ -147,7 +145,8 @@ static bool dispatch_head(struct dispatcher *dispatcher, struct platform *platfo
     uint32_t jobs = platform_queue_length(platform, queue);
     if (jobs > dispatcher->max_batch)
         jobs = dispatcher->max_batch;
-    const uint32_t invoker = place_best(dispatcher, platform, queue, jobs, &configuration);
+    const uint32_t invoker =
+        place_best(dispatcher, platform, queue, function, jobs, &configuration);
     if (invoker == SIM_NONE)
         return false;
     const uint32_t batch = workload->functions[function].configurations[configuration].batch;

@@ -46,14 +46,6 @@ bool kinds_divisible(const struct workload *workload, uint32_t kind)
     return true;
 }
 
-double kinds_time(const struct workload *workload, const struct function *function,
-                  const struct configuration *configuration)
-{
-    if (function->service == SERVICE_PROFILE)
-        return (double)configuration->time;
-    return 1e6 / (configuration->vgpu > 0 ? workload->kinds[configuration->kind].speed : 1);
-}
-
 /* Least GPU-unit time of a job of the function on the kind, per unit of noise; 0 if it does not run
  * there. */
 static double unit_time(const struct workload *workload, const struct function *function,

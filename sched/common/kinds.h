@@ -50,8 +50,13 @@ bool kinds_serve(const struct workload *workload, const struct invoker_group *gr
 bool kinds_divisible(const struct workload *workload, uint32_t kind);
 
 /* Time of the configuration per unit of noise, ns. */
-double kinds_time(const struct workload *workload, const struct function *function,
-                  const struct configuration *configuration);
+static inline double kinds_time(const struct workload *workload, const struct function *function,
+                                const struct configuration *configuration)
+{
+    if (function->service == SERVICE_PROFILE)
+        return (double)configuration->time;
+    return 1e6 / (configuration->vgpu > 0 ? workload->kinds[configuration->kind].speed : 1);
+}
 
 /* By kind: the units of the cluster, and weights with the sum 1 by which the units that a mean
  * request needs are the same part of every kind. They are the units / the time that the request

@@ -342,6 +342,8 @@ uint32_t planner_cheapest_among(const struct planner *planner, uint64_t kinds, u
         if (level == NULL)
             continue;
         const uint32_t here = level_cheapest(level, all, budget);
+        if (planner->kinds == 1)
+            return kinds_contain(kinds, k) ? here : SIM_NONE;
         const bool meets = all[here].time <= budget;
         if (within && !meets)
             continue;

@@ -6,22 +6,29 @@
 
 /* ---- Order ----------------------------------------------------------------------------------- */
 
+/* Merge sort, which is stable. Mostly only what arrived last is out of order. */
 static void sort_list(struct gang_entry **list, struct gang_entry **scratch, size_t count)
 {
-    const size_t half = count / 2;
-    if (count < 2)
+    size_t first = 1; /* end of the first part: the sorted beginning, or half of the list */
+    while (first < count && list[first]->key >= list[first - 1]->key)
+        first++;
+    if (first >= count)
         return;
-    sort_list(list, scratch, half);
-    sort_list(list + half, scratch, count - half);
-    if (list[half]->key >= list[half - 1]->key)
-        return;
-    memcpy(scratch, list, half * sizeof *list);
-    size_t a = 0;
-    size_t b = half;
+    if (first < count / 2) {
+        first = count / 2;
+        sort_list(list, scratch, first);
+    }
+    sort_list(list + first, scratch, count - first);
     size_t to = 0;
-    while (a < half && b < count)
+    while (to < first && list[to]->key <= list[first]->key)
+        to++;
+    memcpy(scratch, &list[to], (first - to) * sizeof *list);
+    const size_t moved = first - to;
+    size_t a = 0;
+    size_t b = first;
+    while (a < moved && b < count)
         list[to++] = list[b]->key < scratch[a]->key ? list[b++] : scratch[a++];
-    memcpy(&list[to], &scratch[a], (half - a) * sizeof *list);
+    memcpy(&list[to], &scratch[a], (moved - a) * sizeof *list);
 }
 
 void gangs_sort(struct gangs *gangs)
@@ -31,11 +38,6 @@ void gangs_sort(struct gangs *gangs)
     for (size_t i = 0; i < gangs->count; i++)
         gangs->list[i]->key = gangs->discipline->key(gangs->list[i]);
     sort_list(gangs->list, gangs->scratch, gangs->count);
-}
-
-static double by_arrival(const struct gang_entry *entry)
-{
-    return entry->arrival_s;
 }
 
 static double by_remaining_time(const struct gang_entry *entry)
@@ -50,39 +52,61 @@ static double by_remaining_service(const struct gang_entry *entry)
 
 /* ---- In order, with preemption from the end -------------------------------------------------- */
 
-/* Releases trainings from the end of the order, one by one, until the one at `index` fits. They
- * stay released when nothing helps, and their turn comes later. `later` counts those that run
- * behind it in the order. */
-static void preempt_for(struct gangs *gangs, size_t index, size_t *later)
+/* Runs and may be preempted. */
+static bool is_victim(const struct gangs *gangs, const struct gang_entry *entry)
 {
-    for (size_t i = gangs->count; i-- > index + 1 && *later > 0;) {
-        struct gang_entry *victim = gangs->list[i];
-        if (!victim->planned || !(victim->remaining > gangs->preemptible))
+    return gangs->preemption && entry->planned && entry->remaining > gangs->preemptible;
+}
+
+/* The possible victims behind the present place in the order: how many, and the end of the last. */
+struct victims {
+    size_t count, end;
+};
+
+/* Releases trainings from the end of the order, one by one, until the one at `index` fits. They
+ * stay released when nothing helps, and their turn comes later. */
+static void preempt_for(struct gangs *gangs, size_t index, struct victims *later)
+{
+    while (later->count > 0 && later->end > index + 1) {
+        struct gang_entry *victim = gangs->list[--later->end];
+        if (!is_victim(gangs, victim))
             continue;
         gang_unplan(gangs, victim);
-        (*later)--;
+        later->count--;
         if (gang_try(gangs, gangs->list[index]))
             return;
     }
 }
 
+static struct victims find_victims(const struct gangs *gangs)
+{
+    struct victims all = {0};
+    size_t planned = 0;
+    for (size_t i = 0; planned < gangs->planned; i++) {
+        planned += gangs->list[i]->planned ? 1 : 0;
+        if (is_victim(gangs, gangs->list[i])) {
+            all.count++;
+            all.end = i + 1;
+        }
+    }
+    return all;
+}
+
 void gangs_plan_in_order(struct gangs *gangs)
 {
+    const bool share = gangs->discipline->share;
     uint32_t failed = UINT32_MAX; /* without sharing, what is larger than this fails as well */
-    size_t later = 0;
     gangs_sort(gangs);
-    for (size_t i = 0; i < gangs->count; i++)
-        later += gangs->list[i]->planned ? 1 : 0;
+    struct victims later = find_victims(gangs);
     for (size_t i = 0; i < gangs->count; i++) {
         struct gang_entry *entry = gangs->list[i];
-        later -= entry->planned ? 1 : 0;
-        if (entry->planned || (entry->gpus >= failed && later == 0))
+        if (!share && later.count == 0 && gangs->cluster.empty == 0)
+            return;
+        later.count -= is_victim(gangs, entry) ? 1 : 0;
+        if (entry->planned || (entry->gpus >= failed && later.count == 0) || gang_try(gangs, entry))
             continue;
-        if (gang_try(gangs, entry))
-            continue;
-        if (gangs->preemption)
-            preempt_for(gangs, i, &later);
-        if (!gangs->discipline->share && !entry->planned && later == 0)
+        preempt_for(gangs, i, &later);
+        if (!share && !entry->planned && later.count == 0)
             failed = entry->gpus;
     }
 }
@@ -268,7 +292,7 @@ void gangs_plan_tiresias(struct gangs *gangs)
         "trainings by least remaining time, two on a GPU by first fit") \
     ROW(gang_sjf, "sjf", gangs_plan_in_order, by_remaining_time, false, false, \
         "trainings by least remaining time, on GPUs of their own") \
-    ROW(gang_fifo, "fifo", gangs_plan_in_order, by_arrival, false, false, \
+    ROW(gang_fifo, "fifo", gangs_plan_in_order, NULL, false, false, \
         "trainings in order of arrival, on GPUs of their own") \
     ROW(tiresias, "tiresias", gangs_plan_tiresias, NULL, false, false, \
         "trainings by queues of attained GPU time, with preemption") \

@@ -278,7 +278,8 @@ bool gang_place_alone(const struct gang_cluster *cluster, const struct gang_requ
         for (uint32_t k = 0; k < chosen && !used; k += cluster->largest)
             used = cluster->gpus[gpus[k]].node == n;
         if (!used && take_node(cluster, request, n, rest, &gpus[chosen])) {
-            qsort(gpus, request->gpus, sizeof *gpus, compare_gpus);
+            if (whole > 0)
+                qsort(gpus, request->gpus, sizeof *gpus, compare_gpus);
             return true;
         }
     }

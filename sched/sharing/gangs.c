@@ -210,6 +210,7 @@ void gangs_on_finished(void *state, struct platform *platform, uint32_t training
     size_t i = 0;
     (void)platform;
     gang_unplan(gangs, entry);
+    gangs->held -= entry->held ? 1 : 0;
     while (gangs->list[i] != entry)
         i++;
     gangs->count--;
@@ -240,14 +241,17 @@ void gang_plan_on(struct gangs *gangs, struct gang_entry *entry, const uint32_t 
     gang_take(&gangs->cluster, entry->id, entry->memory_mb, gangs->vcpus_per_gpu, entry->place,
               entry->gpus);
     entry->planned = true;
+    gangs->planned++;
 }
 
 void gang_unplan(struct gangs *gangs, struct gang_entry *entry)
 {
-    if (entry->planned)
-        gang_release(&gangs->cluster, entry->id, entry->memory_mb, gangs->vcpus_per_gpu,
-                     entry->place, entry->gpus);
+    if (!entry->planned)
+        return;
+    gang_release(&gangs->cluster, entry->id, entry->memory_mb, gangs->vcpus_per_gpu, entry->place,
+                 entry->gpus);
     entry->planned = false;
+    gangs->planned--;
 }
 
 /* The two sides of the share check. */
@@ -355,6 +359,7 @@ static bool start(struct gangs *gangs, struct gang_entry *entry)
     memcpy(entry->actual, entry->place, entry->gpus * sizeof *entry->place);
     keep_shares(gangs, entry);
     entry->held = true;
+    gangs->held++;
     return true;
 }
 
@@ -364,33 +369,56 @@ static bool moves(const struct gang_entry *entry)
                                                      entry->gpus * sizeof *entry->place) != 0);
 }
 
+/* With whole iterations, the end of the lease may make the last one; the list is then shorter, and
+ * `place` in it points before the next entry. */
+static bool preempt(struct gangs *gangs, struct gang_entry *entry, size_t *place)
+{
+    entry->held = false;
+    gangs->held--;
+    if (!platform_preempt(gangs->platform, entry->id))
+        return false;
+    if (*place >= gangs->count || gangs->list[*place] != entry)
+        --*place;
+    return true;
+}
+
 /* What has to leave leaves; residents make room; the new ones start; residents use what is left. A
  * gang that does not fit the ledger, because a preempted one is still being saved or because of
  * instances and containers, is tried again a little later. */
 static bool apply(struct gangs *gangs)
 {
+    const bool share = gangs->discipline->share;
     bool good = true;
-    for (size_t i = 0; i < gangs->count && good; i++)
-        if (moves(gangs->list[i])) {
-            good = platform_preempt(gangs->platform, gangs->list[i]->id);
-            gangs->list[i]->held = false;
-        }
-    for (size_t i = 0; gangs->discipline->share && i < gangs->count && good; i++)
+    size_t seen = 0;
+    for (size_t i = 0, held = gangs->held; seen < held && good; i++) {
+        struct gang_entry *entry = gangs->list[i];
+        seen += entry->held ? 1 : 0;
+        if (moves(entry))
+            good = preempt(gangs, entry, &i);
+    }
+    for (size_t i = 0; share && i < gangs->count && good; i++)
         good = resize(gangs, gangs->list[i], true);
-    for (size_t i = 0; i < gangs->count && good; i++)
-        if (gangs->list[i]->planned && !gangs->list[i]->held && !start(gangs, gangs->list[i])) {
-            gang_unplan(gangs, gangs->list[i]);
+    seen = 0;
+    for (size_t i = 0, planned = gangs->planned; seen < planned && good; i++) {
+        struct gang_entry *entry = gangs->list[i];
+        seen += entry->planned ? 1 : 0;
+        if (entry->planned && !entry->held && !start(gangs, entry)) {
+            gang_unplan(gangs, entry);
             gangs_set_timer(gangs, RETRY);
         }
-    for (size_t i = 0; gangs->discipline->share && i < gangs->count && good; i++)
+    }
+    for (size_t i = 0; share && i < gangs->count && good; i++)
         good = resize(gangs, gangs->list[i], false);
     return good;
 }
 
+/* Only tiresias asks how long those wait that ran before. */
 static void refresh(struct gangs *gangs)
 {
     const double now = sim_to_s(platform_now(gangs->platform));
-    for (size_t i = 0; i < gangs->count; i++) {
+    const bool waits = gangs->discipline->plan == gangs_plan_tiresias;
+    size_t seen = 0;
+    for (size_t i = 0; waits ? i < gangs->count : seen < gangs->held; i++) {
         struct gang_entry *entry = gangs->list[i];
         if (!entry->held) {
             entry->waited_s += entry->executed_s > 0 ? now - gangs->last_s : 0;
@@ -399,6 +427,7 @@ static void refresh(struct gangs *gangs)
         const struct training_view view = platform_training(gangs->platform, entry->id);
         entry->remaining = (double)view.iterations - view.done;
         entry->executed_s += now - gangs->last_s;
+        seen++;
     }
     gangs->last_s = now;
 }

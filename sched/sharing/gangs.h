@@ -49,10 +49,11 @@ struct gangs;
 /* Plans one event. */
 struct gang_discipline {
     void (*plan)(struct gangs *gangs);
-    double (*key)(const struct gang_entry *entry); /* ascending; NULL: kept order */
-    bool share;                                    /* with others, first fit */
-    bool check;                                    /* with others if it is worth it */
-    bool preempts;                                 /* whatever the parameter says */
+    double (*key)(
+        const struct gang_entry *entry); /* ascending; NULL: kept order, of arrival at first */
+    bool share;                          /* with others, first fit */
+    bool check;                          /* with others if it is worth it */
+    bool preempts;                       /* whatever the parameter says */
 };
 
 struct gangs {
@@ -66,6 +67,7 @@ struct gangs {
     size_t capacity;
     struct gang_entry **list, **scratch; /* unfinished, in the order of the last event */
     size_t count, room;
+    size_t planned, held; /* of the list; loops over these end at the last of them */
     struct training_grant *grants;
     uint32_t *chosen; /* [GPUs] */
     double vcpus_per_gpu, memory_per_gpu;

@@ -145,12 +145,15 @@ static uint32_t set_next(const struct cluster *cluster, uint32_t which,
 
 /* ---- Start and end --------------------------------------------------------------------------- */
 
-/* A member's key holds its bucket number and, below, the number of its update. */
+/* A member's key holds its bucket number and, below, the number of its update. The one kind of a
+ * cluster without GPUs has the row of headroom 0 only. */
 static bool best_fit_init_rows(struct best_fit *fit, const struct cluster *cluster)
 {
+    const bool gpus = cluster->gpu_count > 0;
     fit->first_row = calloc((size_t)cluster->kind_count + 1, sizeof *fit->first_row);
     for (uint32_t k = 0; fit->first_row != NULL && k < cluster->kind_count; k++)
-        fit->first_row[k + 1] = fit->first_row[k] + cluster->workload->kinds[k].units + 1;
+        fit->first_row[k + 1] =
+            fit->first_row[k] + (gpus ? cluster->workload->kinds[k].units : 0u) + 1;
     if (fit->first_row == NULL)
         return false;
     fit->rows = fit->first_row[cluster->kind_count];

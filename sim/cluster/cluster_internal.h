@@ -4,13 +4,12 @@
 #ifndef ESGSIM_SIM_CLUSTER_CLUSTER_INTERNAL_H
 #define ESGSIM_SIM_CLUSTER_CLUSTER_INTERNAL_H
 
-#include <math.h>
-
 #include "sim/cluster/cluster.h"
+#include "sim/units.h"
 
 static inline int64_t kb_from_mb(double mb)
 {
-    return (int64_t)llround(mb * 1024.0);
+    return sim_round(mb * 1024.0);
 }
 
 /* Of a container on the GPU. */

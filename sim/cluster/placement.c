@@ -15,9 +15,9 @@ struct demand {
 static bool gpu_can_hold(const struct gpu_state *gpu, const struct demand *demand)
 {
     const struct configuration *configuration = demand->configuration;
-    const struct gpu_use use = gpu_use(gpu);
     if (gpu->spec->kind != configuration->kind)
         return false;
+    const struct gpu_use use = gpu_use(gpu);
     const bool placeable =
         gpu_sharing_of(gpu->spec)->fits(gpu->spec, &use, configuration->vgpu, demand->quota);
     return placeable && gpu_holds(gpu->spec, configuration->vgpu, configuration->gpu_memory_mb);

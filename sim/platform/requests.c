@@ -269,8 +269,8 @@ void jobs_clear(struct platform *platform)
 /* Draws the noise of (request, stage), which is the same under every policy and on every processor.
  * Profiled functions: a factor with mean 1 and this cv. Others: the whole service time in ms, in
  * whole nanoseconds. */
-static double draw_noise(const struct platform *platform, uint64_t request, uint32_t stage,
-                         const struct function *function, double cv)
+static inline double draw_noise(const struct platform *platform, uint64_t request, uint32_t stage,
+                                const struct function *function, double cv)
 {
     if (function->service == SERVICE_PROFILE && !(cv > 0))
         return 1.0;
@@ -292,8 +292,7 @@ static double draw_noise(const struct platform *platform, uint64_t request, uint
     }
 }
 
-/* Kinds of GPU with unlike noise transform the same draw. */
-double job_noise(const struct platform *platform, uint32_t job, size_t kind)
+double job_noise_unlike(const struct platform *platform, uint32_t job, size_t kind)
 {
     const struct request *request = job_request(platform, job);
     const uint32_t stage = job_stage(platform, job);
@@ -301,7 +300,7 @@ double job_noise(const struct platform *platform, uint32_t job, size_t kind)
     const struct function *function =
         &platform->workload->functions[application->stages[stage].function];
     const double cv = function->gpus[kind].noise_cv;
-    if (!platform->unlike_noise || cv == function->gpus[0].noise_cv)
+    if (cv == function->gpus[0].noise_cv)
         return platform->jobs[job].noise;
     return draw_noise(platform, request->number, stage, function, cv);
 }

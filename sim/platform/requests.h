@@ -35,8 +35,15 @@ bool jobs_check(struct platform *platform);
 
 /* Returns the queue of the job, also after the job has left it. */
 uint32_t job_queue(const struct platform *platform, uint32_t job);
+/* The same draw on a kind of GPU where kinds have unlike noise. */
+double job_noise_unlike(const struct platform *platform, uint32_t job, size_t kind);
+
 /* Returns the job's noise on a kind of GPU: a factor, or the service time in ms at speed 1. */
-double job_noise(const struct platform *platform, uint32_t job, size_t kind);
+static inline double job_noise(const struct platform *platform, uint32_t job, size_t kind)
+{
+    return platform->unlike_noise ? job_noise_unlike(platform, job, kind)
+                                  : platform->jobs[job].noise;
+}
 
 /* Returns the job at `position` (0: the oldest). The queue must have more jobs than that. */
 static inline uint32_t queue_job(const struct queue *queue, uint32_t position)

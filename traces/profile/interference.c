@@ -34,11 +34,12 @@ struct prepared_runner interference_prepare(const struct interference *model,
     return prepared;
 }
 
-/* What `other` adds to the slowdown of `victim`. */
-static inline double excess(const struct interference *model, const struct prepared_runner *victim,
+/* What `other` adds to the slowdown of `victim` under a model of this kind. */
+static inline double excess(const struct interference *model, enum interference_kind kind,
+                            const struct prepared_runner *victim,
                             const struct prepared_runner *other)
 {
-    switch (model->kind) {
+    switch (kind) {
     case INTERFERENCE_BANDWIDTH:
         return victim->as_victim * other->demand * other->as_other;
     case INTERFERENCE_PAIRS:
@@ -51,19 +52,30 @@ static inline double excess(const struct interference *model, const struct prepa
 double interference_excess(const struct interference *model, const struct prepared_runner *victim,
                            const struct prepared_runner *other)
 {
-    return excess(model, victim, other);
+    return excess(model, model->kind, victim, other);
 }
 
-void interference_slowdowns(const struct interference *model, const struct prepared_runner *runners,
-                            size_t count, double *slowdowns)
+static inline void slowdowns_fill(const struct interference *model, enum interference_kind kind,
+                                  const struct prepared_runner *runners, size_t count,
+                                  double *slowdowns)
 {
     for (size_t victim = 0; victim < count; victim++) {
         double slowdown = 1;
         for (size_t other = 0; other < count; other++)
             if (other != victim)
-                slowdown += excess(model, &runners[victim], &runners[other]);
+                slowdown += excess(model, kind, &runners[victim], &runners[other]);
         slowdowns[victim] = slowdown;
     }
+}
+
+/* The frequent model has a loop of its own, which does not ask for the kind at each pair. */
+void interference_slowdowns(const struct interference *model, const struct prepared_runner *runners,
+                            size_t count, double *slowdowns)
+{
+    if (model->kind == INTERFERENCE_BANDWIDTH)
+        slowdowns_fill(model, INTERFERENCE_BANDWIDTH, runners, count, slowdowns);
+    else
+        slowdowns_fill(model, model->kind, runners, count, slowdowns);
 }
 
 double interference_slowdown(const struct interference *model, const struct co_runner *runners,
@@ -75,7 +87,7 @@ double interference_slowdown(const struct interference *model, const struct co_r
         if (i == victim)
             continue;
         const struct prepared_runner other = interference_prepare(model, &runners[i]);
-        slowdown += excess(model, &own, &other);
+        slowdown += excess(model, model->kind, &own, &other);
     }
     return slowdown;
 }
