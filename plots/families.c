@@ -75,8 +75,7 @@ bool source_serves(const struct report_scenario *scenario)
     return scenario->application_count > 0;
 }
 
-/* The measured requests of a run, or its trainings. */
-static uint64_t run_size(const struct source *source, const struct report_scenario *scenario,
+uint64_t source_run_size(const struct source *source, const struct report_scenario *scenario,
                          size_t run)
 {
     const struct results *results = source->report->results;
@@ -99,7 +98,7 @@ char *source_caption(const struct source *source, const struct report_scenario *
             const struct report_contender *contender = &first[s].contenders[c];
             widen(seeds, contender->run_count);
             for (size_t i = 0; i < contender->run_count; i++)
-                widen(requests, run_size(source, &first[s], contender->runs[i]));
+                widen(requests, source_run_size(source, &first[s], contender->runs[i]));
         }
     char of_seeds[64];
     char low[32];

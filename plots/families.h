@@ -48,6 +48,10 @@ bool source_has(const struct source *source, const struct report_scenario *scena
 /* Returns whether the scenario's runs serve requests, not only trainings. */
 bool source_serves(const struct report_scenario *scenario);
 
+/* Number of measured requests of a run (an index into the results' runs), or of its trainings. */
+uint64_t source_run_size(const struct source *source, const struct report_scenario *scenario,
+                         size_t run);
+
 /* Caption of a figure of the scenario (NULL: of all): "LEAD Means of 5 seeds of 10,000 requests;
  * bars: 95 % intervals. Latency profile: …". The caller frees it; NULL: memory exhausted. */
 char *source_caption(const struct source *source, const struct report_scenario *scenario,

@@ -19,9 +19,9 @@ take(r) = (names[r] = cell("contender"), colours[r] = int(column("colour")), \
     longest = strlen(names[r]) > longest ? strlen(names[r]) : longest, 0)
 stats data using (take(int(column("row")))) nooutput
 stats data using (column(time)) nooutput; slowest = STATS_max; quickest = STATS_min
-stats data using (column(share)) nooutput; worst = STATS_max; best = STATS_min
+stats data using (column(share)) nooutput; worst = STATS_max; lowest_share = STATS_min
 # Up to 2.5 times the SLO, or, where all take longer, a few times the shortest.
-share_end = best > 1.5 ? (worst < 3 * best ? 1.05 * worst : 3 * best) : worst > 2.5 ? 2.5 : worst > 1.2 ? worst : 1.2
+share_end = lowest_share > 1.5 ? (worst < 3 * lowest_share ? 1.05 * worst : 3 * lowest_share) : worst > 2.5 ? 2.5 : worst > 1.2 ? worst : 1.2
 # A logarithmic axis needs room, and no zero.
 slowest = slowest > 0 ? 1.02 * slowest : 1
 quickest = quickest > 0 ? quickest / 1.02 : slowest / 1e6
@@ -56,8 +56,8 @@ do for [p=1:2] {
         if (columns > 1) { unset ylabel; set format y "" }
         set xlabel share_label offset 0, xlabel_shift
         if (share_logarithmic) {
-            set xrange [best / 1.02:1.02 * worst]
-            from = best / 1.02; to = 1.02 * worst; eval(log_ticks)
+            set xrange [lowest_share / 1.02:1.02 * worst]
+            from = lowest_share / 1.02; to = 1.02 * worst; eval(log_ticks)
         } else {
             unset logscale x
             set xrange [0:share_end]

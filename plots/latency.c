@@ -401,14 +401,17 @@ static bool contender_timeline(const struct source *source, const struct report_
                  (unsigned long long)run->seed) < 0)
         title = NULL;
     basis = source_basis(source, scenario);
+    const bool serves = source_serves(scenario);
+    const size_t index = (size_t)(run - source->report->results->runs);
     if (basis != NULL &&
-        asprintf(
-            &caption,
-            "One run of %llu requests, seed %llu: samples, or means over %d bins of equal time "
-            "where there are more. Stranded: share of the free vGPUs that no waiting batch "
-            "could use. %s",
-            (unsigned long long)run->measures.requests, (unsigned long long)run->seed, TIME_BINS,
-            basis) < 0)
+        asprintf(&caption,
+                 "One run of %llu %s, seed %llu: samples, or means over %d bins of equal time "
+                 "where there are more.%s %s",
+                 (unsigned long long)source_run_size(source, scenario, index),
+                 serves ? "requests" : "trainings", (unsigned long long)run->seed, TIME_BINS,
+                 serves ? " Stranded: share of the free vGPUs that no waiting batch could use."
+                        : "",
+                 basis) < 0)
         caption = NULL;
     bool good = title != NULL && caption != NULL ? true : figure_no_memory(error);
     good = good && run_details_timeline(source->details, run->hash, &rows, &count, error) &&

@@ -1,5 +1,5 @@
 # One run over simulated time: utilisation; free vGPUs and those that no waiting batch could use;
-# queues; containers.
+# queues; containers. Utilisation alone where no request ever ran or waited.
 #
 # Columns: time_s, gpu, vcpu, gpu_memory, stranded (per cent), waiting, running, idle, starting (counts;
 # means over the samples of a bin), subject, subject, caption.
@@ -13,7 +13,7 @@ stats data using "starting" nooutput; most = STATS_max > most ? STATS_max : most
 stats data using "waiting" nooutput; busiest = STATS_max
 stats data using "running" nooutput; busiest = STATS_max > busiest ? STATS_max : busiest
 # On a named canvas the legend of a panel is above it; on a slide the panels are two by two.
-width = wide(1000.0); left = 72.0; head = or_sized(14.0, 22.0); columns = canvas eq "slide" ? 2 : 1; lines = 4 / columns
+width = wide(1000.0); left = 72.0; head = or_sized(14.0, 22.0); panels = busiest > 0 || most > 0 ? 4 : 1; columns = canvas eq "slide" && panels > 1 ? 2 : 1; lines = panels / columns
 inner = high(135.0, 75.0, 100.0); body = lines * inner; foot = or_sized(44, 32)
 each = columns == 2 ? (width - 2 * left - 36) / 2 : width - left - or_sized(170.0, 18)
 height = 34 + lines * (inner + 16 + head) + foot
@@ -27,7 +27,7 @@ array key_dashes[9] = [1, 2, 3, 0, 0, 1, 2, 1, 2]
 array key_panels[9] = [1, 1, 1, 2, 2, 3, 3, 4, 4]
 # Without work waiting nothing is stranded.
 number(name) = strlen(strcol(name)) > 0 ? column(name) : 0
-do for [p=1:4] {
+do for [p=1:panels] {
     across = left + (p - 1) % columns * (each + left + 18); ceiling = floor + foot + (lines - (p - 1) / columns) * tall - head
     set lmargin at screen across / width
     set rmargin at screen (across + each) / width
@@ -44,9 +44,9 @@ do for [p=1:4] {
         }
         n = 9
     }
-    set format x (p > 4 - columns ? "%g" : "")
+    set format x (p > panels - columns ? "%g" : "")
     unset xlabel
-    if (p > 4 - columns) { set xlabel "simulated time (s)" offset 0, xlabel_shift }
+    if (p > panels - columns) { set xlabel "simulated time (s)" offset 0, xlabel_shift }
     if (p == 1) {
         set ylabel "held (%)" offset ylabel_shift, 0
         set yrange [0:102]; set ytics 25

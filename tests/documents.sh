@@ -110,6 +110,7 @@ shorten() {
     *requests=*) printf '%s\n' "$1" ;;
     *"esgsim sweep "*k-and-groups.json* | *"esgsim sweep "*sensitivity.json* | \
         *"esgsim sweep "*paper-scarce.json* | *"esgsim sweep "*ablation.json* | *"esgsim sweep "*decision-time.json*) printf '%s\n' "$1" ;;
+    *"esgsim sweep "*/training-*.json*) printf '%s\n' "$1" ;; # no requests
     *"esgsim claims "*) printf '%s --dry-run\n' "$1" ;;
     *) printf '%s\n' "$1" |
         sed 's|\(esgsim \(run\|sweep\) [^ ]*\.json\)|\1 --set requests=200 --set warmup_requests=20|' ;;
@@ -170,8 +171,13 @@ policy_test() {
     expect "$document: policy $name compiles" 0
     wanted=0
     ! grep -q 'the platform stops it' "$1" || wanted=1
-    run sh -c 'cd "$1" && exec build/esgsim run workloads/experiments/strict-light.json --quiet \
-        --set requests=200 --set warmup_requests=20 --policy "./$2.so"' - "$tree" "$name"
+    if grep -q SERVES_TRAININGS "$1"; then
+        world=training-dynamic.json
+    else
+        world="strict-light.json --set requests=200 --set warmup_requests=20"
+    fi
+    run sh -c 'cd "$1" && exec build/esgsim run workloads/experiments/'"$world"' --quiet \
+        --policy "./$2.so"' - "$tree" "$name"
     expect "$document: policy $name runs" "$wanted"
 }
 

@@ -93,6 +93,16 @@ else
     fail "the completion time drawn at 50 % is the median of the report" "$median s, not $drawn s"
 fi
 
+# Rounds of 300 s end when samples are taken; these show the gangs of the new round.
+run "$esgsim" run workloads/experiments/training-dynamic.json --set record=all --out "$folder/rounds.h5" --quiet
+run "$esgsim" plot "$folder/rounds.h5" --out "$folder/rounds" --only timeline --quiet
+most=$(awk -F, 'NR > 1 && $2 > most { most = $2 } END { print most }' "$folder"/rounds/timeline-*.csv)
+if [ "$most" = 100 ]; then
+    pass "the timeline of trainings shows a full cluster"
+else
+    fail "the timeline of trainings shows a full cluster" "at most $most % of the GPUs are held"
+fi
+
 for script in plots/*.gp; do
     kind=$(basename "$script" .gp)
     case $kind in common | bars | dots) continue ;; esac # loaded by others

@@ -300,10 +300,12 @@ static bool fault_not_swept(const struct report *report, const char *key, struct
     return false;
 }
 
-static void curves_ask(struct curves *curves, const struct curve_request *request,
+static void curves_ask(struct curves *curves, const struct curve_request *request, bool serves,
                        const struct metric *metric)
 {
-    curves->key = strdup(request->key == NULL ? CURVE_KEY : request->key);
+    curves->key = strdup(request->key != NULL ? request->key
+                         : serves             ? CURVE_KEY
+                                              : CURVE_TRAINING_KEY);
     curves->metric = malloc(sizeof *curves->metric);
     if (curves->metric != NULL)
         *curves->metric = training_metric_shown(metric);
@@ -325,7 +327,7 @@ bool curves_find(const struct report *report, const struct curve_request *reques
         return error_input(error, "there is no metric \"%s\"; results/README.md lists them", name);
     struct curves *curves = calloc(1, sizeof *curves);
     if (curves != NULL)
-        curves_ask(curves, request, metric);
+        curves_ask(curves, request, report_serves(report), metric);
     if (curves == NULL || curves->key == NULL || curves->metric == NULL ||
         !contenders_sort(report, request->key != NULL, curves) || !finish(report, curves)) {
         curves_free(curves);

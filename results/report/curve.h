@@ -22,13 +22,15 @@
 
 /* The key that a report follows without being asked, and the fewest values it then needs. */
 #define CURVE_KEY "arrivals.load"
+#define CURVE_TRAINING_KEY "training.arrivals.per_hour" /* if all runs are of trainings alone */
 #define CURVE_METRIC "slo_hit_rate"
 #define CURVE_TRAINING_METRIC "jct_s_mean" /* if all runs are of trainings alone */
 #define CURVE_AT_LEAST 0.95
 enum { CURVE_VALUES = 3 };
 
 struct curve_request {
-    const char *key;    /* NULL: CURVE_KEY, if the sweep has CURVE_VALUES values of it */
+    const char *key;    /* NULL: CURVE_KEY or CURVE_TRAINING_KEY, if the sweep has CURVE_VALUES
+                           values of it */
     const char *metric; /* of metrics.def or training_metrics.def; NULL: CURVE_METRIC, or
                            CURVE_TRAINING_METRIC */
     double limit;       /* NAN: CURVE_AT_LEAST if the metric is CURVE_METRIC, else none */

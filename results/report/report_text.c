@@ -483,9 +483,12 @@ static bool print_curves(const struct report *report, FILE *out)
         if (!curves_text_sustained(report->curves, out))
             return false;
     }
-    if (report->curves_in_full)
-        return curves_text_panels(report, out);
-    if (!report->details)
+    if (report->curves_in_full && !curves_text_panels(report, out))
+        return false;
+    if (report->curves_in_full && isnan(report->curves->limit) && !report->details)
+        (void)fprintf(out, "\n--details prints the tables of all %zu settings\n",
+                      report->scenario_count);
+    if (!report->curves_in_full && !report->details)
         (void)fprintf(out,
                       "\n--over %s prints the curves, --details the tables of all %zu settings\n",
                       report->curves->key, report->scenario_count);

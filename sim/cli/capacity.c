@@ -7,6 +7,7 @@
 
 #include <cjson/cJSON.h>
 
+#include "results/report/report.h"
 #include "sim/cli/capacity_runner.h"
 #include "sim/cli/cli.h"
 #include "sim/cli/guard.h"
@@ -41,14 +42,16 @@ static const struct cli_option capacity_table[] = {
     {.name = "--over",
      .value = "KEY",
      .help = "the numeric key to vary, dotted: arrivals.load, arrivals.rate_per_s, "
-             "arrivals.scale_rate, cluster.invokers.0.count, slo.factor, policy.params.k. "
+             "arrivals.scale_rate, training.arrivals.per_hour, cluster.invokers.0.count, "
+             "slo.factor, policy.params.k. "
              "sim/README.md has every key",
      .kind = OPTION_TEXT,
      .required = true,
      .place = offsetof(struct options, question.key)},
     {.name = "--metric",
      .value = "NAME",
-     .help = "the metric, a column of /summary (default slo_hit_rate); results/README.md has them",
+     .help = "the metric, a column of /summary or of /training (default slo_hit_rate); "
+             "results/README.md has them",
      .kind = OPTION_TEXT,
      .place = offsetof(struct options, metric)},
     {.name = "--at-least",
@@ -60,7 +63,7 @@ static const struct cli_option capacity_table[] = {
      .high = LARGEST},
     {.name = "--at-most",
      .value = "X",
-     .help = "or at most X, e.g. for latency_ms_p99",
+     .help = "or at most X, e.g. for latency_ms_p99, or for queueing_s_mean of trainings",
      .kind = OPTION_NUMBER,
      .place = offsetof(struct options, at_most),
      .low = -LARGEST,
@@ -80,7 +83,7 @@ static const struct cli_option capacity_table[] = {
      .most = CAPACITY_SEEDS},
     {.name = "--greatest",
      .help = "find the greatest value at which the metric holds (default for arrivals.load, "
-             "rate_per_s, scale_rate and users)",
+             "rate_per_s, scale_rate, users and per_hour)",
      .kind = OPTION_FLAG,
      .place = offsetof(struct options, greatest)},
     {.name = "--least",
@@ -134,37 +137,28 @@ static const struct cli_option capacity_table[] = {
 
 static bool metric_choose(const char *name, const struct metric **metric, struct error *error)
 {
-    static const char *const of_trainings[] = {
-#define TRAINING_MEASURE(type, name, unit, help) #name,
-#include "sim/platform/training_metrics.def"
-    };
     const char *names[256];
-    const size_t known = sizeof names / sizeof *names;
     int count = 0;
-    *metric = metric_find(name);
+    *metric = report_metric_find(name);
     if (*metric != NULL)
         return true;
-    for (size_t i = 0; i < sizeof of_trainings / sizeof *of_trainings; i++)
-        if (strcmp(of_trainings[i], name) == 0)
-            return error_input(error,
-                               "--metric: '%s' is a measure of trainings; capacity takes those of "
-                               "requests and of the whole run, such as gpu_utilisation; compare "
-                               "trainings by a sweep over the key",
-                               name);
-    for (size_t i = 0; i < metric_count && i < known; i++)
+    for (size_t i = 0; i < metric_count && count < 200; i++)
         names[count++] = metrics[i].name;
+    for (size_t i = 0; i < training_metric_count && count < 256; i++)
+        names[count++] = training_metrics[i].name;
     const char *near = error_nearest_name(name, names, count);
     return error_input(error, "--metric: '%.80s' is unknown%s%s%s; results/README.md lists them",
                        name, near != NULL ? ", did you mean '" : "", near != NULL ? near : "",
                        near != NULL ? "'" : "");
 }
 
-/* More requests make it harder to meet a threshold; a larger cluster and a longer SLO make it
- * easier. */
+/* More requests or trainings make it harder to meet a threshold; a larger cluster and a longer SLO
+ * make it easier. */
 static enum capacity_direction key_direction(const char *key)
 {
     static const char *const loads[] = {"arrivals.load", "arrivals.rate_per_s",
-                                        "arrivals.scale_rate", "arrivals.users"};
+                                        "arrivals.scale_rate", "arrivals.users",
+                                        "training.arrivals.per_hour"};
     for (size_t i = 0; i < sizeof loads / sizeof *loads; i++)
         if (strcmp(key, loads[i]) == 0)
             return CAPACITY_GREATEST;
@@ -426,7 +420,9 @@ const struct command command_capacity = {
         "Examples: esgsim capacity workloads/experiments/strict-light.json --at-least 0.95 \\\n"
         "              --over slo.factor --policies esg,fifo --set requests=1000\n"
         "          esgsim capacity EXP.json --over cluster.invokers.0.count --at-most 200 \\\n"
-        "              --metric latency_ms_p99\n",
+        "              --metric latency_ms_p99\n"
+        "          esgsim capacity TRAININGS.json --over training.arrivals.per_hour \\\n"
+        "              --at-most 3600 --metric queueing_s_mean\n",
     .run = capacity_command,
     .operands = "EXP.json",
     .options = capacity_table,

@@ -219,6 +219,14 @@ static const char *task_policy(const struct runner *runner, const struct task *t
     return runner->question->policy_count > 0 ? task->curve->policy : NULL;
 }
 
+/* NAN: the run has no trainings. */
+static double value_of(const struct metric *metric, const struct simulation_result *result)
+{
+    if (!metric->of_training)
+        return metric_value(metric, &result->overall, &result->run);
+    return result->training == NULL ? NAN : metric_number(metric, result->training);
+}
+
 /* Runs in a worker process. The value of the metric is passed as the bits of `place`. */
 static enum worker_pool_outcome work(void *context, size_t job, uint64_t *place,
                                      struct error *error)
@@ -238,7 +246,7 @@ static enum worker_pool_outcome work(void *context, size_t job, uint64_t *place,
     const bool good =
         policy != NULL && runner_execute(experiment, policy, values, NULL, NULL, &result, error);
     if (good) {
-        const double value = metric_value(question->metric, &result.overall, &result.run);
+        const double value = value_of(question->metric, &result);
         memcpy(place, &value, sizeof value);
         simulation_result_clear(&result);
     }

@@ -77,7 +77,7 @@ static const struct cli_option plot_table[] = {
     {"--over", "KEY",
      "draw curve: hit rate, cost and p95, or trainings' completion time and wait, against the "
      "numbers that a sweep gave KEY (default for a sweep with three or more values of "
-     "arrivals.load)",
+     "arrivals.load or training.arrivals.per_hour)",
      CLI_MEMBER(struct options, over)},
     {"--metric", "NAME",
      "the first metric of curve (default slo_hit_rate, or jct_s_mean where only trainings run)",

@@ -55,7 +55,7 @@ static const struct cli_option report_table[] = {
     {"--over", "KEY",
      "print the metric over the values that a sweep gave KEY, and the greatest of them up to "
      "which it satisfies the limit, if there is one (default for a sweep with three or more values "
-     "of arrivals.load, there without the curves)",
+     "of arrivals.load, there without the curves, or of training.arrivals.per_hour)",
      CLI_MEMBER(struct options, over)},
     {"--metric", "NAME",
      "the metric of --over (default slo_hit_rate; jct_s_mean where only trainings run); "
@@ -222,6 +222,7 @@ static bool curves_choose(const struct options *options, struct report *report, 
     if (report->curves == NULL && (options->metric != NULL || limited))
         return error_input(error,
                            "%s: has no sweep over three or more values of " CURVE_KEY
+                           " or " CURVE_TRAINING_KEY
                            ", which --metric, --at-least and --at-most refer to; give --over KEY",
                            options->file);
     report->curves_in_full = options->over != NULL || options->details ||

@@ -215,7 +215,13 @@ static void event_handle(struct platform *platform, const struct event *event)
         predictor_act(platform, event->subject);
         break;
     case EVENT_SAMPLE:
-        samples_take(platform);
+        /* Trainings alone: last at its instant. Rounds end at multiples of the interval, and before
+         * their timer has fired the cluster is empty. */
+        if (platform->workload->application_count == 0 &&
+            event_queue_next_time(platform->event_queue) == platform->now)
+            platform_schedule(platform, platform->now, EVENT_SAMPLE, 0);
+        else
+            samples_take(platform);
         break;
     case EVENT_WORK_KINDS:
         break;
