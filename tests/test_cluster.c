@@ -583,21 +583,25 @@ static bool plain_place_before(const struct plain_place *a, const struct plain_p
     return a->since > b->since;
 }
 
-/* The best of those with enough that come after `cursor`. */
-static uint32_t plain_order_next(const struct plain_order *plain, uint32_t index, uint32_t kind,
-                                 uint32_t units, uint32_t vcpus, uint32_t cursor)
+static int compare_places(const void *a, const void *b)
+{
+    const struct plain_place *const *one = a, *const *other = b;
+    return plain_place_before(*one, *other) ? -1 : plain_place_before(*other, *one);
+}
+
+/* All with enough, best first; returns how many. */
+static size_t plain_order_walk(const struct plain_order *plain, uint32_t index, uint32_t kind,
+                               uint32_t units, uint32_t vcpus,
+                               const struct plain_place *walk[CROWD * SLOTS])
 {
     const struct plain_place *places = plain->places[index];
-    uint32_t best = SIM_NONE;
-    for (uint32_t i = 0; i < CROWD * SLOTS; i++) {
-        if (!places[i].filed || (units > 0 && places[i].kind != kind) ||
-            places[i].headroom < units || places[i].vcpus < vcpus)
-            continue;
-        if ((cursor == SIM_NONE || plain_place_before(&places[cursor], &places[i])) &&
-            (best == SIM_NONE || plain_place_before(&places[i], &places[best])))
-            best = i;
-    }
-    return best;
+    size_t count = 0;
+    for (uint32_t i = 0; i < CROWD * SLOTS; i++)
+        if (places[i].filed && (units == 0 || places[i].kind == kind) &&
+            places[i].headroom >= units && places[i].vcpus >= vcpus)
+            walk[count++] = &places[i];
+    qsort(walk, count, sizeof *walk, compare_places);
+    return count;
 }
 
 /* The entry of the GPU (SIM_NONE: none) of the invoker. */
@@ -646,13 +650,14 @@ static void assert_same_walk(const struct plain_order *plain, const struct clust
                                 .need_vcpus = c->vcpu,
                                 .at = SIM_NONE,
                                 .kind = c->kind};
-    uint32_t expected = SIM_NONE;
-    do {
-        expected = plain_order_next(plain, f, c->kind, c->vgpu, c->vcpu, expected);
-        assert_int_equal(best_fit_next(cluster, &cursor), expected != SIM_NONE);
-        if (expected != SIM_NONE)
-            assert_int_equal(plain_entry(cluster, cursor.invoker, cursor.gpu), expected);
-    } while (expected != SIM_NONE);
+    const struct plain_place *walk[CROWD * SLOTS];
+    const size_t count = plain_order_walk(plain, f, c->kind, c->vgpu, c->vcpu, walk);
+    for (size_t k = 0; k < count; k++) {
+        assert_true(best_fit_next(cluster, &cursor));
+        assert_int_equal(plain_entry(cluster, cursor.invoker, cursor.gpu),
+                         walk[k] - plain->places[f]);
+    }
+    assert_false(best_fit_next(cluster, &cursor));
 }
 
 /* By a look at every container. */

@@ -12,6 +12,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "traces/profile/profile.h"
 #include "workloads/experiment.h"
 
 static const char base[] =
@@ -309,6 +310,34 @@ static void a_json_input_is_read_once_for_all_runs(void **state)
     assert_int_equal(unlink(cluster), 0);
 }
 
+static void a_profile_is_parsed_once_and_outlives_its_sweep(void **state)
+{
+    (void)state;
+    struct error error = {0};
+    struct sweep *sweep =
+        sweep_load("workloads/experiments/mixed-gpus-policies.json", NULL, 0, &error);
+    if (sweep == NULL) {
+        fail_msg("%s", error.message);
+        abort();
+    }
+    struct experiment *first = must_resolve(sweep, 0);
+    struct experiment *last = must_resolve(sweep, sweep->run_count - 1);
+    struct experiment *alone =
+        experiment_load("workloads/experiments/mixed-gpus.json", NULL, 0, NULL);
+    assert_non_null(alone);
+    assert_int_equal(first->profile_count, 2);
+    for (size_t i = 0; i < first->profile_count; i++) {
+        assert_ptr_equal(first->profiles[i].profile, last->profiles[i].profile);
+        assert_ptr_not_equal(first->profiles[i].profile, alone->profiles[i].profile);
+        assert_string_equal(first->profiles[i].sha256, alone->profiles[i].sha256);
+    }
+    experiment_free(first);
+    sweep_free(sweep);
+    assert_string_equal(last->profiles[0].profile->device, alone->profiles[0].profile->device);
+    experiment_free(last);
+    experiment_free(alone);
+}
+
 static void a_trace_that_changes_between_two_runs_is_refused_with_both_digests(void **state)
 {
     (void)state;
@@ -446,6 +475,7 @@ int main(void)
         cmocka_unit_test(names_of_the_matrix_hold_no_control_characters),
         cmocka_unit_test(seeds_are_exact_up_to_two_to_the_53),
         cmocka_unit_test(a_json_input_is_read_once_for_all_runs),
+        cmocka_unit_test(a_profile_is_parsed_once_and_outlives_its_sweep),
         cmocka_unit_test(a_trace_that_changes_between_two_runs_is_refused_with_both_digests),
         cmocka_unit_test(a_device_is_no_input),
         cmocka_unit_test(the_papers_sweeps_are_profiles_by_settings_by_policies_by_seeds),

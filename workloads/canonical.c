@@ -139,14 +139,18 @@ static void write_axis(struct writer *writer, cJSON *parent, const char *key, in
                        const char *model)
 {
     bool *seen = calloc(UINT16_MAX + 1, sizeof *seen);
+    uint16_t most = 0;
     cJSON *values = put_array(writer, parent, key);
     writer->failed |= seen == NULL;
     for (size_t k = 0; seen != NULL && k < function->configuration_count; k++) {
         const struct configuration *c = &function->configurations[k];
-        if (model == NULL || strcmp(workload->kinds[c->kind].model, model) == 0)
-            seen[axis_value(c, axis)] = true;
+        if (model != NULL && strcmp(workload->kinds[c->kind].model, model) != 0)
+            continue;
+        const uint16_t value = axis_value(c, axis);
+        seen[value] = true;
+        most = value > most ? value : most;
     }
-    for (int v = 0; seen != NULL && v <= UINT16_MAX; v++)
+    for (int v = 0; seen != NULL && v <= most; v++)
         if (seen[v])
             put_number(writer, values, NULL, v);
     free(seen);

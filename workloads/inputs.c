@@ -10,6 +10,7 @@
 
 #include <nettle/sha2.h>
 
+#include "traces/profile/profile.h"
 #include "workloads/loader_internal.h"
 
 struct input {
@@ -17,7 +18,9 @@ struct input {
     char *text; /* NULL if only the digest is cached */
     size_t size;
     struct file_identity identity;
-    char sha256[65]; /* "" if only the text is cached */
+    char sha256[65];         /* "" if only the text is cached */
+    struct profile *profile; /* NULL if the file was not asked for as a profile */
+    char profile_sha256[65];
 };
 
 struct inputs {
@@ -38,6 +41,7 @@ void inputs_free(struct inputs *inputs)
     for (size_t i = 0; inputs != NULL && i < inputs->count; i++) {
         free(inputs->entries[i].path);
         free(inputs->entries[i].text);
+        profile_free(inputs->entries[i].profile);
     }
     if (inputs != NULL)
         free(inputs->entries);
@@ -81,6 +85,34 @@ char *inputs_text(struct inputs *inputs, const char *path, size_t *size, struct 
     if (size != NULL)
         *size = input->size;
     return copy;
+}
+
+static struct profile *read_profile(struct inputs *inputs, const char *path, char sha256[65],
+                                    struct error *error)
+{
+    size_t size = 0;
+    char *text = inputs_text(inputs, path, &size, error);
+    struct profile *profile = text == NULL ? NULL : profile_parse(text, path, error);
+    if (profile != NULL)
+        hash_bytes(text, size, sha256);
+    free(text);
+    return profile;
+}
+
+struct profile *inputs_profile(struct inputs *inputs, const char *path, char sha256[65],
+                               struct error *error)
+{
+    if (inputs == NULL)
+        return read_profile(NULL, path, sha256, error);
+    struct input *input = input_of(inputs, path, error);
+    if (input == NULL)
+        return NULL;
+    if (input->profile == NULL)
+        input->profile = read_profile(inputs, path, input->profile_sha256, error);
+    if (input->profile == NULL)
+        return NULL;
+    memcpy(sha256, input->profile_sha256, sizeof input->profile_sha256);
+    return profile_share(input->profile);
 }
 
 /* ---- Digests -------------------------------------------------------------------------------- */

@@ -13,33 +13,38 @@ enum { COMMON_UNITS_LIMIT = 1000000000 };
 
 /* ---- Loading -------------------------------------------------------------------------------- */
 
-/* The text of the profile that the member `key` holds or names, and its digest. *name receives what
- * messages call it. The caller frees both. */
-static char *profile_text(struct json_include *document, const struct json_value *object,
-                          const char *key, char **name, char sha256[65], struct error *error)
+/* A profile that the experiment itself holds. */
+static struct profile *parse_object(const struct json_value *value, char sha256[65],
+                                    struct error *error)
+{
+    char *text = json_print_sorted((cJSON *)(uintptr_t)value->node);
+    if (text == NULL) {
+        (void)error_input(error, "out of memory");
+        return NULL;
+    }
+    hash_bytes(text, strlen(text), sha256);
+    struct profile *profile = profile_parse(text, value->file, error);
+    free(text);
+    return profile;
+}
+
+/* The profile that the member `key` holds or names, and its digest. The caller frees. */
+static struct profile *member_profile(struct json_include *document,
+                                      const struct json_value *object, const char *key,
+                                      char sha256[65], struct error *error)
 {
     struct json_value value;
-    char *text = NULL;
-    size_t size = 0;
     if (!json_child(object, key, &value))
         return NULL;
-    if (cJSON_IsObject(value.node)) {
-        if (!json_include_member(document, object, key, &value, error))
-            return NULL;
-        text = json_print_sorted((cJSON *)(uintptr_t)value.node);
-        *name = strdup(value.file);
-        if (text == NULL || *name == NULL)
-            (void)error_input(error, "out of memory");
-        else
-            size = strlen(text);
-    } else {
-        *name = json_include_find_file(document, &value, error);
-        if (*name != NULL)
-            text = inputs_text(document->inputs, *name, &size, error);
-    }
-    if (text != NULL)
-        hash_bytes(text, size, sha256);
-    return text;
+    if (cJSON_IsObject(value.node))
+        return json_include_member(document, object, key, &value, error)
+                   ? parse_object(&value, sha256, error)
+                   : NULL;
+    char *path = json_include_find_file(document, &value, error);
+    struct profile *profile =
+        path == NULL ? NULL : inputs_profile(document->inputs, path, sha256, error);
+    free(path);
+    return profile;
 }
 
 /* Appends the profile that the member `key` holds or names. */
@@ -48,12 +53,7 @@ static bool add_profile(struct json_include *document, const struct json_value *
                         struct error *error)
 {
     struct experiment_profile *next = &experiment->profiles[experiment->profile_count];
-    char *name = NULL;
-    char *text = profile_text(document, object, key, &name, next->sha256, error);
-    if (text != NULL && name != NULL)
-        next->profile = profile_parse(text, name, error);
-    free(text);
-    free(name);
+    next->profile = member_profile(document, object, key, next->sha256, error);
     if (next->profile == NULL)
         return false;
     experiment->profile_count++;

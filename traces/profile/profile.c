@@ -501,10 +501,20 @@ static void free_interference(struct interference *model)
     free(model);
 }
 
+struct profile *profile_share(struct profile *profile)
+{
+    profile->shares++;
+    return profile;
+}
+
 void profile_free(struct profile *profile)
 {
     if (profile == NULL)
         return;
+    if (profile->shares > 0) {
+        profile->shares--;
+        return;
+    }
     for (size_t i = 0; i < profile->function_count; i++) {
         struct profile_function *function = &profile->functions[i];
         free(function->name);

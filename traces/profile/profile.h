@@ -100,6 +100,7 @@ struct profile {
     size_t function_count;
     struct interference *interference; /* NULL if the file gives none */
     bool states_no_interference;       /* the file says "interference": {"model": "none"} */
+    size_t shares;                     /* owners beside the first */
 };
 
 /* Loads and checks a profile. Returns NULL with ERROR_INPUT, which names the file, the JSON path,
@@ -107,7 +108,10 @@ struct profile {
 struct profile *profile_load(const char *path, struct error *error);
 /* Like profile_load, from JSON text; messages use `name` as the file name. */
 struct profile *profile_parse(const char *text, const char *name, struct error *error);
-void profile_free(struct profile *profile);
+/* Adds an owner: profile_free releases the memory when each owner has called it. All owners belong
+ * to one thread. */
+struct profile *profile_share(struct profile *profile);
+void profile_free(struct profile *profile); /* NULL is allowed */
 
 /* Returns NULL if the profile has no function of that name. */
 const struct profile_function *profile_find(const struct profile *profile, const char *name);
