@@ -3,6 +3,7 @@
 #include <math.h>
 #include <unistd.h>
 
+#include "sched/policy_training.h"
 #include "tests/dilu_placements.h"
 
 static const char *const schemes[SCHEMES] = {
@@ -27,8 +28,10 @@ static bool keep_lease(void *context, const struct lease_row *row, struct error 
     return true;
 }
 
-/* Runs the trace at trace_path on invokers with four GPUs of 40 GB each; false with an error. */
-static bool try_run(unsigned invokers, const char *policy, struct error *error)
+/* Runs the trace at trace_path on invokers with four GPUs of 40 GB each, by `own` if not NULL;
+ * false with an error. */
+static bool try_run(unsigned invokers, const char *policy, const struct policy *own,
+                    struct error *error)
 {
     const struct recorder recorder = {.lease = keep_lease};
     char json[1024];
@@ -40,7 +43,7 @@ static bool try_run(unsigned invokers, const char *policy, struct error *error)
                    "{\"process\": \"trace\", \"file\": \"%s\"}}, \"policy\": %s, \"seed\": 1}",
                    invokers, trace_path, policy);
     struct experiment *experiment = load(json);
-    const struct policy *found = runner_policy(experiment, &values, error);
+    const struct policy *found = own != NULL ? own : runner_policy(experiment, &values, error);
     simulation_result_clear(&result);
     lease_count = 0;
     const bool good =
@@ -53,7 +56,7 @@ static bool try_run(unsigned invokers, const char *policy, struct error *error)
 static void simulate(unsigned invokers, const char *policy)
 {
     struct error error = {0};
-    if (!try_run(invokers, policy, &error))
+    if (!try_run(invokers, policy, NULL, &error))
         fail_msg("%s", error.message);
 }
 
@@ -263,9 +266,61 @@ static void waiting_for_what_never_ends_fails(void **state)
     trace_is(LINE("00", "start", "t", "training", "4", "0.8", "0.9", "10, 10, 10, 10")
                  LINE("01", "start", "u", "training", "4", "0.3", "0.9", "10, 10, 10, 10")
                      LINE("07", "delete", "u", "training", "4", "0.3", "0.9", "10, 10, 10, 10"));
-    assert_false(try_run(1, "{\"name\": \"dilu\"}", &error));
+    assert_false(try_run(1, "{\"name\": \"dilu\"}", NULL, &error));
     assert_int_equal(error.kind, ERROR_RUN);
     assert_non_null(strstr(error.message, "trainings wait"));
+}
+
+static struct training_grant parts[2];
+
+/* Places every instance on the first two GPUs, by `parts`. */
+static bool split_decide(void *state, struct platform *platform)
+{
+    bool any = false;
+    (void)state;
+    for (uint32_t id = platform_next_training(platform, 0); id != SIM_NONE;
+         id = platform_next_training(platform, id + 1))
+        any = (platform_training(platform, id).state == TRAINING_WAITING &&
+               platform_place(platform, id, parts, 2, SIM_FOREVER)) ||
+              any;
+    return any;
+}
+
+static const struct policy splitting = {
+    .abi = POLICY_ABI, .name = "splitting", .decide = split_decide, .serves = SERVES_TRAININGS};
+
+/* Only a language model may be split, and its parts add up to it. */
+static void a_wrong_split_is_refused(void **state)
+{
+    (void)state;
+    static const struct {
+        bool llm;
+        double memory_mb[2];
+        const char *message; /* empty: it is allowed */
+    } cases[] = {
+        {true, {20480, 10240}, ""},
+        {true, {30720, 0}, ""},
+        {true, {20480, 20480}, "over 2 GPUs with 40960 MB in all, and it has 30720"},
+        {true, {30721, -1}, "negative vCPUs or memory"},
+        {false, {20480, 10240}, "gives training 0 2 GPUs, and its gang is 1"},
+    };
+    for (size_t c = 0; c < sizeof cases / sizeof *cases; c++) {
+        struct error error = {0};
+        trace_is(cases[c].llm
+                     ? LINE("00", "start", "m", "llm-inference", "1", "0.5", "0.9", "30")
+                           LINE("05", "delete", "m", "llm-inference", "1", "0.5", "0.9", "30")
+                     : LINE("00", "start", "m", "inference", "1", "0.5", "0.9", "30")
+                           LINE("05", "delete", "m", "inference", "1", "0.5", "0.9", "30"));
+        for (uint32_t g = 0; g < 2; g++)
+            parts[g] = (struct training_grant){
+                .gpu = g, .share = 50, .quota = 100, .gpu_memory_mb = cases[c].memory_mb[g]};
+        const bool good = try_run(1, "{\"name\": \"fifo\"}", &splitting, &error);
+        assert_int_equal(good, *cases[c].message == '\0');
+        if (good)
+            assert_int_equal(leases[0].gpus, 2);
+        else if (strstr(error.message, cases[c].message) == NULL)
+            fail_msg("\"%s\" is not in \"%s\"", cases[c].message, error.message);
+    }
 }
 
 static int open_trace(void **state)
@@ -288,6 +343,7 @@ int main(void)
         cmocka_unit_test(the_platform_places_as_the_pool_does),
         cmocka_unit_test(instances_of_a_service_follow_its_training),
         cmocka_unit_test(a_model_is_split_over_gpus),
+        cmocka_unit_test(a_wrong_split_is_refused),
         cmocka_unit_test(an_instance_without_room_waits),
         cmocka_unit_test(waiting_for_what_never_ends_fails),
     };

@@ -62,6 +62,17 @@ void training_active_add(struct platform *platform, int change)
         trainings->most_active = trainings->active;
 }
 
+void training_holdings_add(struct platform *platform, const struct gang_share *shares,
+                           uint32_t count, int sign)
+{
+    struct trainings *trainings = platform->trainings;
+    for (uint32_t i = 0; i < count; i++) {
+        const struct gpu_state *gpu = &platform->cluster.gpus[shares[i].gpu];
+        trainings->held += sign * ((double)shares[i].parts / (UNIT_PARTS * gpu->spec->units));
+        trainings->held_memory += sign * ((double)shares[i].gpu_kb / (double)gpu->memory_kb);
+    }
+}
+
 void training_change_add(struct platform *platform)
 {
     struct trainings *trainings = platform->trainings;

@@ -229,18 +229,6 @@ static void shares_fill(const struct platform *platform, uint32_t id,
             .micro_vcpus = grant_micro_vcpus(&grants[i])};
 }
 
-/* Adds (sign 1) or removes (-1) what a gang holds. */
-static void holdings_add(struct platform *platform, const struct gang_share *shares, uint32_t count,
-                         int sign)
-{
-    struct trainings *trainings = platform->trainings;
-    for (uint32_t i = 0; i < count; i++) {
-        const struct gpu_state *gpu = &platform->cluster.gpus[shares[i].gpu];
-        trainings->held += sign * ((double)shares[i].parts / (UNIT_PARTS * gpu->spec->units));
-        trainings->held_memory += sign * ((double)shares[i].gpu_kb / (double)gpu->memory_kb);
-    }
-}
-
 /* Swaps the gang that a training holds (`held`: it holds one) for `grants`, or changes nothing. */
 static bool gang_swap(struct platform *platform, uint32_t id, bool held,
                       const struct training_grant *grants)
@@ -256,9 +244,9 @@ static bool gang_swap(struct platform *platform, uint32_t id, bool held,
     shares_fill(platform, id, grants, trainings->shares);
     const bool fits = cluster_take_gang(cluster, trainings->shares, count);
     if (fits && held)
-        holdings_add(platform, trainings->old_shares, count, -1);
+        training_holdings_add(platform, trainings->old_shares, count, -1);
     if (fits)
-        holdings_add(platform, trainings->shares, count, 1);
+        training_holdings_add(platform, trainings->shares, count, 1);
     if (!fits && held && !cluster_take_gang(cluster, trainings->old_shares, count))
         platform_fail(platform, "invariant gang: training %" PRIu32 " lost its own gang", id);
     return fits;
@@ -269,7 +257,7 @@ static void gang_free(struct platform *platform, uint32_t id)
 {
     const struct gang_share *shares = platform->trainings->shares;
     cluster_free_gang(&platform->cluster, shares, training_gang_size(platform, id));
-    holdings_add(platform, shares, training_gang_size(platform, id), -1);
+    training_holdings_add(platform, shares, training_gang_size(platform, id), -1);
 }
 
 /* Ends the lease of a running training. Returns whether it has made its last iteration. */

@@ -139,6 +139,9 @@ double training_best_speed(const struct training_models *models, uint32_t index)
 void training_account(struct platform *platform, uint32_t id, sim_time_t from, sim_time_t until);
 /* Counts GPUs that gained their first training (+1) or lost their last (-1). */
 void training_active_add(struct platform *platform, int change);
+/* Adds (sign 1) or removes (-1) what a gang holds. */
+void training_holdings_add(struct platform *platform, const struct gang_share *shares,
+                           uint32_t count, int sign);
 /* Counts a start or an end of a gang, after it. */
 void training_change_add(struct platform *platform);
 /* Records the row of the training's last lease, if there is one. */
