@@ -217,6 +217,33 @@ static void a_setting_may_be_named_by_its_keys(void **state)
                  20, 0, CLAIM_SHOWN);
 }
 
+/* Half of the GPUs' capacity is held for 100 s, and a fifth of the GPUs in use is free: 62.5 s. */
+static void the_time_of_gpus_in_use_follows_from_what_they_hold(void **state)
+{
+    (void)state;
+    struct judged judged;
+    judge(&judged, CLAIMS("{" HEAD "\"kind\": \"open\", \"metric\": \"gpu_use_s\", " OF(
+                       "clockwork", "light") "\"low\": 0}"));
+    struct error error = {0};
+    struct estimate ours;
+    for (size_t i = 0; i < judged.results->run_count; i++) {
+        judged.results->runs[i].run.gpu_fragmentation = 0.2;
+        judged.results->runs[i].run.simulated_s = 100;
+    }
+    assert_true(claim_estimate(judged.report, &judged.claims->claims[0], &ours, &error));
+    assert_near(ours.mean, 62.5, 1e-9);
+    judged_clear(&judged);
+}
+
+/* A measure of trainings is known, and has no value where there are none. */
+static void a_claim_may_be_of_trainings(void **state)
+{
+    (void)state;
+    assert_claim("{" HEAD "\"kind\": \"open\", \"metric\": \"jct_s_mean\", " OF(
+                     "clockwork", "light") "\"low\": 0}",
+                 NAN, NAN, CLAIM_NOT_SHOWN);
+}
+
 static void runs_that_are_not_there_and_runs_in_several_settings_are_refused(void **state)
 {
     (void)state;
@@ -371,6 +398,8 @@ int main(void)
         cmocka_unit_test(without_an_interval_nothing_is_shown),
         cmocka_unit_test(a_claim_of_one_application_and_of_two_settings),
         cmocka_unit_test(a_setting_may_be_named_by_its_keys),
+        cmocka_unit_test(the_time_of_gpus_in_use_follows_from_what_they_hold),
+        cmocka_unit_test(a_claim_may_be_of_trainings),
         cmocka_unit_test(runs_that_are_not_there_and_runs_in_several_settings_are_refused),
         cmocka_unit_test(faults_of_the_file_are_named_with_their_place),
         cmocka_unit_test(exact_claims_come_first_and_open_ones_last),

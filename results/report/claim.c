@@ -46,16 +46,19 @@ static bool metric_read(const struct json_value *value, struct claim *claim, str
     const char *name = json_as_string(&metric, error);
     if (name == NULL)
         return false;
-    claim->metric =
-        strcmp(name, report_late_rate.name) == 0 ? &report_late_rate : metric_find(name);
+    claim->metric = report_metric_find(name);
     if (claim->metric != NULL)
         return true;
     names[count++] = report_late_rate.name;
+    names[count++] = report_gpu_use.name;
     for (size_t i = 0; i < metric_count && count < 256; i++)
         names[count++] = metrics[i].name;
+    for (size_t i = 0; i < training_metric_count && count < 256; i++)
+        names[count++] = training_metrics[i].name;
     const char *nearest = error_nearest_name(name, names, count);
     return json_fault(&metric, error, "unknown metric '%s'; %s%s", name,
-                      nearest != NULL ? "did you mean " : "see the columns of /summary",
+                      nearest != NULL ? "did you mean "
+                                      : "see the columns of /summary and /training",
                       nearest != NULL ? nearest : "");
 }
 

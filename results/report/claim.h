@@ -11,8 +11,9 @@
  *   paired comparison), open (an effect that depends on what is assumed).
  * - `formula` is one of value (`of` alone), difference (of - against), ratio (of / against), each
  *   computed seed by seed. Default: value without `against`, else ratio.
- * - `metric` is a metric of sim/platform/metrics.def, or late_rate, the share of requests that were
- *   served after their SLO.
+ * - `metric` is a metric of sim/platform/metrics.def or training_metrics.def; or late_rate, the
+ *   share of requests that were served after their SLO; or gpu_use_s, the time for which GPUs run
+ *   something, divided by the number of GPUs.
  * - `policy` is the name of a policy, followed by all parameters that the sweep sets for it:
  *   "clockwork max_batch=32". `setting` is the setting's name, or the keys that the sweep sets:
  *   "arrivals.rate_per_s=1500 platform.noise.cv=0". It may be absent if the sweep has only one.

@@ -36,6 +36,8 @@ static bool metric_check(const struct json_value *value, const struct reference_
         return true;
     for (size_t i = 0; i < COMPARISON_COUNT; i++)
         names[count++] = comparisons[i];
+    names[count++] = report_late_rate.name;
+    names[count++] = report_gpu_use.name;
     for (size_t i = 0; i < metric_count && count < 256; i++)
         names[count++] = metrics[i].name;
     for (size_t i = 0; i < training_metric_count && count < 256; i++)

@@ -5,7 +5,8 @@
  *       "against": ["infless"], "settings": ["strict-light"], "application": …, "policy": "esg",
  *       "formula": …, "note": …}, …]}
  *
- * `metric` is a metric of sim/platform/metrics.def or training_metrics.def (jct_s_mean) or a
+ * `metric` is a metric of sim/platform/metrics.def or training_metrics.def (jct_s_mean), late_rate
+ * or gpu_use_s (results/report/claim.h), or a
  * comparison of ESG with another policy: slo_hit_rate_gain (%, relative), slo_hit_rate_gain_points,
  * cost_saving (%). With `comparison`, a metric compares `policy` with each policy in `against`:
  * ratio (policy / other), gain (policy / other - 1, in %), difference (policy - other). A policy

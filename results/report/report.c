@@ -369,6 +369,22 @@ const struct metric report_late_rate = {.name = "late_rate",
                                         .type = COLUMN_F64,
                                         .column = {.scale = 100}};
 
+const struct metric report_gpu_use = {
+    .name = "gpu_use_s",
+    .unit = "s",
+    .help = "time for which GPUs run something, as if all of the cluster did",
+    .type = COLUMN_F64,
+    .of_run = true,
+    .column = {.scale = 1}};
+
+/* gpu_fragmentation is 1 - held / use. */
+static double gpu_use(const struct run_measures *run)
+{
+    return run->gpu_fragmentation < 1
+               ? run->gpu_utilisation / (1 - run->gpu_fragmentation) * run->simulated_s
+               : NAN;
+}
+
 /* Computed from whole numbers, so that 0 is exact. */
 static double late_rate(const struct measures *measures)
 {
@@ -382,6 +398,10 @@ const struct metric *report_metric_find(const char *name)
     for (size_t i = 0; i < training_metric_count; i++)
         if (strcmp(training_metrics[i].name, name) == 0)
             return &training_metrics[i];
+    if (strcmp(name, report_late_rate.name) == 0)
+        return &report_late_rate;
+    if (strcmp(name, report_gpu_use.name) == 0)
+        return &report_gpu_use;
     return metric_find(name);
 }
 
@@ -398,8 +418,9 @@ static bool value_find(const struct report *report, size_t run, const char *appl
     }
     const struct measures *measures = measures_of(report, run, metric->of_run ? NULL : application);
     if (measures != NULL)
-        *value = metric == &report_late_rate
-                     ? late_rate(measures)
+        *value = metric == &report_late_rate ? late_rate(measures)
+                 : metric == &report_gpu_use
+                     ? gpu_use(&report->results->runs[run].run)
                      : metric_value(metric, measures, &report->results->runs[run].run);
     return measures != NULL;
 }

@@ -114,12 +114,14 @@ struct estimate report_estimate(const struct report *report,
                                 const struct report_contender *contender, const char *application,
                                 const struct metric *metric);
 
-/* A metric that is computed from others and is no column: the share of requests that were served
- * after their SLO. Only report_value and its callers know it. */
+/* Metrics that are computed from others and are no columns: the share of requests that were served
+ * after their SLO; the time for which GPUs run something, divided by the number of GPUs. Only
+ * report_value and its callers know them. */
 extern const struct metric report_late_rate;
+extern const struct metric report_gpu_use;
 
-/* The metric of that name of metrics.def or training_metrics.def (a column of /summary or
- * /training), or NULL. */
+/* The metric of that name: computed, or of metrics.def or training_metrics.def (a column of
+ * /summary or /training). NULL if there is none. */
 const struct metric *report_metric_find(const char *name);
 
 /* The metric in one run (an index into results.runs), for `application` (NULL: all applications).
