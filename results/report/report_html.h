@@ -37,5 +37,8 @@ bool report_html(const struct page *page, FILE *out, struct error *error);
 void page_tables(const struct page *page, const struct report_scenario *scenario, FILE *out);
 /* Writes sentences that compare the scenario's reference with the other contenders. */
 void page_words(const struct page *page, const struct report_scenario *scenario, FILE *out);
+/* Writes what the columns mean; and the assumptions, of what ran: requests, trainings or both. */
+void page_reading(const struct page *page, FILE *out);
+void page_assumptions(const struct page *page, FILE *out);
 
 #endif

@@ -1,0 +1,80 @@
+/* The HTML page's explanations: how to read its tables, and on which assumptions it depends. */
+#include "results/report/html.h"
+#include "results/report/report_html.h"
+
+#define COUNT(array) (sizeof(array) / sizeof(array)[0])
+
+static const char reading_of_requests[] =
+    "<li>SLO hit %: requests whose latency was at most their SLO; a dropped request is a "
+    "miss.</li>\n"
+    "<li>$/1,000 requests: pay-per-use, execution time × (vCPUs + vGPUs at their price).</li>\n"
+    "<li>Queue, transfer, cold start, execution: components of a request's latency, summed "
+    "over its jobs, including those of parallel branches.</li>\n"
+    "<li>plan missed %: batches with fewer jobs, or in another configuration, than "
+    "planned; - if the policy does not plan ahead.</li>\n"
+    "<li>Over time: if many runs were recorded, only the first policy's is drawn here; esgsim "
+    "plot --only timeline draws all.</li>\n"
+    "<li>Units: work per decision as reported by the policy: nodes expanded, candidates "
+    "examined.</li>\n"
+    "<li>bound: an upper bound of SLO hits, the share of requests whose fastest path, alone "
+    "and with its noise, meets the SLO; and the cost of the cheapest path whose nominal time "
+    "meets it."
+    "</li>\n";
+
+static const char reading_of_trainings[] =
+    "<li>JCT: job completion time of a training, from arrival to finish. Only measured trainings "
+    "that finished count.</li>\n"
+    "<li>makespan: from the first arrival to the last finish.</li>\n"
+    "<li>queueing: completion time less the time for which the training held its GPUs.</li>\n"
+    "<li>fairness: completion time ÷ the time that the training takes alone with the "
+    "proportional share; mean over trainings.</li>\n"
+    "<li>restarts: starts at another place, or after an interruption.</li>\n"
+    "<li>GPU effective %: share of the GPUs' time that trainings hold × speed ÷ the model's best "
+    "speed.</li>\n";
+
+void page_reading(const struct page *page, FILE *out)
+{
+    (void)fprintf(
+        out,
+        "<h2 id=\"read\">How to read the tables</h2>\n<ul>\n"
+        "<li>a <small>± h</small>: mean over the seeds and half of its 95 %% Student t interval; a "
+        "alone: one seed. Click a column's header to sort by it; its tooltip explains it."
+        "</li>\n%s%s</ul>\n",
+        report_serves(page->report) ? reading_of_requests : "",
+        page->report->results->training_count > 0 ? reading_of_trainings : "");
+}
+
+void page_assumptions(const struct page *page, FILE *out)
+{
+    static const char *const headers[] = {"fact", "value", "grade"};
+    const struct assumptions *assumptions = page->assumptions;
+    (void)fputs("<h2 id=\"assumed\">Assumptions and their evidence</h2>\n", out);
+    if (assumptions == NULL) {
+        (void)fputs("<p>The list of assumptions is not available.</p>\n", out);
+        return;
+    }
+    (void)fputs("<p>", out);
+    for (size_t g = 0; g < assumptions->grade_count; g++) {
+        (void)fputs(g > 0 ? "; " : "", out);
+        html_element(out, "strong", assumptions->grades[g].name);
+        html_text(out, ": ");
+        html_text(out, assumptions->grades[g].meaning);
+    }
+    (void)fputs(".</p>\n", out);
+    html_table_begin(out, headers, NULL, COUNT(headers), 7U);
+    for (size_t i = 0; i < assumptions->count; i++) {
+        const struct assumption *entry = &assumptions->entries[i];
+        if (entry->of_trainings ? page->report->results->training_count == 0
+                                : !report_serves(page->report))
+            continue;
+        const char *const texts[] = {entry->fact, entry->value, entry->grade};
+        html_row_begin(out);
+        for (size_t t = 0; t < COUNT(texts); t++) {
+            (void)fputs("<td class=\"w\">", out);
+            html_marked(out, texts[t]);
+            (void)fputs("</td>", out);
+        }
+        html_row_end(out);
+    }
+    html_table_end(out, false);
+}
