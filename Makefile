@@ -177,12 +177,15 @@ derive: $(BUILD)/derive-profiles ## derive traces/profiles/*.json again from the
 SCHEMA_FILES := $(filter-out workloads/schemas/%,$(sort $(wildcard workloads/*/*.json workloads/*/*/*.json \
                   traces/profiles/*.json traces/networks/*.json results/paper/*.json tests/schemas/*.json)))
 
+# The suite gives the sanitized one, which is linked without LTO.
+SCHEMA_PROGRAM ?= $(BUILD)/schemas
+
 $(BUILD)/schemas: $(SCHEMA_SRC:%.c=$(BUILD)/%.o) $(CLI_OBJ) $(BUILD)/libesgsim.a
 	$(SAY) link $@
 	$(Q)$(LINK) -o $@ $(filter %.o,$^) $(WHOLE) $(LDLIBS)
 
 .PHONY: schemas
-schemas: $(BUILD)/schemas ## write workloads/schemas/*.json, the JSON Schemas of the input files, again from the loaders
+schemas: $(SCHEMA_PROGRAM) ## write workloads/schemas/*.json, the JSON Schemas of the input files, again from the loaders
 	$< --out $(or $(SCHEMAS),workloads/schemas) $(SCHEMA_FILES)
 
 # ---- What is needed --------------------------------------------------------------------------
@@ -345,18 +348,18 @@ bench: all ## print the speed figures, beside other engines where those are inst
 # ---- Tests and checks ------------------------------------------------------------------------
 
 .PHONY: suites
-suites: $(BUILD)/esgsim $(TESTS) $(REPLAYS) $(PLUGINS) \
+suites: $(BUILD)/esgsim $(BUILD)/schemas $(TESTS) $(REPLAYS) $(PLUGINS) \
         $(if $(DERIVE_SRC),$(BUILD)/derive-profiles)
 
 .PHONY: test
 test: deps-test ## install, build, run all tests (AddressSanitizer, UBSan, valgrind)
-	@$(MAKE) all $(PLUGINS) $(BUILD)/tests/digest $(BUILD)/schemas capture-suite
+	@$(MAKE) all $(PLUGINS) $(BUILD)/tests/digest capture-suite
 	@$(MAKE) $(SAN_FLAGS) suites
 	@JOBS=$(JOBS) sh tests/run.sh $(BUILD) $(SAN_BUILD)
 
 .PHONY: check
 check: deps-lint ## all tests, static analysis and formatting
-	@$(MAKE) all $(PLUGINS) $(BUILD)/tests/digest $(BUILD)/schemas capture-suite lint-findings
+	@$(MAKE) all $(PLUGINS) $(BUILD)/tests/digest capture-suite lint-findings
 	@$(MAKE) $(SAN_FLAGS) suites
 	@JOBS=$(JOBS) sh tests/run.sh $(BUILD) $(SAN_BUILD) lint
 

@@ -10,6 +10,9 @@ set -eu
 cd "$(dirname "$0")/.."
 
 SUITE_SECONDS=${SUITE_SECONDS:-600}
+# Begun first, so that none runs alone at the end.
+LONGEST="capture slurm commands documents test_classics figures release test_kill test_calibrate scale
+test_sweep_runner guard one_place test_orion test_capacity test_headway files test_fast_gshare"
 SCRIPTS="capture first_run short_ways schemas slurm scale files guard commands one_place figures compare release leaks headers golden derive manual containers install python documents"
 
 # One suite: its output to LOGS/NAME.log, its exit status and seconds to LOGS/NAME.status. Prints its
@@ -90,8 +93,13 @@ show() {
         "$([ "$skip" -eq 0 ] || echo ", $skip skipped")" "$note" "$seconds"
 }
 
-# shellcheck disable=SC2086
-printf '%s\n' $suites | xargs -P "${JOBS:-$(nproc)}" -I '{}' sh tests/run.sh --one '{}' |
+first=
+for name in $LONGEST; do
+    case " $suites " in *" $name "*) first="$first $name" ;; esac
+done
+# One more at a time than there are processors: some wait for daemons and for time to pass.
+for name in $first $suites; do echo "$name"; done | awk '!seen[$0]++' |
+    xargs -P $((${JOBS:-$(nproc)} + 1)) -I '{}' sh tests/run.sh --one '{}' |
     while read -r name; do show "$name"; done
 
 passed=0
