@@ -407,7 +407,7 @@ static bool policy_init(struct platform *platform, const double *values)
     platform->policy_state = calloc(1, policy->state_bytes > 0 ? policy->state_bytes : 1);
     if (platform->policy_state == NULL)
         return error_run(platform->error, "out of memory for the state of policy %s", policy->name);
-    return policy_call_init(platform, values);
+    return policy_call_init(platform, values) && !policy_call_refuses_gang(platform);
 }
 
 static bool platform_init(struct platform *platform)
