@@ -296,6 +296,62 @@ static void a_gang_is_as_slow_as_its_slowest_gpu(void **state)
     assert_int_equal(rows.trainings[0].finish_ns, 100 * SIM_S);
 }
 
+/* Grants that alternate between two invokers, whose GPUs it takes in turn. */
+static bool alternate_decide(void *state, struct platform *platform)
+{
+    (void)state;
+    struct training_grant grants[8];
+    const uint32_t id = platform_next_training(platform, 0);
+    if (id == SIM_NONE || platform_training(platform, id).state != TRAINING_WAITING)
+        return false;
+    const uint32_t gpus = platform_training(platform, id).gpus;
+    for (uint32_t i = 0; i < gpus; i++)
+        grants[i] =
+            (struct training_grant){.invoker = i % 2, .gpu = i / 2, .share = 100, .quota = 100};
+    assert_true(platform_place(platform, id, grants, gpus, SIM_FOREVER));
+    return false;
+}
+
+static const struct policy alternating = {.abi = POLICY_ABI,
+                                          .name = "alternating",
+                                          .decide = alternate_decide,
+                                          .serves = SERVES_TRAININGS};
+
+/* a has the file's penalty, b its own: 100 iterations of a second take 100 s ÷ penalty. */
+static void a_gang_pays_for_each_further_invoker(void **state)
+{
+    (void)state;
+    static const struct {
+        const struct policy *policy;
+        char model;
+        unsigned gpus, invokers;
+        double finish;
+    } cases[] = {{&first_come, 'a', 2, 1, 100},       {&first_come, 'a', 3, 2, 125},
+                 {&first_come, 'a', 4, 2, 125},       {&first_come, 'a', 6, 3, 200},
+                 {&first_come, 'a', 8, 4, 200},       {&first_come, 'b', 2, 1, 100 / 0.9},
+                 {&first_come, 'b', 8, 4, 100 / 0.9}, {&alternating, 'a', 4, 2, 125},
+                 {&alternating, 'a', 1, 1, 100}};
+    for (size_t c = 0; c < sizeof cases / sizeof *cases; c++) {
+        static const char file[] = "{\"name\": \"two\", ", model[] = "\"b\": {\"class\"";
+        char trace[64], json[8192];
+        (void)snprintf(trace, sizeof trace, "0,%c,0,100,%u\n", cases[c].model, cases[c].gpus);
+        const char *plain = world(trace, 4, 2, "");
+        const char *models = strstr(plain, file), *own = strstr(plain, model);
+        assert_true(models != NULL && own > models);
+        models += strlen(file);
+        (void)snprintf(json, sizeof json,
+                       "%.*s\"penalty\": [1, 0.8, 0.5], %.*s\"b\": {\"penalty\": "
+                       "[0.9], %s",
+                       (int)(models - plain), plain, (int)(own - models), models,
+                       own + strlen("\"b\": {"));
+        train_well(json, cases[c].policy, NULL);
+        assert_int_equal(rows.leases[0].invokers, cases[c].invokers);
+        if (fabs(sim_to_s(rows.trainings[0].finish_ns) - cases[c].finish) > 2e-9)
+            fail_msg("case %zu: %.9f s, not %.9f s", c, sim_to_s(rows.trainings[0].finish_ns),
+                     cases[c].finish);
+    }
+}
+
 /* ---- Queueing theory ------------------------------------------------------------------------- */
 
 enum { CUSTOMERS = 10000 };
@@ -854,6 +910,7 @@ int main(void)
         cmocka_unit_test(gangs_of_several_gpus_follow_the_rounds),
         cmocka_unit_test(two_on_one_gpu_finish_as_the_closed_form_says),
         cmocka_unit_test(a_gang_is_as_slow_as_its_slowest_gpu),
+        cmocka_unit_test(a_gang_pays_for_each_further_invoker),
         cmocka_unit_test(one_gpu_is_a_queue_m_m_1),
         cmocka_unit_test(random_gangs_keep_work_and_ledger),
         cmocka_unit_test(restarts_cost_time_but_for_the_same_place),

@@ -61,11 +61,13 @@ bool trainings_init(struct platform *platform)
     trainings->old_shares = calloc(gang, sizeof *trainings->old_shares);
     trainings->micro_vcpus =
         calloc(platform->cluster.invoker_count, sizeof *trainings->micro_vcpus);
+    trainings->marks = calloc(platform->cluster.invoker_count, sizeof *trainings->marks);
     trainings->best_speeds = calloc(plan->models->count, sizeof *trainings->best_speeds);
     trainings->heap = calloc(plan->count, sizeof *trainings->heap);
     if (trainings->items == NULL || trainings->heap == NULL || trainings->gpus == NULL ||
         trainings->shares == NULL || trainings->old_shares == NULL ||
-        trainings->micro_vcpus == NULL || trainings->best_speeds == NULL)
+        trainings->micro_vcpus == NULL || trainings->marks == NULL ||
+        trainings->best_speeds == NULL)
         return false;
     for (uint32_t m = 0; m < plan->models->count; m++)
         trainings->best_speeds[m] = training_best_speed(plan->models, m);
@@ -88,6 +90,7 @@ void trainings_clear(struct platform *platform)
     free(trainings->shares);
     free(trainings->old_shares);
     free(trainings->micro_vcpus);
+    free(trainings->marks);
     free(trainings->best_speeds);
     free(trainings);
     platform->trainings = NULL;
@@ -346,13 +349,12 @@ static void row_begin(struct platform *platform, uint32_t id, sim_time_t stall)
                             .gpus = training->gang,
                             .first_invoker = training->grants[0].invoker,
                             .first_gpu = grant_gpu(platform, &training->grants[0]),
-                            .invokers = 1,
+                            .invokers = training_invokers(platform, training->grants, spec->gpus),
                             .from_ns = platform->now,
                             .restart_ns = stall};
     double held = 0;
     for (uint32_t i = 0; i < training->gang; i++) {
         const struct training_grant *grant = &training->grants[i];
-        row.invokers += i > 0 && grant->invoker != grant[-1].invoker;
         const double units = grant->share * (double)grant->quota / UNIT_PARTS;
         row.units += units;
         held += units / platform->cluster.gpus[grant_gpu(platform, grant)].spec->units;

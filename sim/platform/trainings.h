@@ -61,7 +61,9 @@ struct trainings {
     struct residents *gpus;                 /* per GPU of the cluster */
     struct gang_share *shares, *old_shares; /* buffers for the largest gang */
     int64_t *micro_vcpus;                   /* per invoker: for the check of holdings */
-    double *best_speeds;                    /* per model: the best that its table knows */
+    uint32_t *marks;                        /* per invoker: the last count that reached it */
+    uint32_t mark;
+    double *best_speeds; /* per model: the best that its table knows */
     uint32_t visits;
     bool interrupts; /* platform_interrupt_trainings was called: restarts cost time only there */
     /* Integrals from `window` on: */
@@ -104,6 +106,10 @@ void trainings_interrupt(struct platform *platform);
 void trainings_add_holdings(const struct platform *platform, int64_t *vcpus, int64_t *parts);
 
 /* training_rates.c */
+
+/* Number of invokers of the grants. O(count). */
+uint32_t training_invokers(const struct platform *platform, const struct training_grant *grants,
+                           uint32_t count);
 
 /* Speed of a training with these grants without interference, and its slowdown by the trainings on
  * their GPUs other than itself and by the batches that execute there. Where GPUs are
