@@ -262,6 +262,13 @@ static void clock_end(struct platform *platform)
                   cause != NULL ? cause : "the policy's parameters");
 }
 
+static void clock_set(struct platform *platform, sim_time_t time)
+{
+    if (platform->trainings != NULL)
+        training_fragments_advance(platform, time);
+    platform->now = time;
+}
+
 /* Handles what happens to trainings at `time`, which is not later than the next arrival or event.
  */
 static bool trainings_advance(struct platform *platform, sim_time_t time)
@@ -271,7 +278,7 @@ static bool trainings_advance(struct platform *platform, sim_time_t time)
                                 "iterations, its speed or its place set that time");
         return false;
     }
-    platform->now = time;
+    clock_set(platform, time);
     platform->events++;
     trainings_step(platform);
     if (!platform->failed)
@@ -307,7 +314,7 @@ static bool simulation_step(struct platform *platform, struct cursor *cursor)
         clock_end(platform);
         return false;
     }
-    platform->now = time;
+    clock_set(platform, time);
     if (event_time <= arrival_time) {
         struct event event;
         event_queue_pop(platform->event_queue, &event);

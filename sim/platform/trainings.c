@@ -72,7 +72,7 @@ bool trainings_init(struct platform *platform)
     for (uint32_t m = 0; m < plan->models->count; m++)
         trainings->best_speeds[m] = training_best_speed(plan->models, m);
     items_init(trainings);
-    return true;
+    return training_fragments_init(platform);
 }
 
 void trainings_clear(struct platform *platform)
@@ -84,6 +84,7 @@ void trainings_clear(struct platform *platform)
         free(trainings->items[id].grants);
     for (uint32_t g = 0; trainings->gpus != NULL && g < platform->cluster.gpu_count; g++)
         free(trainings->gpus[g].ids);
+    training_fragments_clear(platform);
     free(trainings->items);
     free(trainings->heap);
     free(trainings->gpus);

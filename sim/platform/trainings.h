@@ -8,6 +8,7 @@
  * - trainings.c: set-up, the heap, arrivals, leases.
  * - training_rates.c: speeds, and work done at them.
  * - training_metrics.c: measures, rows, and the invariants of the end.
+ * - training_fragments.c: the fragmentation of the cluster.
  */
 #ifndef ESGSIM_SIM_PLATFORM_TRAININGS_H
 #define ESGSIM_SIM_PLATFORM_TRAININGS_H
@@ -76,6 +77,7 @@ struct trainings {
     uint32_t peak;            /* most GPUs with a training after a start or an end; then: */
     double peak_free, peak_free_memory; /* parts of these GPUs */
     uint64_t leases;
+    struct training_fragments *fragments;
 };
 
 /* Allocates the trainings of the experiment's plan, if it has one. False: memory exhausted. */
@@ -155,6 +157,19 @@ void training_lease_record(struct platform *platform, uint32_t id);
 /* Ends what still runs, checks the invariants, records the rows of all trainings and fills
  * result->training. Returns whether all is well. */
 bool trainings_close(struct platform *platform, struct simulation_result *result);
+
+/* training_fragments.c */
+
+bool training_fragments_init(struct platform *platform); /* false: memory exhausted */
+void training_fragments_clear(struct platform *platform);
+/* Begins the integrals anew, at the window's opening. */
+void training_fragments_reset(struct platform *platform);
+/* Adds the time from now until `until`, before the clock is set to it. O(GPUs × shapes of invokers
+ * that changed since the last call). */
+void training_fragments_advance(struct platform *platform, sim_time_t until);
+/* Fills the measures of fragmentation. `elapsed`: ns since the window's opening. */
+void training_fragments_report(const struct platform *platform, double elapsed,
+                               struct training_measures *out);
 
 static inline const struct training_spec *training_spec(const struct platform *platform,
                                                         uint32_t id)
