@@ -577,6 +577,68 @@ static void restarts_cost_time_but_for_the_same_place(void **state)
     }
 }
 
+/* ---- Queries --------------------------------------------------------------------------------- */
+
+static double expected_restart_s;
+
+/* Idle containers count as free; what a gang holds does not. */
+static bool asking_decide(void *state, struct platform *platform)
+{
+    const uint32_t id = platform_next_training(platform, 0);
+    const uint32_t queue = platform_next_queue(platform, 0);
+    (void)state;
+    if (id != SIM_NONE && platform_training(platform, id).state == TRAINING_WAITING) {
+        const struct training_grant grant = {.share = 60, .quota = 100, .memory_mb = 1000};
+        assert_int_equal(platform_restart_time(platform, id), sim_from_s(expected_restart_s));
+        for (uint32_t g = 0; g < 2; g++)
+            assert_true(platform_free_gpu_memory(platform, 0, g) == 16384);
+        assert_true(platform_free_memory(platform, 0) == 65536);
+        assert_true(platform_place(platform, id, &grant, 1, SIM_FOREVER));
+        assert_true(platform_free_gpu_memory(platform, 0, 0) == 16384 - 12000);
+        assert_true(platform_free_gpu_memory(platform, 0, 1) == 16384);
+        assert_true(platform_free_memory(platform, 0) == 65536 - 1000);
+    }
+    if (queue == SIM_NONE)
+        return false;
+    assert_true(platform_dispatch(platform, queue, 1, 0, 0));
+    const double left = platform_free_gpu_memory(platform, 0, 1); /* the container is busy */
+    assert_true(left == 16384 - 7100);
+    return true;
+}
+
+static const struct policy asking = {
+    .abi = POLICY_ABI, .name = "asking", .decide = asking_decide, .serves = SERVES_BOTH};
+
+static void queries_tell_restarts_and_free_memory(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *rules;
+        double restart_s;
+    } cases[] = {{"", 7}, {", \"save_s\": 2", 9}, {", \"restart\": \"none\"", 0}};
+    for (size_t c = 0; c < sizeof cases / sizeof *cases; c++) {
+        char json[4096];
+        (void)world("0,a,1,5,1\n", 1, 2, "");
+        (void)snprintf(
+            json, sizeof json,
+            "{\"cluster\": {\"invokers\": [{\"vcpus\": 8, \"memory_mb\": 65536, \"gpus\": "
+            "[{\"model\": \"V100\", \"sharing\": \"mps\", \"units\": 100, \"memory_mb\": 16384, "
+            "\"count\": 2}]}]}, \"functions\": {\"functions\": [{\"name\": \"f\", \"service\": "
+            "{\"distribution\": \"constant\", \"mean_ms\": 200}, \"configuration\": {\"batch\": 1, "
+            "\"vcpu\": 2, \"vgpu\": 60}, \"gpu_memory_mb\": {\"weights\": 7000, \"per_item\": "
+            "100}}]}, \"applications\": [{\"name\": \"x\", \"stages\": [{\"name\": \"s\", "
+            "\"function\": \"f\"}]}], \"arrivals\": {\"process\": \"uniform\", \"low_ms\": 3000, "
+            "\"high_ms\": 3000}, \"requests\": 1, \"warmup_requests\": 0, \"training\": "
+            "{\"models\": "
+            "{\"name\": \"m\", \"models\": {\"a\": {\"iteration_s\": 1, \"gpu_memory_mb\": 12000, "
+            "\"restart_s\": 7}}}, \"arrivals\": {\"process\": \"trace\", \"file\": \"%s\", "
+            "\"format\": \"synergy\"}%s}}",
+            trace_path, cases[c].rules);
+        expected_restart_s = cases[c].restart_s;
+        train_well(json, &asking, NULL);
+    }
+}
+
 /* ---- Requests and trainings on one cluster --------------------------------------------------- */
 
 /* Batches of one job wherever they fit best; trainings on 60 units of the first GPUs. */
@@ -914,6 +976,7 @@ int main(void)
         cmocka_unit_test(one_gpu_is_a_queue_m_m_1),
         cmocka_unit_test(random_gangs_keep_work_and_ledger),
         cmocka_unit_test(restarts_cost_time_but_for_the_same_place),
+        cmocka_unit_test(queries_tell_restarts_and_free_memory),
         cmocka_unit_test(requests_and_trainings_share_the_ledger),
         cmocka_unit_test(the_results_file_has_trainings_and_leases),
         cmocka_unit_test(the_timeline_has_a_slice_per_lease),

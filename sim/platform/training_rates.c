@@ -166,6 +166,16 @@ double training_speed(const struct platform *platform, uint32_t id)
     return alone / training_slowdown(platform, id, training->grants);
 }
 
+sim_time_t trainings_restart_time(const struct platform *platform, uint32_t id)
+{
+    const struct training_plan *plan = platform->trainings->plan;
+    const struct training_spec *spec = &plan->trainings[id];
+    const double *restart_s = plan->models->models[spec->model].restart_s;
+    return plan->save + (plan->restart && restart_s != NULL
+                             ? sim_from_s(restart_s[training_gang(plan->models, spec->gpus)])
+                             : 0);
+}
+
 /* ---- Work ------------------------------------------------------------------------------------ */
 
 static double iteration_at(const struct platform *platform, uint32_t id, double speed)

@@ -369,16 +369,6 @@ static void row_begin(struct platform *platform, uint32_t id, sim_time_t stall)
     platform->trainings->leases++;
 }
 
-sim_time_t trainings_restart_time(const struct platform *platform, uint32_t id)
-{
-    const struct training_plan *plan = platform->trainings->plan;
-    const struct training_spec *spec = &plan->trainings[id];
-    const double *restart_s = plan->models->models[spec->model].restart_s;
-    return plan->save + (plan->restart && restart_s != NULL
-                             ? sim_from_s(restart_s[training_gang(plan->models, spec->gpus)])
-                             : 0);
-}
-
 void trainings_interrupt(struct platform *platform)
 {
     struct trainings *trainings = platform->trainings;

@@ -100,7 +100,6 @@ bool trainings_resize(struct platform *platform, uint32_t id, const struct train
 void trainings_preempt(struct platform *platform, uint32_t id);
 /* Iterations done so far. */
 double trainings_done(const struct platform *platform, uint32_t id);
-sim_time_t trainings_restart_time(const struct platform *platform, uint32_t id);
 /* Settles all running trainings; each loses up to its restart time of what it did since then. */
 void trainings_interrupt(struct platform *platform);
 
@@ -121,6 +120,8 @@ double training_speed_alone(const struct platform *platform, uint32_t id,
                             const struct training_grant *grants);
 double training_slowdown(const struct platform *platform, uint32_t id,
                          const struct training_grant *grants);
+/* Time without progress that a restart takes. */
+sim_time_t trainings_restart_time(const struct platform *platform, uint32_t id);
 /* Speed of a running training now. */
 double training_speed(const struct platform *platform, uint32_t id);
 /* Handles the end of a restart on a cluster with over-subscription. */
