@@ -98,6 +98,11 @@ struct policy {
     void (*on_training_arrived)(void *state, struct platform *platform, uint32_t training);
     void (*on_training_finished)(void *state, struct platform *platform, uint32_t training);
     enum policy_service serves;
+    /* Why the policy could not place such a gang on the cluster even if it were empty, as in "spans
+     * invokers"; NULL: it could. Called after init for the sizes and memory per GPU that trainings
+     * of the experiment have. A reason ends the run as bad input. NULL: it places whatever the
+     * cluster's GPUs hold. */
+    const char *(*refuses_gang)(void *state, uint32_t gpus, double gpu_memory_mb);
 };
 
 /* ---- Queries ------------------------------------------------------------------------------- */

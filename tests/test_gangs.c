@@ -262,6 +262,66 @@ static void random_gangs_end_under_every_policy(void **state)
         }
 }
 
+/* ---- Gangs that a policy never places -------------------------------------------------------- */
+
+#define GPUS(count, memory_mb)                                                                     \
+    "{\"count\": 2, \"vcpus\": 92, \"memory_mb\": 532480, \"gpus\": [{\"model\": \"V100\", "       \
+    "\"sharing\": \"mps\", \"units\": 100, \"memory_mb\": " memory_mb ", \"count\": " count "}]}"
+
+/* The third training; the policy places the first two. */
+static void a_gang_that_never_fits_is_bad_input(void **state)
+{
+    (void)state;
+    static const char two_and_three[] = GPUS("2", "32768") ", " GPUS("3", "32768");
+    static const char small_and_large[] = GPUS("2", "4096") ", " GPUS("2", "32768");
+    static const struct {
+        const char *invokers, *policy, *models;
+        unsigned gpus;
+        const char *message; /* NULL: the policy places it */
+    } cases[] = {
+        {GPUS("4", "32768"), "dilu", "", 5, "its gangs are on one invoker each"},
+        {GPUS("4", "32768"), "dilu\", \"params\": {\"scheme\": \"exclusive\"}, \"note\": \"", "", 5,
+         NULL},
+        {GPUS("4", "32768"), "fifo", "", 8, NULL},
+        {two_and_three, "fifo", "", 6, NULL},
+        {two_and_three, "fifo", "", 10, "whole ones of the largest size"},
+        {two_and_three, "srtf", "", 10, "whole ones of the largest size"},
+        {two_and_three, "sjf-ffs", "", 10, NULL},
+        {small_and_large, "sjf-bsbf", ", \"gpu_memory_mb\": 9000", 2,
+         "memory than the smallest GPU"},
+    };
+    for (size_t c = 0; c < sizeof cases / sizeof *cases; c++) {
+        char json[2048];
+        struct error error = {0};
+        struct simulation_result result = {0};
+        double *values = NULL;
+        FILE *file = fopen(trace_path, "w");
+        assert_non_null(file);
+        assert_true(fprintf(file, "3,a,0,5,1\n4,a,1,5,1\n9,b,2,5,%u\n", cases[c].gpus) > 0);
+        assert_int_equal(fclose(file), 0);
+        (void)snprintf(json, sizeof json,
+                       "{\"cluster\": {\"invokers\": [%s]}, \"training\": {\"models\": {\"name\": "
+                       "\"m\", \"models\": {\"a\": {\"iteration_s\": 1, \"share\": {\"request\": "
+                       "0.1}}, \"b\": {\"iteration_s\": 1%s, \"share\": {\"request\": 0.3}}}}, "
+                       "\"arrivals\": {\"process\": \"trace\", \"file\": \"%s\", \"format\": "
+                       "\"synergy\"}}, \"policy\": {\"name\": \"%s\"}}",
+                       cases[c].invokers, cases[c].models, trace_path, cases[c].policy);
+        struct experiment *experiment = load(json);
+        const struct policy *policy = runner_policy(experiment, &values, &error);
+        assert_non_null(policy);
+        const bool good = runner_execute(experiment, policy, values, NULL, NULL, &result, &error);
+        if (good != (cases[c].message == NULL))
+            fail_msg("case %zu: %s", c, good ? "the run ends well" : error.message);
+        if (good)
+            simulation_result_clear(&result);
+        else if (error.kind != ERROR_INPUT || strstr(error.message, cases[c].message) == NULL ||
+                 strstr(error.message, "training: training 9 of /tmp/") == NULL)
+            fail_msg("case %zu: %s", c, error.message);
+        free(values);
+        experiment_free(experiment);
+    }
+}
+
 static int create_trace(void **state)
 {
     (void)state;
@@ -284,6 +344,7 @@ int main(void)
         cmocka_unit_test(two_on_one_gpu_end_as_the_closed_form_says),
         cmocka_unit_test(sjf_bsbf_declines_what_sjf_ffs_shares),
         cmocka_unit_test(random_gangs_end_under_every_policy),
+        cmocka_unit_test(a_gang_that_never_fits_is_bad_input),
     };
     return cmocka_run_group_tests(tests, create_trace, remove_trace);
 }

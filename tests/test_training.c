@@ -296,6 +296,62 @@ static void a_gang_is_as_slow_as_its_slowest_gpu(void **state)
     assert_int_equal(rows.trainings[0].finish_ns, 100 * SIM_S);
 }
 
+/* Grants that alternate between two invokers, whose GPUs it takes in turn. */
+static bool alternate_decide(void *state, struct platform *platform)
+{
+    (void)state;
+    struct training_grant grants[8];
+    const uint32_t id = platform_next_training(platform, 0);
+    if (id == SIM_NONE || platform_training(platform, id).state != TRAINING_WAITING)
+        return false;
+    const uint32_t gpus = platform_training(platform, id).gpus;
+    for (uint32_t i = 0; i < gpus; i++)
+        grants[i] =
+            (struct training_grant){.invoker = i % 2, .gpu = i / 2, .share = 100, .quota = 100};
+    assert_true(platform_place(platform, id, grants, gpus, SIM_FOREVER));
+    return false;
+}
+
+static const struct policy alternating = {.abi = POLICY_ABI,
+                                          .name = "alternating",
+                                          .decide = alternate_decide,
+                                          .serves = SERVES_TRAININGS};
+
+/* a has the file's penalty, b its own: 100 iterations of a second take 100 s ÷ penalty. */
+static void a_gang_pays_for_each_further_invoker(void **state)
+{
+    (void)state;
+    static const struct {
+        const struct policy *policy;
+        char model;
+        unsigned gpus, invokers;
+        double finish;
+    } cases[] = {{&first_come, 'a', 2, 1, 100},       {&first_come, 'a', 3, 2, 125},
+                 {&first_come, 'a', 4, 2, 125},       {&first_come, 'a', 6, 3, 200},
+                 {&first_come, 'a', 8, 4, 200},       {&first_come, 'b', 2, 1, 100 / 0.9},
+                 {&first_come, 'b', 8, 4, 100 / 0.9}, {&alternating, 'a', 4, 2, 125},
+                 {&alternating, 'a', 1, 1, 100}};
+    for (size_t c = 0; c < sizeof cases / sizeof *cases; c++) {
+        static const char file[] = "{\"name\": \"two\", ", model[] = "\"b\": {\"class\"";
+        char trace[64], json[8192];
+        (void)snprintf(trace, sizeof trace, "0,%c,0,100,%u\n", cases[c].model, cases[c].gpus);
+        const char *plain = world(trace, 4, 2, "");
+        const char *models = strstr(plain, file), *own = strstr(plain, model);
+        assert_true(models != NULL && own > models);
+        models += strlen(file);
+        (void)snprintf(json, sizeof json,
+                       "%.*s\"penalty\": [1, 0.8, 0.5], %.*s\"b\": {\"penalty\": "
+                       "[0.9], %s",
+                       (int)(models - plain), plain, (int)(own - models), models,
+                       own + strlen("\"b\": {"));
+        train_well(json, cases[c].policy, NULL);
+        assert_int_equal(rows.leases[0].invokers, cases[c].invokers);
+        if (fabs(sim_to_s(rows.trainings[0].finish_ns) - cases[c].finish) > 2e-9)
+            fail_msg("case %zu: %.9f s, not %.9f s", c, sim_to_s(rows.trainings[0].finish_ns),
+                     cases[c].finish);
+    }
+}
+
 /* ---- Queueing theory ------------------------------------------------------------------------- */
 
 enum { CUSTOMERS = 10000 };
@@ -518,6 +574,68 @@ static void restarts_cost_time_but_for_the_same_place(void **state)
             fail_msg("%s%s: %g s, %u restarts, %zu leases", cases[c].turns, cases[c].rules,
                      sim_to_s(rows.trainings[0].finish_ns), rows.trainings[0].restarts,
                      rows.lease_count);
+    }
+}
+
+/* ---- Queries --------------------------------------------------------------------------------- */
+
+static double expected_restart_s;
+
+/* Idle containers count as free; what a gang holds does not. */
+static bool asking_decide(void *state, struct platform *platform)
+{
+    const uint32_t id = platform_next_training(platform, 0);
+    const uint32_t queue = platform_next_queue(platform, 0);
+    (void)state;
+    if (id != SIM_NONE && platform_training(platform, id).state == TRAINING_WAITING) {
+        const struct training_grant grant = {.share = 60, .quota = 100, .memory_mb = 1000};
+        assert_int_equal(platform_restart_time(platform, id), sim_from_s(expected_restart_s));
+        for (uint32_t g = 0; g < 2; g++)
+            assert_true(platform_free_gpu_memory(platform, 0, g) == 16384);
+        assert_true(platform_free_memory(platform, 0) == 65536);
+        assert_true(platform_place(platform, id, &grant, 1, SIM_FOREVER));
+        assert_true(platform_free_gpu_memory(platform, 0, 0) == 16384 - 12000);
+        assert_true(platform_free_gpu_memory(platform, 0, 1) == 16384);
+        assert_true(platform_free_memory(platform, 0) == 65536 - 1000);
+    }
+    if (queue == SIM_NONE)
+        return false;
+    assert_true(platform_dispatch(platform, queue, 1, 0, 0));
+    const double left = platform_free_gpu_memory(platform, 0, 1); /* the container is busy */
+    assert_true(left == 16384 - 7100);
+    return true;
+}
+
+static const struct policy asking = {
+    .abi = POLICY_ABI, .name = "asking", .decide = asking_decide, .serves = SERVES_BOTH};
+
+static void queries_tell_restarts_and_free_memory(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *rules;
+        double restart_s;
+    } cases[] = {{"", 7}, {", \"save_s\": 2", 9}, {", \"restart\": \"none\"", 0}};
+    for (size_t c = 0; c < sizeof cases / sizeof *cases; c++) {
+        char json[4096];
+        (void)world("0,a,1,5,1\n", 1, 2, "");
+        (void)snprintf(
+            json, sizeof json,
+            "{\"cluster\": {\"invokers\": [{\"vcpus\": 8, \"memory_mb\": 65536, \"gpus\": "
+            "[{\"model\": \"V100\", \"sharing\": \"mps\", \"units\": 100, \"memory_mb\": 16384, "
+            "\"count\": 2}]}]}, \"functions\": {\"functions\": [{\"name\": \"f\", \"service\": "
+            "{\"distribution\": \"constant\", \"mean_ms\": 200}, \"configuration\": {\"batch\": 1, "
+            "\"vcpu\": 2, \"vgpu\": 60}, \"gpu_memory_mb\": {\"weights\": 7000, \"per_item\": "
+            "100}}]}, \"applications\": [{\"name\": \"x\", \"stages\": [{\"name\": \"s\", "
+            "\"function\": \"f\"}]}], \"arrivals\": {\"process\": \"uniform\", \"low_ms\": 3000, "
+            "\"high_ms\": 3000}, \"requests\": 1, \"warmup_requests\": 0, \"training\": "
+            "{\"models\": "
+            "{\"name\": \"m\", \"models\": {\"a\": {\"iteration_s\": 1, \"gpu_memory_mb\": 12000, "
+            "\"restart_s\": 7}}}, \"arrivals\": {\"process\": \"trace\", \"file\": \"%s\", "
+            "\"format\": \"synergy\"}%s}}",
+            trace_path, cases[c].rules);
+        expected_restart_s = cases[c].restart_s;
+        train_well(json, &asking, NULL);
     }
 }
 
@@ -854,9 +972,11 @@ int main(void)
         cmocka_unit_test(gangs_of_several_gpus_follow_the_rounds),
         cmocka_unit_test(two_on_one_gpu_finish_as_the_closed_form_says),
         cmocka_unit_test(a_gang_is_as_slow_as_its_slowest_gpu),
+        cmocka_unit_test(a_gang_pays_for_each_further_invoker),
         cmocka_unit_test(one_gpu_is_a_queue_m_m_1),
         cmocka_unit_test(random_gangs_keep_work_and_ledger),
         cmocka_unit_test(restarts_cost_time_but_for_the_same_place),
+        cmocka_unit_test(queries_tell_restarts_and_free_memory),
         cmocka_unit_test(requests_and_trainings_share_the_ledger),
         cmocka_unit_test(the_results_file_has_trainings_and_leases),
         cmocka_unit_test(the_timeline_has_a_slice_per_lease),

@@ -250,6 +250,12 @@ static void a_fault_in_the_models_file_is_named_by_its_key(void **state)
         {"{" AXES "\"models\":{\"a\":{\"class\":\"images\"}}}", "did you mean \"image\""},
         {"{" AXES "\"models\":{\"a\":{}},\"pairs\":{\"b\":{}}}", "pairs.b: no model of that name"},
         {"{" AXES "\"models\":{\"a\":{}},\"pairs\":{\"a\":{\"a\":0.5}}}", "pairs.a.a"},
+        {"{\"name\":\"m\",\"penalty\":[1,0],\"models\":{\"a\":{}}}", "penalty[1]: is 0"},
+        {"{\"name\":\"m\",\"penalty\":[],\"models\":{\"a\":{}}}", "penalty: "},
+        {"{\"name\":\"m\",\"models\":{\"a\":{\"penalty\":[1,1.5]}}}",
+         "models.a.penalty[1]: is 1.5"},
+        {"{\"name\":\"m\",\"models\":{\"a\":{\"penalty\":0.9}}}",
+         "models.a.penalty: must be an array"},
         {"{\"name\":\"m\",\"gangs\":[2,1],\"models\":{\"a\":{}}}", "gangs[1]: must be above"},
         {"{\"name\":\"m\"}", "models"},
     };

@@ -13,11 +13,13 @@ enum { AXIS_MOST = 64, GANGS_MOST = 32, MODELS_MOST = 256, GPUS_MOST = 1 << 16 }
 
 const char *const training_class_names[] = {"image", "language", "speech", NULL};
 
-static const char *const file_keys[] = {"name",  "evidence",  "source", "licence", "note", "vcpus",
-                                        "gangs", "memory_gb", "models", "pairs",   NULL};
+static const char *const file_keys[] = {"name",   "evidence", "source",  "licence",
+                                        "note",   "vcpus",    "gangs",   "memory_gb",
+                                        "models", "pairs",    "penalty", NULL};
 static const char *const model_keys[] = {"class",    "iteration_s", "gpu_memory_mb",   "demand",
                                          "speedup",  "throughput",  "restart_s",       "note",
-                                         "evidence", "share",       "bandwidth_share", NULL};
+                                         "evidence", "share",       "bandwidth_share", "penalty",
+                                         NULL};
 static const char *const demand_keys[] = {"vcpus", "memory_gb", NULL};
 static const char *const share_keys[] = {"request", "limit", "speed", NULL};
 
@@ -139,6 +141,25 @@ static bool load_optional_by_gang(const struct json_value *value, const char *ke
                                load_by_gang(&child, models, low, LIMIT_S, *values, error));
 }
 
+/* An optional array of speeds by number of invokers. */
+static bool load_penalty(const struct json_value *value, double **penalty, size_t *count,
+                         struct error *error)
+{
+    struct json_value array;
+    if (!json_child(value, "penalty", &array))
+        return true;
+    if (!json_is_array(&array, 1, AXIS_MOST, error))
+        return false;
+    *count = json_size(&array);
+    *penalty = load_array(*count, sizeof **penalty, error);
+    for (size_t i = 0; *penalty != NULL && i < *count; i++) {
+        const struct json_value entry = json_entry(&array, i);
+        if (!json_as_number(&entry, 1e-6, 1, &(*penalty)[i], error))
+            return false;
+    }
+    return *penalty != NULL;
+}
+
 static bool load_speeds(const struct json_value *array, struct training_model *model,
                         struct error *error)
 {
@@ -193,7 +214,8 @@ static bool load_model(const struct json_value *value, const struct training_mod
          !json_number(&child, "vcpus", 0, 65535, &model->demand_vcpus, error) ||
          !json_number(&child, "memory_gb", 0, LIMIT_MB, &model->demand_gb, error)))
         return false;
-    if (json_child(value, "share", &child) && !load_share(&child, model, error))
+    if ((json_child(value, "share", &child) && !load_share(&child, model, error)) ||
+        !load_penalty(value, &model->penalty, &model->penalty_count, error))
         return false;
     return !json_child(value, "throughput", &child) ||
            load_throughput(&child, models, model, error);
@@ -290,8 +312,9 @@ static bool load_all(const struct json_value *value, struct training_models *mod
            json_string(value, "evidence", &models->evidence, error) &&
            load_axis(value, "vcpus", &models->vcpus, &models->vcpu_count, error) &&
            load_axis(value, "memory_gb", &models->memory_gb, &models->memory_count, error) &&
-           load_gangs(value, models, error) && json_require(value, "models", &child, error) &&
-           load_models(&child, models, error) &&
+           load_gangs(value, models, error) &&
+           load_penalty(value, &models->penalty, &models->penalty_count, error) &&
+           json_require(value, "models", &child, error) && load_models(&child, models, error) &&
            (!json_child(value, "pairs", &child) || load_pairs(&child, models, error));
 }
 
@@ -355,6 +378,7 @@ void training_models_free(struct training_models *models)
         free(models->models[i].restart_s);
         free(models->models[i].throughput);
         free(models->models[i].speed);
+        free(models->models[i].penalty);
     }
     free(models->name);
     free(models->evidence);
@@ -362,6 +386,7 @@ void training_models_free(struct training_models *models)
     free(models->memory_gb);
     free(models->gangs);
     free(models->models);
+    free(models->penalty);
     free(models->pairs);
     free(models);
 }
@@ -413,6 +438,14 @@ double training_share_speed(const struct training_model *model, double part)
         return model->speed[model->speed_count - 1];
     const double low = step == 0 ? 0 : model->speed[step - 1];
     return low + (at - below) * (model->speed[step] - low);
+}
+
+double training_penalty(const struct training_models *models, uint32_t model, uint32_t invokers)
+{
+    const struct training_model *own = &models->models[model];
+    const double *penalty = own->penalty != NULL ? own->penalty : models->penalty;
+    const size_t count = own->penalty != NULL ? own->penalty_count : models->penalty_count;
+    return penalty == NULL ? 1 : penalty[(invokers < count ? invokers : count) - 1];
 }
 
 double training_pair(const struct training_models *models, uint32_t victim, uint32_t other,

@@ -2,7 +2,7 @@
  * a restart, slowdown beside another training. One JSON file describes all models of a workload:
  *
  *     {"name", "evidence", "source", "licence", "note",
- *      "vcpus": [1, 2, …], "memory_gb": [20.83, …], "gangs": [1, 2, 4, 8],
+ *      "vcpus": [1, 2, …], "memory_gb": [20.83, …], "gangs": [1, 2, 4, 8], "penalty": [1, 0.9],
  *      "models": {"alexnet": {"class": "image", "iteration_s": 0.6, "gpu_memory_mb": 2094,
  *                             "speedup": 2.94, "demand": {"vcpus": 12, "memory_gb": 125},
  *                             "throughput": [[0.1, 0.3, …], …], "restart_s": [4, 5, …],
@@ -15,8 +15,9 @@
  * `bandwidth_share` counts beside batches of requests where the profile's interference is by
  * bandwidth. `share` is of one GPU: `speed` at equal steps of the share, the last at the whole GPU,
  * with straight lines between them and from 0. Without `speed` only a share of the time slows a
- * model. For a number of GPUs that `gangs` lacks, the next larger entry counts, and beyond the last
- * the last.
+ * model. `penalty` is the speed of a gang on 1, 2, … invokers relative to one of the same GPUs on
+ * one; further invokers have the last entry, and a model may have its own. For a number of GPUs
+ * that `gangs` lacks, the next larger entry counts, and beyond the last the last.
  */
 #ifndef ESGSIM_WORKLOADS_TRAINING_MODELS_H
 #define ESGSIM_WORKLOADS_TRAINING_MODELS_H
@@ -50,6 +51,8 @@ struct training_model {
     size_t speed_count;
     enum instance_type type;
     bool timed; /* it runs for its time, whatever its share: speed is not modelled */
+    double *penalty; /* by number of invokers, from 1 on; NULL: the file's */
+    size_t penalty_count;
 };
 
 struct training_models {
@@ -61,6 +64,8 @@ struct training_models {
     size_t gang_count;
     struct training_model *models;
     size_t count;
+    double *penalty; /* of models without their own; NULL: none */
+    size_t penalty_count;
     double *pairs; /* [victim][other][gang size]; NAN where not measured; NULL:
                        no pair at all */
 };
@@ -87,6 +92,9 @@ double training_throughput(const struct training_models *models, uint32_t model,
 
 /* Speed of a model that has `speed`, with this part of a GPU, relative to the whole GPU. */
 double training_share_speed(const struct training_model *model, double part);
+
+/* Speed of a gang of the model on that many invokers, relative to one invoker; 0 < it <= 1. */
+double training_penalty(const struct training_models *models, uint32_t model, uint32_t invokers);
 
 /* Slowdown ξ >= 1 of a gang of `victim` beside `other`; 1 if it was not measured, INFINITY if the
  * two do not fit on one GPU. `measured` may be

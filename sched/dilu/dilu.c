@@ -131,6 +131,12 @@ static void dilu_on_timer(void *state, struct platform *platform, uint32_t id)
                        TICK);
 }
 
+static const char *dilu_refuses_gang(void *state, uint32_t gpus, double gpu_memory_mb)
+{
+    (void)gpu_memory_mb;
+    return dilu_trainings_refuse(&((const struct dilu *)state)->trainings, gpus);
+}
+
 static void dilu_on_training_arrived(void *state, struct platform *platform, uint32_t training)
 {
     struct dilu *self = state;
@@ -543,6 +549,7 @@ const struct policy policy_dilu = {
     .on_instance_ready = dilu_on_instance_ready,
     .on_timer = dilu_on_timer,
     .decide = dilu_decide,
+    .refuses_gang = dilu_refuses_gang,
     .on_training_arrived = dilu_on_training_arrived,
     .on_training_finished = dilu_on_training_finished,
     .serves = SERVES_BOTH,

@@ -1,9 +1,7 @@
 #include "sched/dilu/trainings.h"
 #include "sched/policy_bookkeeping.h"
 
-#include <inttypes.h>
 #include <math.h>
-#include <stdio.h>
 #include <stdlib.h>
 
 enum { PARTS = 100 }; /* of a unit */
@@ -94,21 +92,12 @@ void dilu_training_shares(const struct training_model *model, double target, dou
     *limit = model->limit > 0 ? model->limit : fmin(1, factor * *request);
 }
 
-/* A gang has all its GPUs on one invoker, but for the baseline exclusive. */
-static void check_size(const struct dilu_trainings *trainings, struct platform *platform,
-                       uint32_t id, uint32_t gpus)
+const char *dilu_trainings_refuse(const struct dilu_trainings *trainings, uint32_t gpus)
 {
     const struct dilu_pool *pool = &trainings->pool;
-    const uint32_t most =
-        pool->rule.scheme == DILU_EXCLUSIVE ? pool->gpu_count : pool->gpu_count / pool->node_count;
-    char message[160];
-    if (gpus <= most)
-        return;
-    (void)snprintf(message, sizeof message,
-                   "policy dilu: training %" PRIu32 " is a gang of %" PRIu32
-                   " GPUs, which must be on one invoker, and an invoker has %" PRIu32,
-                   id, gpus, most);
-    platform_stop(platform, message);
+    if (pool->rule.scheme == DILU_EXCLUSIVE || gpus <= pool->gpu_count / pool->node_count)
+        return NULL;
+    return "its gangs are on one invoker each, and an invoker has fewer GPUs";
 }
 
 static bool items_grow(struct dilu_trainings *trainings, uint32_t id)
@@ -135,7 +124,6 @@ bool dilu_trainings_arrived(struct dilu_trainings *trainings, struct platform *p
         return false;
     const struct training_view view = platform_training(platform, id);
     struct dilu_training *training = &trainings->items[id];
-    check_size(trainings, platform, id, view.gpus);
     trainings->waiting[trainings->waiting_count++] = id;
     *training = (struct dilu_training){
         .request = view.request, .limit = view.limit, .placed = DILU_NOT_PLACED};

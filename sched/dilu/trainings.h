@@ -66,6 +66,8 @@ void dilu_trainings_clear(struct dilu_trainings *trainings);
 void dilu_training_shares(const struct training_model *model, double target, double factor,
                           double *request, double *limit);
 
+/* Why a gang never fits, see policy.refuses_gang; NULL: it does. O(1). */
+const char *dilu_trainings_refuse(const struct dilu_trainings *trainings, uint32_t gpus);
 /* False when out of memory. */
 bool dilu_trainings_arrived(struct dilu_trainings *trainings, struct platform *platform,
                             uint32_t id);

@@ -323,6 +323,7 @@ void gangs_plan_tiresias(struct gangs *gangs)
         .parameter_count = GANG_PARAMETERS,                                                        \
         .state_bytes = sizeof(struct gangs),                                                       \
         .init = symbol##_init,                                                                     \
+        .refuses_gang = gangs_refuse,                                                              \
         .on_timer = gangs_on_timer,                                                                \
         .decide = gangs_decide,                                                                    \
         .finish = gangs_finish,                                                                    \

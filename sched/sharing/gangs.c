@@ -176,17 +176,16 @@ static struct gang_entry *new_entry(const struct platform *platform, uint32_t tr
         free(numbers);
         return NULL;
     }
-    *entry = (struct gang_entry){
-        .id = training,
-        .gpus = view.gpus,
-        .model = view.model,
-        .memory_mb = view.gpu_memory_mb,
-        .iteration_s = view.iteration_s,
-        .arrival_s = sim_to_s(view.arrival),
-        .remaining = (double)view.iterations - view.done,
-        .place = numbers,
-        .actual = numbers + view.gpus,
-        .shares = numbers + 2 * (size_t)view.gpus};
+    *entry = (struct gang_entry){.id = training,
+                                 .gpus = view.gpus,
+                                 .model = view.model,
+                                 .memory_mb = view.gpu_memory_mb,
+                                 .iteration_s = view.iteration_s,
+                                 .arrival_s = sim_to_s(view.arrival),
+                                 .remaining = (double)view.iterations - view.done,
+                                 .place = numbers,
+                                 .actual = numbers + view.gpus,
+                                 .shares = numbers + 2 * (size_t)view.gpus};
     return entry;
 }
 
@@ -283,6 +282,25 @@ static bool fits_beside(void *context, uint32_t resident)
     const struct gang_entry *b = sides->gangs->entries[resident];
     return !isinf(training_pair(models, a->model, b->model, a->gpus, NULL)) &&
            !isinf(training_pair(models, b->model, a->model, b->gpus, NULL));
+}
+
+/* Places it on the cluster before the first arrival. Muri's Tiresias counts GPUs only. */
+const char *gangs_refuse(void *state, uint32_t gpus, double gpu_memory_mb)
+{
+    struct gangs *gangs = state;
+    const struct gang_request request = {
+        .gpus = gpus, .memory_mb = gpu_memory_mb, .vcpus_per_gpu = gangs->vcpus_per_gpu};
+    if (gangs->muri && gangs->discipline->preempts)
+        return NULL;
+    const bool found = gangs->discipline->share
+                           ? gang_place_shared(&gangs->cluster, &request, gangs->chosen)
+                           : gang_place_alone(&gangs->cluster, &request, gangs->chosen);
+    if (found)
+        return NULL;
+    return gangs->discipline->share
+               ? "it counts on no more memory than the smallest GPU has"
+               : "a gang larger than an invoker takes whole ones of the largest size, and one for "
+                 "the rest, with no more memory than the smallest GPU has";
 }
 
 bool gang_try(struct gangs *gangs, struct gang_entry *entry)

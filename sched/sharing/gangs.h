@@ -85,6 +85,7 @@ struct gangs {
 /* Callbacks of struct policy; the state begins with a struct gangs. */
 bool gangs_init(struct gangs *gangs, const struct gang_discipline *discipline,
                 struct platform *platform, const double *values, struct error *error);
+const char *gangs_refuse(void *state, uint32_t gpus, double gpu_memory_mb);
 void gangs_on_arrived(void *state, struct platform *platform, uint32_t training);
 void gangs_on_finished(void *state, struct platform *platform, uint32_t training);
 void gangs_on_timer(void *state, struct platform *platform, uint32_t id);

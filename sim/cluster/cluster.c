@@ -93,8 +93,17 @@ static bool cluster_allocate(struct cluster *cluster, size_t gpus)
            cluster->functions != NULL && cluster->weights_kb != NULL && cluster->dirty != NULL;
 }
 
+bool cluster_watch(struct cluster *cluster)
+{
+    cluster->touched = calloc(cluster->invoker_count, sizeof *cluster->touched);
+    for (uint32_t i = 0; cluster->touched != NULL && i < cluster->invoker_count; i++)
+        cluster_touch(cluster, i);
+    return cluster->touched != NULL;
+}
+
 void cluster_mark_dirty(struct cluster *cluster, uint32_t invoker)
 {
+    cluster_touch(cluster, invoker);
     if (cluster->invokers[invoker].dirty)
         return;
     cluster->invokers[invoker].dirty = true;
@@ -144,6 +153,7 @@ void cluster_clear(struct cluster *cluster)
     best_fit_clear(&cluster->fit);
     for (uint32_t i = 0; cluster->invokers != NULL && i < cluster->invoker_count; i++)
         free(cluster->invokers[i].pools);
+    free(cluster->touched);
     free(cluster->sizes);
     free(cluster->invokers);
     free(cluster->gpus);
@@ -262,6 +272,7 @@ static uint32_t container_create(struct cluster *cluster, uint32_t function, uin
                             .state = CONTAINER_STARTING,
                             .serial = cluster->next_serial++};
     int64_t host = host_kb(cluster, function);
+    cluster_touch(cluster, invoker);
     cluster->invokers[invoker].free_kb -= host;
     cluster->use.memory_kb += host;
     if (gpu != SIM_NONE) {

@@ -75,6 +75,7 @@ struct invoker_state {
     uint32_t first_gpu;
     uint16_t gpu_count;
     bool dirty;               /* changed since the last index update (best_fit_file) */
+    bool touched;             /* in cluster.touched */
     int64_t gang_micro_vcpus; /* millionths of vCPUs that gangs of trainings hold */
     int64_t gang_kb;          /* host memory that they hold, if `pooled` */
     struct pool_entry {
@@ -161,6 +162,8 @@ struct cluster {
     struct best_fit fit;
     uint32_t *dirty; /* invokers changed since the last index update, in order of change */
     uint32_t dirty_count;
+    uint32_t *touched; /* invokers changed since their user last emptied the list; NULL: not kept */
+    uint32_t touched_count;
     bool out_of_memory;
     bool oversubscribed; /* more can be granted of some GPU than it has units */
     struct cluster_use use, capacity;
@@ -210,6 +213,9 @@ void pool_remove_starting(struct cluster *cluster, uint32_t container);
  * until cluster_clear. False, with `error` set: memory exhausted. */
 bool cluster_init(struct cluster *cluster, const struct workload *workload, enum reuse_order reuse,
                   struct error *error);
+/* From now on keeps the list of touched invokers, which begins with all. False: memory exhausted.
+ */
+bool cluster_watch(struct cluster *cluster);
 /* Frees the memory of the cluster. */
 void cluster_clear(struct cluster *cluster);
 

@@ -51,7 +51,16 @@ static inline void gpu_take_parts(struct cluster *cluster, struct gpu_state *gpu
     cluster->use.excess_parts += (gpu_excess_parts(gpu) - excess) * gpu->weight;
 }
 
-/* Notes that an invoker changed, for the index of best_fit.h. */
+/* Notes that an invoker changed, in the list of touched ones. */
+static inline void cluster_touch(struct cluster *cluster, uint32_t invoker)
+{
+    if (cluster->touched == NULL || cluster->invokers[invoker].touched)
+        return;
+    cluster->invokers[invoker].touched = true;
+    cluster->touched[cluster->touched_count++] = invoker;
+}
+
+/* Notes that an invoker changed, there and for the index of best_fit.h. */
 void cluster_mark_dirty(struct cluster *cluster, uint32_t invoker);
 
 /* Evicts idle containers of the invoker (on `gpu`, unless SIM_NONE) until `kb` are free, lowest

@@ -1,11 +1,13 @@
 /* All calls of a policy's callbacks. They record the callback in progress, so that the error of a
  * run that ends inside a callback can name it. */
 #include <inttypes.h>
+#include <math.h>
 #include <stdlib.h>
 
 #include "sim/platform/policy_calls.h"
 #include "sim/platform/policy_api.h"
 #include "sim/platform/state.h"
+#include "workloads/training_plan.h"
 
 /* The run that this thread executes. */
 static _Thread_local const struct platform *running;
@@ -23,6 +25,7 @@ static const char *const callback_names[] = {
     [CALLBACK_FINISH] = "finish",
     [CALLBACK_ON_TRAINING_ARRIVED] = "on_training_arrived",
     [CALLBACK_ON_TRAINING_FINISHED] = "on_training_finished",
+    [CALLBACK_REFUSES_GANG] = "refuses_gang",
 };
 
 const char *policy_callback_name(const struct platform *platform)
@@ -78,6 +81,48 @@ bool policy_call_init(struct platform *platform, const double *values)
         *platform->error = fault;
     platform->callback = CALLBACK_NONE;
     return good && !platform->failed;
+}
+
+/* Asks about a gang of this size if it asks for more memory than those asked about before. */
+static const char *ask_about_gang(struct platform *platform, const struct training_spec *spec,
+                                  double *asked)
+{
+    const double memory_mb = fmax(spec->gpu_memory_mb, 1e-9);
+    if (asked[spec->gpus] >= memory_mb)
+        return NULL;
+    asked[spec->gpus] = memory_mb;
+    enter(platform, CALLBACK_REFUSES_GANG);
+    const char *reason =
+        platform->policy->refuses_gang(platform->policy_state, spec->gpus, memory_mb);
+    platform->callback = CALLBACK_NONE;
+    return reason;
+}
+
+bool policy_call_refuses_gang(struct platform *platform)
+{
+    const struct training_plan *plan = platform->experiment->training;
+    const char *reason = NULL;
+    uint32_t largest = 0;
+    if (plan == NULL || platform->policy->refuses_gang == NULL)
+        return false;
+    for (size_t t = 0; t < plan->count; t++)
+        largest = plan->trainings[t].gpus > largest ? plan->trainings[t].gpus : largest;
+    double *asked = calloc(largest + (size_t)1, sizeof *asked); /* memory, by size */
+    if (asked == NULL)
+        return !error_run(platform->error, "out of memory for gangs of %" PRIu32 " GPUs", largest);
+    for (size_t t = 0; t < plan->count && reason == NULL; t++) {
+        const struct training_spec *spec = &plan->trainings[t];
+        reason = ask_about_gang(platform, spec, asked);
+        if (reason != NULL)
+            (void)error_input(platform->error,
+                              "%s: training: training %" PRIu64 " of %s is a gang of %" PRIu32
+                              " GPUs, which policy %s cannot place: %s",
+                              platform->experiment->path, spec->id,
+                              plan->trace_path != NULL ? plan->trace_path : "training.arrivals",
+                              spec->gpus, platform->policy->name, reason);
+    }
+    free(asked);
+    return reason != NULL;
 }
 
 void policy_call_ready(struct platform *platform, uint32_t queue)

@@ -10,6 +10,9 @@
 
 /* Calls init with the parameter values. False: init failed, and the run's error is set. */
 bool policy_call_init(struct platform *platform, const double *values);
+/* Asks about the gangs of the experiment. True: it refuses one, or memory is exhausted; the run's
+ * error is set. O(trainings). */
+bool policy_call_refuses_gang(struct platform *platform);
 void policy_call_ready(struct platform *platform, uint32_t queue);
 void policy_call_withdrawn(struct platform *platform, uint32_t queue, uint32_t instance);
 void policy_call_finish(struct platform *platform, const struct finished_batch *batch);

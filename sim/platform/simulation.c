@@ -262,6 +262,13 @@ static void clock_end(struct platform *platform)
                   cause != NULL ? cause : "the policy's parameters");
 }
 
+static void clock_set(struct platform *platform, sim_time_t time)
+{
+    if (platform->trainings != NULL)
+        training_fragments_advance(platform, time);
+    platform->now = time;
+}
+
 /* Handles what happens to trainings at `time`, which is not later than the next arrival or event.
  */
 static bool trainings_advance(struct platform *platform, sim_time_t time)
@@ -271,7 +278,7 @@ static bool trainings_advance(struct platform *platform, sim_time_t time)
                                 "iterations, its speed or its place set that time");
         return false;
     }
-    platform->now = time;
+    clock_set(platform, time);
     platform->events++;
     trainings_step(platform);
     if (!platform->failed)
@@ -307,7 +314,7 @@ static bool simulation_step(struct platform *platform, struct cursor *cursor)
         clock_end(platform);
         return false;
     }
-    platform->now = time;
+    clock_set(platform, time);
     if (event_time <= arrival_time) {
         struct event event;
         event_queue_pop(platform->event_queue, &event);
@@ -407,7 +414,7 @@ static bool policy_init(struct platform *platform, const double *values)
     platform->policy_state = calloc(1, policy->state_bytes > 0 ? policy->state_bytes : 1);
     if (platform->policy_state == NULL)
         return error_run(platform->error, "out of memory for the state of policy %s", policy->name);
-    return policy_call_init(platform, values);
+    return policy_call_init(platform, values) && !policy_call_refuses_gang(platform);
 }
 
 static bool platform_init(struct platform *platform)

@@ -21,6 +21,7 @@ void training_window_open(struct platform *platform)
     trainings->active_sum = 0;
     trainings->peak = 0;
     trainings->leases = trainings->changes = 0;
+    training_fragments_reset(platform);
     if (!platform->metrics.measuring && platform->workload->application_count == 0)
         metrics_open_window(&platform->metrics, platform->now);
 }
@@ -213,6 +214,7 @@ static void measures_fill(const struct platform *platform, const struct training
     out->gpu_fragmentation_at_max = trainings->peak > 0 ? trainings->peak_free : NAN;
     out->gpu_memory_fragmentation_at_max = trainings->peak > 0 ? trainings->peak_free_memory : NAN;
     out->leases = trainings->leases;
+    training_fragments_report(platform, elapsed, out);
 }
 
 static bool trainings_report(struct platform *platform, struct training_measures *out)

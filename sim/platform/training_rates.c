@@ -98,6 +98,19 @@ static double speed_by_gpu(const struct platform *platform, uint32_t id,
            training_share_speed(model, part * quota_part(grant->share, grant->quota) / units);
 }
 
+uint32_t training_invokers(const struct platform *platform, const struct training_grant *grants,
+                           uint32_t count)
+{
+    struct trainings *trainings = platform->trainings;
+    const uint32_t mark = ++trainings->mark;
+    uint32_t invokers = 0;
+    for (uint32_t i = 0; i < count; i++) {
+        invokers += trainings->marks[grants[i].invoker] != mark;
+        trainings->marks[grants[i].invoker] = mark;
+    }
+    return invokers;
+}
+
 double training_speed_alone(const struct platform *platform, uint32_t id,
                             const struct training_grant *grants)
 {
@@ -112,7 +125,9 @@ double training_speed_alone(const struct platform *platform, uint32_t id,
         memory_mb = fmin(memory_mb, grants[i].memory_mb);
         gpu = fmin(gpu, speed_by_gpu(platform, id, model, &grants[i]));
     }
-    return gpu * speed_by_server(platform, id, grants[0].invoker, vcpus, memory_mb / 1024.0);
+    const uint32_t invokers = training_invokers(platform, grants, count);
+    return gpu * speed_by_server(platform, id, grants[0].invoker, vcpus, memory_mb / 1024.0) *
+           training_penalty(platform->trainings->plan->models, spec->model, invokers);
 }
 
 double training_slowdown(const struct platform *platform, uint32_t id,
@@ -149,6 +164,16 @@ double training_speed(const struct platform *platform, uint32_t id)
                              ? training_speed_alone(platform, id, training->grants)
                              : training->alone;
     return alone / training_slowdown(platform, id, training->grants);
+}
+
+sim_time_t trainings_restart_time(const struct platform *platform, uint32_t id)
+{
+    const struct training_plan *plan = platform->trainings->plan;
+    const struct training_spec *spec = &plan->trainings[id];
+    const double *restart_s = plan->models->models[spec->model].restart_s;
+    return plan->save + (plan->restart && restart_s != NULL
+                             ? sim_from_s(restart_s[training_gang(plan->models, spec->gpus)])
+                             : 0);
 }
 
 /* ---- Work ------------------------------------------------------------------------------------ */

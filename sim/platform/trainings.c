@@ -61,16 +61,18 @@ bool trainings_init(struct platform *platform)
     trainings->old_shares = calloc(gang, sizeof *trainings->old_shares);
     trainings->micro_vcpus =
         calloc(platform->cluster.invoker_count, sizeof *trainings->micro_vcpus);
+    trainings->marks = calloc(platform->cluster.invoker_count, sizeof *trainings->marks);
     trainings->best_speeds = calloc(plan->models->count, sizeof *trainings->best_speeds);
     trainings->heap = calloc(plan->count, sizeof *trainings->heap);
     if (trainings->items == NULL || trainings->heap == NULL || trainings->gpus == NULL ||
         trainings->shares == NULL || trainings->old_shares == NULL ||
-        trainings->micro_vcpus == NULL || trainings->best_speeds == NULL)
+        trainings->micro_vcpus == NULL || trainings->marks == NULL ||
+        trainings->best_speeds == NULL)
         return false;
     for (uint32_t m = 0; m < plan->models->count; m++)
         trainings->best_speeds[m] = training_best_speed(plan->models, m);
     items_init(trainings);
-    return true;
+    return training_fragments_init(platform);
 }
 
 void trainings_clear(struct platform *platform)
@@ -82,12 +84,14 @@ void trainings_clear(struct platform *platform)
         free(trainings->items[id].grants);
     for (uint32_t g = 0; trainings->gpus != NULL && g < platform->cluster.gpu_count; g++)
         free(trainings->gpus[g].ids);
+    training_fragments_clear(platform);
     free(trainings->items);
     free(trainings->heap);
     free(trainings->gpus);
     free(trainings->shares);
     free(trainings->old_shares);
     free(trainings->micro_vcpus);
+    free(trainings->marks);
     free(trainings->best_speeds);
     free(trainings);
     platform->trainings = NULL;
@@ -346,13 +350,12 @@ static void row_begin(struct platform *platform, uint32_t id, sim_time_t stall)
                             .gpus = training->gang,
                             .first_invoker = training->grants[0].invoker,
                             .first_gpu = grant_gpu(platform, &training->grants[0]),
-                            .invokers = 1,
+                            .invokers = training_invokers(platform, training->grants, spec->gpus),
                             .from_ns = platform->now,
                             .restart_ns = stall};
     double held = 0;
     for (uint32_t i = 0; i < training->gang; i++) {
         const struct training_grant *grant = &training->grants[i];
-        row.invokers += i > 0 && grant->invoker != grant[-1].invoker;
         const double units = grant->share * (double)grant->quota / UNIT_PARTS;
         row.units += units;
         held += units / platform->cluster.gpus[grant_gpu(platform, grant)].spec->units;
@@ -364,16 +367,6 @@ static void row_begin(struct platform *platform, uint32_t id, sim_time_t stall)
     training->recording = true;
     training->row_iterations = 0;
     platform->trainings->leases++;
-}
-
-sim_time_t trainings_restart_time(const struct platform *platform, uint32_t id)
-{
-    const struct training_plan *plan = platform->trainings->plan;
-    const struct training_spec *spec = &plan->trainings[id];
-    const double *restart_s = plan->models->models[spec->model].restart_s;
-    return plan->save + (plan->restart && restart_s != NULL
-                             ? sim_from_s(restart_s[training_gang(plan->models, spec->gpus)])
-                             : 0);
 }
 
 void trainings_interrupt(struct platform *platform)

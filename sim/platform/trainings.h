@@ -8,6 +8,7 @@
  * - trainings.c: set-up, the heap, arrivals, leases.
  * - training_rates.c: speeds, and work done at them.
  * - training_metrics.c: measures, rows, and the invariants of the end.
+ * - training_fragments.c: the fragmentation of the cluster.
  */
 #ifndef ESGSIM_SIM_PLATFORM_TRAININGS_H
 #define ESGSIM_SIM_PLATFORM_TRAININGS_H
@@ -61,7 +62,9 @@ struct trainings {
     struct residents *gpus;                 /* per GPU of the cluster */
     struct gang_share *shares, *old_shares; /* buffers for the largest gang */
     int64_t *micro_vcpus;                   /* per invoker: for the check of holdings */
-    double *best_speeds;                    /* per model: the best that its table knows */
+    uint32_t *marks;                        /* per invoker: the last count that reached it */
+    uint32_t mark;
+    double *best_speeds; /* per model: the best that its table knows */
     uint32_t visits;
     bool interrupts; /* platform_interrupt_trainings was called: restarts cost time only there */
     /* Integrals from `window` on: */
@@ -74,6 +77,7 @@ struct trainings {
     uint32_t peak;            /* most GPUs with a training after a start or an end; then: */
     double peak_free, peak_free_memory; /* parts of these GPUs */
     uint64_t leases;
+    struct training_fragments *fragments;
 };
 
 /* Allocates the trainings of the experiment's plan, if it has one. False: memory exhausted. */
@@ -96,7 +100,6 @@ bool trainings_resize(struct platform *platform, uint32_t id, const struct train
 void trainings_preempt(struct platform *platform, uint32_t id);
 /* Iterations done so far. */
 double trainings_done(const struct platform *platform, uint32_t id);
-sim_time_t trainings_restart_time(const struct platform *platform, uint32_t id);
 /* Settles all running trainings; each loses up to its restart time of what it did since then. */
 void trainings_interrupt(struct platform *platform);
 
@@ -104,6 +107,10 @@ void trainings_interrupt(struct platform *platform);
 void trainings_add_holdings(const struct platform *platform, int64_t *vcpus, int64_t *parts);
 
 /* training_rates.c */
+
+/* Number of invokers of the grants. O(count). */
+uint32_t training_invokers(const struct platform *platform, const struct training_grant *grants,
+                           uint32_t count);
 
 /* Speed of a training with these grants without interference, and its slowdown by the trainings on
  * their GPUs other than itself and by the batches that execute there. Where GPUs are
@@ -113,6 +120,8 @@ double training_speed_alone(const struct platform *platform, uint32_t id,
                             const struct training_grant *grants);
 double training_slowdown(const struct platform *platform, uint32_t id,
                          const struct training_grant *grants);
+/* Time without progress that a restart takes. */
+sim_time_t trainings_restart_time(const struct platform *platform, uint32_t id);
 /* Speed of a running training now. */
 double training_speed(const struct platform *platform, uint32_t id);
 /* Handles the end of a restart on a cluster with over-subscription. */
@@ -149,6 +158,19 @@ void training_lease_record(struct platform *platform, uint32_t id);
 /* Ends what still runs, checks the invariants, records the rows of all trainings and fills
  * result->training. Returns whether all is well. */
 bool trainings_close(struct platform *platform, struct simulation_result *result);
+
+/* training_fragments.c */
+
+bool training_fragments_init(struct platform *platform); /* false: memory exhausted */
+void training_fragments_clear(struct platform *platform);
+/* Begins the integrals anew, at the window's opening. */
+void training_fragments_reset(struct platform *platform);
+/* Adds the time from now until `until`, before the clock is set to it. O(GPUs × shapes of invokers
+ * that changed since the last call). */
+void training_fragments_advance(struct platform *platform, sim_time_t until);
+/* Fills the measures of fragmentation. `elapsed`: ns since the window's opening. */
+void training_fragments_report(const struct platform *platform, double elapsed,
+                               struct training_measures *out);
 
 static inline const struct training_spec *training_spec(const struct platform *platform,
                                                         uint32_t id)

@@ -1,0 +1,91 @@
+#include "sim/cluster/fragmentation.h"
+
+#include <math.h>
+#include <stdbool.h>
+#include <stdlib.h>
+
+static const double MILLIONTH = 1e-6;
+
+static bool can_use(const struct fragment_gpu *gpu, const struct fragment_shape *shape)
+{
+    return gpu->left >= shape->share && gpu->memory_mb >= shape->gpu_memory_mb;
+}
+
+static bool fits(const struct fragment_node *node, const struct fragment_shape *shape)
+{
+    const double vcpus = shape->gpus * fmin(shape->vcpus, node->vcpus_per_gpu);
+    const double memory_gb = shape->gpus * fmin(shape->memory_gb, node->memory_gb_per_gpu);
+    uint32_t usable = 0;
+    if (shape->gpus == 0 || node->vcpus + MILLIONTH < vcpus ||
+        node->memory_gb + MILLIONTH < memory_gb)
+        return false;
+    for (uint32_t g = 0; g < node->gpu_count; g++)
+        usable += can_use(&node->gpus[g], shape);
+    return usable >= shape->gpus;
+}
+
+double fragmentation_of(const struct fragment_node *node, const struct fragment_shape *shapes,
+                        size_t count)
+{
+    double sum = 0;
+    for (size_t m = 0; m < count; m++) {
+        const bool all = !fits(node, &shapes[m]);
+        double fragments = 0;
+        for (uint32_t g = 0; g < node->gpu_count; g++)
+            if (all || !can_use(&node->gpus[g], &shapes[m]))
+                fragments += node->gpus[g].left;
+        sum += shapes[m].frequency * fragments;
+    }
+    return sum;
+}
+
+static int descending(double left, double right)
+{
+    return (left < right) - (left > right);
+}
+
+static int compare_sizes(const void *a, const void *b)
+{
+    const struct fragment_shape *left = a, *right = b;
+    int order = descending(left->gpus, right->gpus);
+    order = order != 0 ? order : descending(left->share, right->share);
+    order = order != 0 ? order : descending(left->vcpus, right->vcpus);
+    order = order != 0 ? order : descending(left->memory_gb, right->memory_gb);
+    return order != 0 ? order : descending(left->gpu_memory_mb, right->gpu_memory_mb);
+}
+
+static int compare_frequencies(const void *a, const void *b)
+{
+    const struct fragment_shape *left = a, *right = b;
+    const int order = descending(left->frequency, right->frequency);
+    return order != 0 ? order : compare_sizes(a, b);
+}
+
+/* Merges equal shapes. Returns the number of unlike ones. */
+static size_t merge(struct fragment_shape *shapes, size_t count)
+{
+    size_t unlike = 0;
+    qsort(shapes, count, sizeof *shapes, compare_sizes);
+    for (size_t m = 0; m < count; m++) {
+        if (unlike > 0 && compare_sizes(&shapes[unlike - 1], &shapes[m]) == 0)
+            shapes[unlike - 1].frequency += shapes[m].frequency;
+        else
+            shapes[unlike++] = shapes[m];
+    }
+    return unlike;
+}
+
+size_t fragmentation_typical(struct fragment_shape *shapes, size_t count, double part)
+{
+    double all = 0, kept = 0;
+    size_t typical = 0;
+    count = merge(shapes, count);
+    qsort(shapes, count, sizeof *shapes, compare_frequencies);
+    for (size_t m = 0; m < count; m++)
+        all += shapes[m].frequency;
+    while (typical < count && kept < part * all)
+        kept += shapes[typical++].frequency;
+    for (size_t m = 0; m < typical; m++)
+        shapes[m].frequency /= kept;
+    return typical;
+}

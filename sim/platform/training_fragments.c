@@ -1,0 +1,188 @@
+/* Fragmentation of the cluster while trainings run: Dilu's of GPU memory, and FGD's. An invoker is
+ * looked at again only after a change on it, when the clock goes on. */
+#include "sim/platform/trainings.h"
+
+#include <math.h>
+#include <stdlib.h>
+
+#include "sim/cluster/cluster_internal.h"
+#include "sim/cluster/fragmentation.h"
+
+/* Most GPUs of one invoker (workloads/cluster_spec.c). */
+enum { GPUS_MOST = 64 };
+
+/* Part of all trainings that the typical shapes make up, as in FGD's experiments. */
+static const double TYPICAL = 0.95;
+
+/* Sums are kept in 2^-32 GPUs, so that they do not drift. */
+static const double GRAIN = 4294967296.0;
+
+struct training_fragments {
+    struct fragment_shape *shapes;
+    size_t shape_count;
+    struct fragment_sums {
+        int64_t active;                  /* GPUs that hold something */
+        int64_t memory;                  /* free of theirs, as parts of a GPU's */
+        int64_t fgd;                     /* F */
+    } * invokers, all;                   /* each as of its last look; their sum */
+    double active_ns, memory_ns, fgd_ns; /* integrals */
+    int64_t most;                        /* active, and F then: */
+    double fgd_at_most;
+};
+
+/* ---- Typical shapes -------------------------------------------------------------------------- */
+
+/* What a training asks of one invoker. */
+static struct fragment_shape shape_of(const struct platform *platform,
+                                      const struct training_spec *spec, uint32_t largest)
+{
+    const struct training_model *model = &platform->trainings->plan->models->models[spec->model];
+    const double request = spec->request > 0 ? spec->request : model->request;
+    return (struct fragment_shape){.gpus = spec->gpus < largest ? spec->gpus : largest,
+                                   .share = request > 0 ? request : 1,
+                                   .gpu_memory_mb = spec->gpu_memory_mb,
+                                   .vcpus = model->demand_vcpus,
+                                   .memory_gb = model->demand_gb,
+                                   .frequency = 1};
+}
+
+static bool shapes_collect(struct platform *platform, struct training_fragments *fragments)
+{
+    const struct training_plan *plan = platform->trainings->plan;
+    uint32_t largest = 0;
+    for (uint32_t i = 0; i < platform->cluster.invoker_count; i++)
+        if (platform->cluster.invokers[i].gpu_count > largest)
+            largest = platform->cluster.invokers[i].gpu_count;
+    fragments->shapes = calloc(plan->count, sizeof *fragments->shapes);
+    if (fragments->shapes == NULL)
+        return false;
+    for (size_t t = 0; t < plan->count; t++)
+        fragments->shapes[t] = shape_of(platform, &plan->trainings[t], largest);
+    fragments->shape_count = fragmentation_typical(fragments->shapes, plan->count, TYPICAL);
+    return true;
+}
+
+bool training_fragments_init(struct platform *platform)
+{
+    struct training_fragments *fragments = calloc(1, sizeof *fragments);
+    platform->trainings->fragments = fragments;
+    if (fragments == NULL)
+        return false;
+    fragments->invokers = calloc(platform->cluster.invoker_count, sizeof *fragments->invokers);
+    return fragments->invokers != NULL && cluster_watch(&platform->cluster) &&
+           shapes_collect(platform, fragments);
+}
+
+void training_fragments_clear(struct platform *platform)
+{
+    struct training_fragments *fragments = platform->trainings->fragments;
+    if (fragments == NULL)
+        return;
+    free(fragments->shapes);
+    free(fragments->invokers);
+    free(fragments);
+}
+
+/* ---- One invoker ----------------------------------------------------------------------------- */
+
+/* Free vCPUs, in which the sum of the gangs is not rounded up. */
+static double vcpus_free(const struct invoker_state *invoker)
+{
+    const int64_t rounded = (invoker->gang_micro_vcpus + MICRO - 1) / MICRO;
+    return invoker->free_vcpus + (double)(rounded * MICRO - invoker->gang_micro_vcpus) / MICRO;
+}
+
+/* With pooled invokers vCPUs and memory may come from any of them, so only GPUs count. */
+static double fgd_of(const struct platform *platform, uint32_t id, const struct fragment_gpu *gpus)
+{
+    const struct training_fragments *fragments = platform->trainings->fragments;
+    const struct cluster *cluster = &platform->cluster;
+    const struct invoker_state *invoker = &cluster->invokers[id];
+    const bool pooled = cluster->pooled;
+    const double count = invoker->gpu_count, gb = 1024.0 * 1024.0;
+    const struct fragment_node node = {
+        .gpus = gpus,
+        .gpu_count = invoker->gpu_count,
+        .vcpus = vcpus_free(invoker),
+        .memory_gb = (double)(invoker->free_kb + invoker->idle_kb) / gb,
+        .vcpus_per_gpu = pooled ? 0 : cluster->sizes[id].vcpus / count,
+        .memory_gb_per_gpu = pooled ? 0 : (double)cluster->sizes[id].memory_kb / gb / count};
+    return fragmentation_of(&node, fragments->shapes, fragments->shape_count);
+}
+
+static struct fragment_sums invoker_look(const struct platform *platform, uint32_t id)
+{
+    const struct invoker_state *invoker = &platform->cluster.invokers[id];
+    struct fragment_gpu gpus[GPUS_MOST];
+    struct fragment_sums sums = {0};
+    double memory = 0;
+    for (uint32_t g = 0; g < invoker->gpu_count; g++) {
+        const struct gpu_state *gpu = &platform->cluster.gpus[invoker->first_gpu + g];
+        const uint32_t units = gpu_unit_parts(gpu);
+        const uint32_t grantable = gpu->free_parts < units ? gpu->free_parts : units;
+        const double free_kb = (double)(gpu->free_kb + gpu->idle_kb);
+        gpus[g] = (struct fragment_gpu){(double)grantable / units, free_kb / 1024.0};
+        if (gpu->holding == 0)
+            continue;
+        sums.active++;
+        memory += free_kb / (double)gpu->memory_kb;
+    }
+    sums.memory = llround(memory * GRAIN);
+    sums.fgd = invoker->gpu_count > 0 ? llround(fgd_of(platform, id, gpus) * GRAIN) : 0;
+    return sums;
+}
+
+/* ---- Over time ------------------------------------------------------------------------------- */
+
+static void touched_look(struct platform *platform)
+{
+    struct training_fragments *fragments = platform->trainings->fragments;
+    struct cluster *cluster = &platform->cluster;
+    for (uint32_t k = 0; k < cluster->touched_count; k++) {
+        const uint32_t id = cluster->touched[k];
+        struct fragment_sums *old = &fragments->invokers[id];
+        const struct fragment_sums now = invoker_look(platform, id);
+        fragments->all.active += now.active - old->active;
+        fragments->all.memory += now.memory - old->memory;
+        fragments->all.fgd += now.fgd - old->fgd;
+        *old = now;
+        cluster->invokers[id].touched = false;
+    }
+    cluster->touched_count = 0;
+}
+
+void training_fragments_reset(struct platform *platform)
+{
+    struct training_fragments *fragments = platform->trainings->fragments;
+    fragments->active_ns = fragments->memory_ns = fragments->fgd_ns = 0;
+    fragments->most = 0;
+    fragments->fgd_at_most = 0;
+}
+
+void training_fragments_advance(struct platform *platform, sim_time_t until)
+{
+    struct training_fragments *fragments = platform->trainings->fragments;
+    if (platform->trainings->window == SIM_FOREVER || until <= platform->now)
+        return;
+    touched_look(platform);
+    const struct fragment_sums *all = &fragments->all;
+    const double passed = (double)(until - platform->now);
+    const double fgd = (double)all->fgd / GRAIN;
+    fragments->active_ns += passed * (double)all->active;
+    fragments->memory_ns += passed * (double)all->memory / GRAIN;
+    fragments->fgd_ns += passed * fgd;
+    if (all->active <= fragments->most)
+        return;
+    fragments->most = all->active;
+    fragments->fgd_at_most = fgd;
+}
+
+void training_fragments_report(const struct platform *platform, double elapsed,
+                               struct training_measures *out)
+{
+    const struct training_fragments *fragments = platform->trainings->fragments;
+    const double active = fragments->active_ns > 0 ? fragments->active_ns : NAN;
+    out->gpu_memory_fragmentation = fragments->memory_ns / active;
+    out->fragmented_gpus_mean = fragments->fgd_ns / elapsed;
+    out->fragmented_gpus_at_max = fragments->most > 0 ? fragments->fgd_at_most : NAN;
+}
