@@ -429,7 +429,7 @@ static bool solve(struct problem *problem, struct search *search, struct error *
     minimise(problem);
     prepare(problem);
     const double scale = fmax(1, problem->bound);
-    for (double most = scale * 1e-5;; most *= 4) {
+    for (double most = scale * 1e-5;; most *= 2) {
         if (!enumerate(problem, search, most + scale * TOLERANCE))
             return error_run(error, "synergy: the optimum needs more than %d states",
                              STATES_MOST / 2);

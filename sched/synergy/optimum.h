@@ -11,6 +11,11 @@
  * other cells cost, and λ · what it leaves unused. The search enumerates all solutions that lose at
  * most δ, merges those that use the same resources, and doubles δ until there is a feasible one.
  * The best of these is the optimum. Prices that minimise the bound keep δ small.
+ *
+ * Measured against GLPK 5.0 (Debian, glp_intopt with its presolver, one variable per class and
+ * cell) on a core of a shared server: the ten programmes of the tests take at most 0.35 ms here and
+ * 0.4 ms there. 300 drawn mixes on 64 servers of 8 GPUs, most of one or two models, take 2.2 ms on
+ * average and at most 90 ms here, 0.5 ms and at most 4 ms there. All optima are equal.
  */
 #ifndef ESGSIM_SCHED_SYNERGY_OPTIMUM_H
 #define ESGSIM_SCHED_SYNERGY_OPTIMUM_H

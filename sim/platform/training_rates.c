@@ -140,18 +140,20 @@ double training_slowdown(const struct platform *platform, uint32_t id,
     if (trainings->plan->models->models[specs[id].model].timed)
         return 1;
     for (uint32_t i = 0; i < count; i++) {
-        const struct residents *gpu = &trainings->gpus[grant_gpu(platform, &grants[i])];
+        const uint32_t at = grant_gpu(platform, &grants[i]);
+        const struct residents *gpu = &trainings->gpus[at];
         double slowdown = 1;
         for (uint32_t k = 0; k < gpu->count; k++)
             if (gpu->ids[k] != id)
                 slowdown += training_pair(trainings->plan->models, specs[id].model,
                                           specs[gpu->ids[k]].model, count, NULL) -
                             1;
-        const uint32_t at = grant_gpu(platform, &grants[i]);
-        const double units = platform->cluster.gpus[at].spec->units;
-        slowdown +=
-            gpu_work_excess(platform, at, id, quota_part(grants[i].share / units, grants[i].quota),
-                            share_part(platform, id, &grants[i]));
+        if (gpu_interferes(platform, at)) {
+            const double units = platform->cluster.gpus[at].spec->units;
+            const double share = quota_part(grants[i].share / units, grants[i].quota);
+            slowdown +=
+                gpu_work_excess(platform, at, id, share, share_part(platform, id, &grants[i]));
+        }
         worst = fmax(worst, slowdown);
     }
     return worst;
