@@ -50,7 +50,7 @@ struct training_model {
     double *speed;          /* at equal steps of the share, up to the whole GPU; NULL: not given */
     size_t speed_count;
     enum instance_type type;
-    bool timed; /* it runs for its time, whatever its share: speed is not modelled */
+    bool timed;      /* it runs for its time, whatever its share: speed is not modelled */
     double *penalty; /* by number of invokers, from 1 on; NULL: the file's */
     size_t penalty_count;
 };

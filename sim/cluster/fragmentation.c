@@ -1,40 +1,39 @@
 #include "sim/cluster/fragmentation.h"
 
-#include <math.h>
 #include <stdbool.h>
 #include <stdlib.h>
 
 static const double MILLIONTH = 1e-6;
 
-static bool can_use(const struct fragment_gpu *gpu, const struct fragment_shape *shape)
+/* vCPUs and memory suffice, of which a shape asks for no more than the proportional share. */
+static bool server_fits(const struct fragment_node *node, const struct fragment_shape *shape)
 {
-    return gpu->left >= shape->share && gpu->memory_mb >= shape->gpu_memory_mb;
-}
-
-static bool fits(const struct fragment_node *node, const struct fragment_shape *shape)
-{
-    const double vcpus = shape->gpus * fmin(shape->vcpus, node->vcpus_per_gpu);
-    const double memory_gb = shape->gpus * fmin(shape->memory_gb, node->memory_gb_per_gpu);
-    uint32_t usable = 0;
-    if (shape->gpus == 0 || node->vcpus + MILLIONTH < vcpus ||
-        node->memory_gb + MILLIONTH < memory_gb)
-        return false;
-    for (uint32_t g = 0; g < node->gpu_count; g++)
-        usable += can_use(&node->gpus[g], shape);
-    return usable >= shape->gpus;
+    const double vcpus = shape->vcpus < node->vcpus_per_gpu ? shape->vcpus : node->vcpus_per_gpu;
+    const double memory_gb =
+        shape->memory_gb < node->memory_gb_per_gpu ? shape->memory_gb : node->memory_gb_per_gpu;
+    return shape->gpus * vcpus <= node->vcpus + MILLIONTH &&
+           shape->gpus * memory_gb <= node->memory_gb + MILLIONTH;
 }
 
 double fragmentation_of(const struct fragment_node *node, const struct fragment_shape *shapes,
                         size_t count)
 {
-    double sum = 0;
-    for (size_t m = 0; m < count; m++) {
-        const bool all = !fits(node, &shapes[m]);
-        double fragments = 0;
-        for (uint32_t g = 0; g < node->gpu_count; g++)
-            if (all || !can_use(&node->gpus[g], &shapes[m]))
-                fragments += node->gpus[g].left;
-        sum += shapes[m].frequency * fragments;
+    double sum = 0, all = 0;
+    for (uint32_t g = 0; g < node->gpu_count; g++)
+        all += node->gpus[g].left;
+    for (size_t m = 0; m < count && all > 0; m++) {
+        const struct fragment_shape *shape = &shapes[m];
+        double useless = 0;
+        uint32_t usable = 0;
+        for (uint32_t g = 0; g < node->gpu_count; g++) {
+            if (node->gpus[g].left >= shape->share &&
+                node->gpus[g].memory_mb >= shape->gpu_memory_mb)
+                usable++;
+            else
+                useless += node->gpus[g].left;
+        }
+        const bool fits = shape->gpus > 0 && usable >= shape->gpus && server_fits(node, shape);
+        sum += shape->frequency * (fits ? useless : all);
     }
     return sum;
 }

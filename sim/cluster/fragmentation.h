@@ -25,7 +25,7 @@ struct fragment_gpu {
 };
 
 struct fragment_node {
-    const struct fragment_gpu *gpus;
+    const struct fragment_gpu *gpus; /* those of which nothing is left need not be there */
     uint32_t gpu_count;
     double vcpus, memory_gb;                 /* free */
     double vcpus_per_gpu, memory_gb_per_gpu; /* a shape asks for no more than this per GPU */

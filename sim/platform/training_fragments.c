@@ -93,7 +93,8 @@ static double vcpus_free(const struct invoker_state *invoker)
 }
 
 /* With pooled invokers vCPUs and memory may come from any of them, so only GPUs count. */
-static double fgd_of(const struct platform *platform, uint32_t id, const struct fragment_gpu *gpus)
+static double fgd_of(const struct platform *platform, uint32_t id, const struct fragment_gpu *gpus,
+                     uint32_t left)
 {
     const struct training_fragments *fragments = platform->trainings->fragments;
     const struct cluster *cluster = &platform->cluster;
@@ -102,7 +103,7 @@ static double fgd_of(const struct platform *platform, uint32_t id, const struct 
     const double count = invoker->gpu_count, gb = 1024.0 * 1024.0;
     const struct fragment_node node = {
         .gpus = gpus,
-        .gpu_count = invoker->gpu_count,
+        .gpu_count = left,
         .vcpus = vcpus_free(invoker),
         .memory_gb = (double)(invoker->free_kb + invoker->idle_kb) / gb,
         .vcpus_per_gpu = pooled ? 0 : cluster->sizes[id].vcpus / count,
@@ -116,19 +117,21 @@ static struct fragment_sums invoker_look(const struct platform *platform, uint32
     struct fragment_gpu gpus[GPUS_MOST];
     struct fragment_sums sums = {0};
     double memory = 0;
+    uint32_t left = 0;
     for (uint32_t g = 0; g < invoker->gpu_count; g++) {
         const struct gpu_state *gpu = &platform->cluster.gpus[invoker->first_gpu + g];
         const uint32_t units = gpu_unit_parts(gpu);
         const uint32_t grantable = gpu->free_parts < units ? gpu->free_parts : units;
         const double free_kb = (double)(gpu->free_kb + gpu->idle_kb);
-        gpus[g] = (struct fragment_gpu){(double)grantable / units, free_kb / 1024.0};
+        if (grantable > 0)
+            gpus[left++] = (struct fragment_gpu){(double)grantable / units, free_kb / 1024.0};
         if (gpu->holding == 0)
             continue;
         sums.active++;
         memory += free_kb / (double)gpu->memory_kb;
     }
     sums.memory = llround(memory * GRAIN);
-    sums.fgd = invoker->gpu_count > 0 ? llround(fgd_of(platform, id, gpus) * GRAIN) : 0;
+    sums.fgd = left > 0 ? llround(fgd_of(platform, id, gpus, left) * GRAIN) : 0;
     return sums;
 }
 
