@@ -248,7 +248,8 @@ static bool bench_mm1(const char *benchmark, cJSON *result, struct error *error)
     "'policy={\"name\":\"srtf\",\"params\":{\"restart_mode\":\"muri\"}}'"
 
 #define DILU                                                                                       \
-    "dilu-instances.json --set training.arrivals.file=../../traces/trainings/instances_3200.txt.gz"
+    "dilu-instances.json --set "                                                                   \
+    "training.arrivals.file=../../traces/trainings/instances_3200.txt.gz"
 
 /* `original_s`: the same trainings, order and allocation in the authors' program, recorded under
  * Python 3.11 on one machine with two vCPUs, which is not this one (evidence: secondary, measured
