@@ -215,7 +215,7 @@ bool capacity_bound_add(struct capacity_bound *bound, uint32_t application, sim_
         return false;
     for (size_t s = 0; s < spec->stage_count; s++) {
         const double *alone = &bound->alone[spec->stages[s].function * MIXTURES];
-        for (int m = 0; m < MIXTURES; m++)
+        for (int m = 0; m < MIXTURES && alone[1] > 0; m++)
             entry.own[m] += alone[m] * noise[s];
     }
     class->slo = class->slo == 0 || class->slo == slo ? slo : SIM_FOREVER;

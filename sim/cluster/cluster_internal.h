@@ -45,10 +45,11 @@ static inline int64_t gpu_excess_parts(const struct gpu_state *gpu)
 /* Takes `parts` of the GPU's units, or gives them back if negative. */
 static inline void gpu_take_parts(struct cluster *cluster, struct gpu_state *gpu, int64_t parts)
 {
-    const int64_t excess = gpu_excess_parts(gpu);
+    const int64_t excess = cluster->oversubscribed ? gpu_excess_parts(gpu) : 0;
     gpu->free_parts = (uint32_t)((int64_t)gpu->free_parts - parts);
     cluster->use.unit_parts += parts * gpu->weight;
-    cluster->use.excess_parts += (gpu_excess_parts(gpu) - excess) * gpu->weight;
+    if (cluster->oversubscribed)
+        cluster->use.excess_parts += (gpu_excess_parts(gpu) - excess) * gpu->weight;
 }
 
 /* Notes that an invoker changed, in the list of touched ones. */

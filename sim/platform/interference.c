@@ -244,8 +244,8 @@ static double execution_as_other(const struct platform *platform, const struct g
 
 /* Prepares the executions, the one that started last first. A batch that has its share
  * for a part of the time affects the others in proportion. */
-static void runners_prepare(const struct platform *platform, const struct gpu_work *work,
-                            uint32_t gpu, double part)
+static inline void runners_prepare(const struct platform *platform, const struct gpu_work *work,
+                                   uint32_t gpu, double part)
 {
     const struct gpu_work_table *table = &platform->work_table;
     const struct gpu_spec *spec = platform->cluster.gpus[gpu].spec;
@@ -360,7 +360,8 @@ static inline void execution_update(struct execution *execution, double rate, do
 static void rates_update(struct platform *platform, uint32_t gpu)
 {
     struct gpu_work *work = &platform->gpu_work[gpu];
-    const double part = gpu_work_part(platform, gpu, SIM_NONE, 0);
+    const double part =
+        platform->cluster.oversubscribed ? gpu_work_part(platform, gpu, SIM_NONE, 0) : 1;
     const double *slowdowns = work_slowdowns(platform, work, gpu, part);
     const double passed = (double)(platform->now - work->updated);
     const uint32_t count = work->count;
