@@ -350,7 +350,8 @@ static void row_begin(struct platform *platform, uint32_t id, sim_time_t stall)
                             .gpus = training->gang,
                             .first_invoker = training->grants[0].invoker,
                             .first_gpu = grant_gpu(platform, &training->grants[0]),
-                            .invokers = training_invokers(platform, training->grants, spec->gpus),
+                            .invokers =
+                                training_invokers(platform, training->grants, training->gang),
                             .from_ns = platform->now,
                             .restart_ns = stall};
     double held = 0;
