@@ -153,10 +153,12 @@ static bool draw_jct(const struct source *source, const struct report_scenario *
         {"mean wait", "without GPUs (h)", NULL, "queueing_s_mean", NULL, hours},
         {"fairness", "completion time / alone", NULL, "fairness_mean", NULL, 1},
         {"GPUs", "held x speed / best (%)", NULL, "gpu_effective", NULL, 100},
+        {"fragmented", "free GPUs of no use", NULL, "fragmented_gpus_mean", NULL, 1},
     };
     return dots(source, scenario, "jct",
-                "Alone: with the proportional share, on a GPU that is free at once. Axes do not "
-                "begin at 0.",
+                "Alone: with the proportional share, on a GPU that is free at once. Fragmented: "
+                "free GPUs that a typical training cannot use (F of FGD), mean over time. Axes do "
+                "not begin at 0.",
                 panels, sizeof panels / sizeof panels[0], list, error);
 }
 

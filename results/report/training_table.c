@@ -39,6 +39,8 @@ static const struct shown {
     {"fairness_mean", "fairness", 1, 2},
     {"restarts", "restarts", 1, 0},
     {"gpu_effective", "GPU effective %", 100, 1},
+    {"gpus_active_max", "most GPUs", 1, 0},
+    {"fragmented_gpus_mean", "fragmented", 1, 2},
 };
 enum { SHOWN = sizeof shown / sizeof *shown };
 
@@ -119,7 +121,11 @@ bool training_table_text(const struct report *report, const struct report_scenar
     const bool good = text_table_print(table, 0, out);
     (void)fputs(
         "\nJCT: job completion time, from arrival to finish; fairness: JCT / time alone at the "
-        "proportional\nshare; effective: share of GPUs held x speed / best speed\n",
+        "proportional\nshare; effective: share of GPUs held x speed / best speed; most GPUs: with "
+        "a "
+        "training at one time;\nfragmented: free GPUs that a typical training cannot use, mean "
+        "over "
+        "time (F of FGD)\n",
         out);
     text_table_free(table);
     return good;
