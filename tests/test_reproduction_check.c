@@ -418,8 +418,10 @@ static void assert_verdicts_as_data(const struct report *report, const struct re
     const char *at = texts[0];
     size_t ends = 0;
     for (size_t i = 0; i < 2 * sizeof lines / sizeof lines[0]; i++) {
-        at = strstr(at, lines[i % (sizeof lines / sizeof lines[0])]);
-        if (at == NULL)
+        const char *next = strstr(at, lines[i % (sizeof lines / sizeof lines[0])]);
+        if (next != NULL)
+            at = next;
+        else
             fail_msg("line %zu is not in its place in:\n%s", i, texts[0]);
     }
     for (const char *c = texts[0]; *c != '\0'; c++)

@@ -399,7 +399,7 @@ static bool plan_fill(struct suffix *suffix, uint32_t index, uint64_t *units)
             if (!plan_compose(suffix, index, o, l, units))
                 return false;
     }
-    double stage_work[WORKLOAD_MAX_STAGES];
+    double stage_work[WORKLOAD_MAX_STAGES] = {0};
     plan->alone = plan_work(suffix, index, 0, application->slo, stage_work);
     for (uint32_t s = 0; s < application->stage_count; s++) {
         struct stage_tables *stage = &suffix->stages[application->first_queue + s];

@@ -325,8 +325,10 @@ static bool leave_out_but(const struct meeting *meeting, const struct sample_set
         struct interference law;
         for (size_t i = 0; i < count; i++)
             left_out[of_pair[i]] = true;
-        for (size_t i = 0; i < meeting->met; i++)
-            left_out[of_pair[(t + i * count / meeting->met) % count]] = false;
+        for (size_t i = 0; i < meeting->met; i++) {
+            const size_t place = t + i * count / meeting->met;
+            left_out[of_pair[place < count ? place : place - count]] = false;
+        }
         fine = interference_law_fit(meeting->kind, set, left_out, &law, error);
         for (size_t j = 0; fine && j < set->co_run_count; j++) {
             const struct co_run *run = &set->co_runs[j];
