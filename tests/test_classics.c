@@ -52,7 +52,6 @@ static void look_before(struct look *look, struct platform *platform)
     const struct workload *workload = platform_workload(platform);
     look->workload = workload;
     look->now = platform_now(platform);
-    look->dispatched = false;
     assert_true(workload->queue_count <= QUEUES_MAX);
     assert_true(workload->cluster.invoker_count <= INVOKERS_MAX);
     for (uint32_t q = 0; q < workload->queue_count; q++) {
@@ -72,9 +71,18 @@ static void look_before(struct look *look, struct platform *platform)
     }
 }
 
+static void check_nothing(struct look *look, struct platform *platform, bool more)
+{
+    (void)look;
+    (void)platform;
+    (void)more;
+}
+
 static bool look_decide(void *state, struct platform *platform)
 {
-    look_before(looking, platform);
+    looking->dispatched = false;
+    if (inner_check != check_nothing)
+        look_before(looking, platform);
     const bool more = inner_decide(state, platform);
     inner_check(looking, platform, more);
     looking->dispatches += looking->dispatched;
@@ -89,13 +97,6 @@ static bool look_decision(void *context, const struct decision_row *row, struct 
     looking->chosen = *row;
     looking->dispatched = true;
     return true;
-}
-
-static void check_nothing(struct look *look, struct platform *platform, bool more)
-{
-    (void)look;
-    (void)platform;
-    (void)more;
 }
 
 /* Runs `json` under the policy, every step of it checked. Returns how many choices were seen. */
