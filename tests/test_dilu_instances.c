@@ -1,10 +1,10 @@
 /* Dilu's placement of the instances of a trace, on the platform: against the pool alone, and by
  * hand. */
 #include <math.h>
-#include <unistd.h>
 
 #include "sched/policy_training.h"
 #include "tests/dilu_placements.h"
+#include "tests/fixture_trace.h"
 
 static const char *const schemes[SCHEMES] = {
     [DILU_WHOLE] = "dilu",
@@ -13,7 +13,6 @@ static const char *const schemes[SCHEMES] = {
     [DILU_EXCLUSIVE] = "exclusive",
 };
 
-static char trace_path[] = "/tmp/esgsim-instances-XXXXXX";
 static struct lease_row leases[JOBS]; /* by instance */
 static size_t lease_count;
 static struct simulation_result result;
@@ -192,14 +191,6 @@ static void the_platform_places_as_the_pool_does(void **state)
     "', 'Instance': {'service_name': '" name "', 'type': '" type "', 'gpu_num': " gpus             \
     ", 'sm_requests': " request ", 'sm_limits': " limit ", 'memory': [" memory "]}}\n"
 
-static void trace_is(const char *text)
-{
-    FILE *file = fopen(trace_path, "w");
-    assert_non_null(file);
-    assert_true(fputs(text, file) >= 0);
-    assert_int_equal(fclose(file), 0);
-}
-
 /* The second instance of a service goes to the other GPU of the training beside the first; one of
  * another service does not. One delete ends both. */
 static void instances_of_a_service_follow_its_training(void **state)
@@ -323,18 +314,10 @@ static void a_wrong_split_is_refused(void **state)
     }
 }
 
-static int open_trace(void **state)
-{
-    (void)state;
-    const int fd = mkstemp(trace_path);
-    return fd < 0 ? -1 : close(fd);
-}
-
 static int close_trace(void **state)
 {
-    (void)state;
     simulation_result_clear(&result);
-    return unlink(trace_path);
+    return trace_remove(state);
 }
 
 int main(void)
@@ -347,5 +330,5 @@ int main(void)
         cmocka_unit_test(an_instance_without_room_waits),
         cmocka_unit_test(waiting_for_what_never_ends_fails),
     };
-    return cmocka_run_group_tests(tests, open_trace, close_trace);
+    return cmocka_run_group_tests(tests, trace_create, close_trace);
 }

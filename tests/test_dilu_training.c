@@ -1,12 +1,11 @@
 /* Dilu with trainings: the controller of shares against the authors' program, and the policy on the
  * platform. */
 #include <math.h>
-#include <unistd.h>
 
 #include "sched/dilu/trainings.h"
 #include "sched/policy_training.h"
 #include "sim/engine/random.h"
-#include "tests/fixture_simulation.h"
+#include "tests/fixture_trace.h"
 #include "workloads/training_plan.h"
 
 /* ---- The controller -------------------------------------------------------------------------- */
@@ -158,7 +157,6 @@ static struct training_result_row trained[64];
 static struct lease_row leases[ROWS];
 static size_t trained_count, lease_count;
 static struct simulation_result result;
-static char trace_path[] = "/tmp/esgsim-dilu-XXXXXX";
 
 static bool keep_training(void *context, const struct training_result_row *row, struct error *error)
 {
@@ -217,10 +215,7 @@ static const char *world(unsigned invokers, const char *gpus, const char *trace,
     static char json[8192];
     char training[2048] = "";
     if (trace != NULL) {
-        FILE *file = fopen(trace_path, "w");
-        assert_non_null(file);
-        assert_true(fputs(trace, file) >= 0);
-        assert_int_equal(fclose(file), 0);
+        trace_is(trace);
         (void)snprintf(
             training, sizeof training,
             "\"training\": {\"models\": {\"name\": \"m\", \"models\": {"
@@ -491,18 +486,10 @@ static void requests_follow_from_speeds(void **state)
     assert_true(request >= 1 && limit >= 1);
 }
 
-static int open_trace(void **state)
-{
-    (void)state;
-    const int fd = mkstemp(trace_path);
-    return fd < 0 ? -1 : close(fd);
-}
-
 static int close_trace(void **state)
 {
-    (void)state;
     simulation_result_clear(&result);
-    return unlink(trace_path);
+    return trace_remove(state);
 }
 
 int main(void)
@@ -522,5 +509,5 @@ int main(void)
         cmocka_unit_test(trainings_go_on_where_a_node_has_no_vcpus_left),
         cmocka_unit_test(bad_input_is_refused),
     };
-    return cmocka_run_group_tests(tests, open_trace, close_trace);
+    return cmocka_run_group_tests(tests, trace_create, close_trace);
 }

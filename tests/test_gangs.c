@@ -4,6 +4,7 @@
 
 #include "sched/policy_training.h"
 #include "sim/engine/random.h"
+#include "tests/fixture_trace.h"
 #include "tests/read_numbers.h"
 #include "traces/readers/line_reader.h"
 
@@ -83,8 +84,6 @@ static void restarts_at_every_event_give_the_figures_of_muris_simulator(void **s
 }
 
 /* ---- Worlds of these tests ------------------------------------------------------------------- */
-
-static char trace_path[] = "/tmp/esgsim-gangs-XXXXXX";
 
 struct spec {
     double arrival_s;
@@ -295,10 +294,9 @@ static void a_gang_that_never_fits_is_bad_input(void **state)
         struct error error = {0};
         struct simulation_result result = {0};
         double *values = NULL;
-        FILE *file = fopen(trace_path, "w");
-        assert_non_null(file);
-        assert_true(fprintf(file, "3,a,0,5,1\n4,a,1,5,1\n9,b,2,5,%u\n", cases[c].gpus) > 0);
-        assert_int_equal(fclose(file), 0);
+        char trace[64];
+        (void)snprintf(trace, sizeof trace, "3,a,0,5,1\n4,a,1,5,1\n9,b,2,5,%u\n", cases[c].gpus);
+        trace_is(trace);
         (void)snprintf(json, sizeof json,
                        "{\"cluster\": {\"invokers\": [%s]}, \"training\": {\"models\": {\"name\": "
                        "\"m\", \"models\": {\"a\": {\"iteration_s\": 1, \"share\": {\"request\": "
@@ -323,19 +321,6 @@ static void a_gang_that_never_fits_is_bad_input(void **state)
     }
 }
 
-static int create_trace(void **state)
-{
-    (void)state;
-    const int fd = mkstemp(trace_path);
-    return fd < 0 || close(fd) != 0 ? -1 : 0;
-}
-
-static int remove_trace(void **state)
-{
-    (void)state;
-    return unlink(trace_path);
-}
-
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -347,5 +332,5 @@ int main(void)
         cmocka_unit_test(random_gangs_end_under_every_policy),
         cmocka_unit_test(a_gang_that_never_fits_is_bad_input),
     };
-    return cmocka_run_group_tests(tests, create_trace, remove_trace);
+    return cmocka_run_group_tests(tests, trace_create, trace_remove);
 }

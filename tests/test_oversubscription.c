@@ -4,7 +4,7 @@
 
 #include "sched/policy_training.h"
 #include "sim/engine/random.h"
-#include "tests/fixture_simulation.h"
+#include "tests/fixture_trace.h"
 
 enum { LEASES_MAX = 8000, TRAININGS_MAX = 256 };
 
@@ -48,8 +48,6 @@ static void simulate(const char *json, const struct policy *policy)
 
 /* ---- Worlds ---------------------------------------------------------------------------------- */
 
-static char trace_path[] = "/tmp/esgsim-oversubscription-XXXXXX";
-
 /* l runs in proportion to its share; of c half a GPU gives 0.8 of its speed; of p the file knows no
  * speed, so that over-subscription takes time from it. An iteration takes a second. */
 #define MODELS                                                                                     \
@@ -62,10 +60,7 @@ static const char *world(const char *trace, unsigned gpus, const char *oversubsc
                          const char *inference)
 {
     static char json[8192];
-    FILE *file = fopen(trace_path, "w");
-    assert_non_null(file);
-    assert_true(fputs(trace, file) >= 0);
-    assert_int_equal(fclose(file), 0);
+    trace_is(trace);
     (void)snprintf(json, sizeof json,
                    "{\"cluster\": {\"invokers\": [{\"vcpus\": 64, \"memory_mb\": 512000, \"gpus\": "
                    "[{\"model\": \"V100\", \"sharing\": \"mps\", \"units\": 100, \"memory_mb\": "
@@ -514,19 +509,6 @@ static void the_default_is_not_in_the_canonical_form(void **state)
     experiment_free(two);
 }
 
-static int create_trace(void **state)
-{
-    (void)state;
-    const int fd = mkstemp(trace_path);
-    return fd < 0 || close(fd) != 0 ? -1 : 0;
-}
-
-static int remove_trace(void **state)
-{
-    (void)state;
-    return unlink(trace_path);
-}
-
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -540,5 +522,5 @@ int main(void)
         cmocka_unit_test(random_runs_do_the_work_that_their_rows_say),
         cmocka_unit_test(the_default_is_not_in_the_canonical_form),
     };
-    return cmocka_run_group_tests(tests, create_trace, remove_trace);
+    return cmocka_run_group_tests(tests, trace_create, trace_remove);
 }

@@ -9,7 +9,7 @@
 #include "results/store/store.h"
 #include "sched/policy_training.h"
 #include "sim/engine/random.h"
-#include "tests/fixture_simulation.h"
+#include "tests/fixture_trace.h"
 #include "tests/synergy_rounds.h"
 #include "traces/json/json.h"
 #include "traces/readers/line_reader.h"
@@ -195,16 +195,11 @@ static void gangs_of_several_gpus_follow_the_rounds(void **state)
     "\"restart_s\": 7}, \"b\": {\"class\": \"speech\", \"iteration_s\": 1, \"restart_s\": 7}}, "   \
     "\"pairs\": {\"a\": {\"b\": 1.7, \"a\": 1.25}, \"b\": {\"a\": 1.3, \"b\": 1.25}}}"
 
-static char trace_path[] = "/tmp/esgsim-trainings-XXXXXX";
-
 /* An experiment with the trainings of `trace`, in Synergy's layout. */
 static const char *world(const char *trace, unsigned invokers, unsigned gpus, const char *rules)
 {
     static char json[4096];
-    FILE *file = fopen(trace_path, "w");
-    assert_non_null(file);
-    assert_true(fputs(trace, file) >= 0);
-    assert_int_equal(fclose(file), 0);
+    trace_is(trace);
     (void)snprintf(
         json, sizeof json,
         "{\"cluster\": {\"invokers\": [{\"count\": %u, \"vcpus\": 24, \"memory_mb\": 512000,"
@@ -952,19 +947,6 @@ static void a_policy_that_does_not_serve_trainings_is_refused(void **state)
     experiment_free(experiment);
 }
 
-static int open_trace(void **state)
-{
-    (void)state;
-    const int file = mkstemp(trace_path);
-    return file < 0 ? -1 : close(file);
-}
-
-static int close_trace(void **state)
-{
-    (void)state;
-    return unlink(trace_path);
-}
-
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -984,5 +966,5 @@ int main(void)
         cmocka_unit_test(bad_input_names_file_and_key),
         cmocka_unit_test(a_policy_that_does_not_serve_trainings_is_refused),
     };
-    return cmocka_run_group_tests(tests, open_trace, close_trace);
+    return cmocka_run_group_tests(tests, trace_create, trace_remove);
 }
