@@ -19,6 +19,7 @@ struct backend;
 
 typedef uint64_t metric_u64;
 typedef double metric_f64;
+typedef double metric_share; /* of 0..1 */
 
 /* Metrics of one application, or of all applications. Fields: the MEASURE lines of metrics.def. */
 struct measures {
