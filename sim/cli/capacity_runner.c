@@ -6,9 +6,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include <gsl/gsl_cdf.h>
-
-#include "results/report/statistics.h"
 #include "sim/cli/guard.h"
 #include "sim/cli/progress_bar.h"
 #include "sim/cli/run_once.h"
@@ -424,20 +421,14 @@ static bool task_take(struct runner *runner, struct task *task, struct error *er
     if (without == n && search->count == 0)
         return error_input(error, "%s: %s has no value with policy %s; name another --metric",
                            question->path, question->metric->name, task->curve->policy);
-    const struct estimate mean = statistics_estimate(task->measured, n);
-    const double t = gsl_cdf_tdist_Pinv((1 + CAPACITY_CONFIDENCE) / 2, (double)n - 1);
-    const double margin = mean.mean - question->threshold;
-    if (without > 0)
-        capacity_search_take(search, task->value, -INFINITY, 0);
-    else
-        capacity_search_take(search, task->value, question->at_most ? -margin : margin,
-                             t * mean.sd / sqrt((double)n));
+    const double mean = capacity_search_measure(search, task->value, task->measured,
+                                                question->at_most, question->threshold);
     const size_t place = capacity_search_find(search, task->value);
     struct capacity_estimate *estimate = &task->curve->estimates[place];
     free(estimate->values);
-    *estimate = (struct capacity_estimate){.mean = mean.mean, .values = task->measured};
+    *estimate = (struct capacity_estimate){.mean = mean, .values = task->measured};
     task->measured = NULL;
-    progress_tell(runner, task, &search->points[place], mean.mean);
+    progress_tell(runner, task, &search->points[place], mean);
     return true;
 }
 

@@ -4,10 +4,6 @@
  * not ended names its next value. Worker processes simulate these values with the same seeds, so
  * that all values and policies have common random numbers. The results do not depend on the number
  * of workers.
- *
- * The interval of a mean over n seeds is mean ± t·s/√n, where t is a quantile of Student's
- * distribution with n − 1 degrees of freedom for CAPACITY_CONFIDENCE. The condition surely fails
- * where a seed has no value of the metric.
  */
 #ifndef ESGSIM_SIM_CLI_CAPACITY_RUNNER_H
 #define ESGSIM_SIM_CLI_CAPACITY_RUNNER_H

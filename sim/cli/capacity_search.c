@@ -4,6 +4,10 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include <gsl/gsl_cdf.h>
+
+#include "results/report/statistics.h"
+
 /* The visited points from the side on which the condition should hold, and where it ceases to. */
 struct places {
     size_t order[CAPACITY_POINTS];
@@ -260,6 +264,23 @@ void capacity_search_take(struct capacity_search *search, double value, double m
     search->points[place] = (struct capacity_point){
         .value = value, .margin = margin, .half = half, .seeds = search->seeds};
     direction_find(search);
+}
+
+double capacity_search_measure(struct capacity_search *search, double value, const double *seeds,
+                               bool at_most, double threshold)
+{
+    const size_t n = search->seeds;
+    const struct estimate mean = statistics_estimate(seeds, n);
+    const double margin = at_most ? threshold - mean.mean : mean.mean - threshold;
+    double half = 0;
+    if (n > 1)
+        half = gsl_cdf_tdist_Pinv((1 + CAPACITY_CONFIDENCE) / 2, (double)n - 1) * mean.sd /
+               sqrt((double)n);
+    if (isnan(margin))
+        capacity_search_take(search, value, -INFINITY, 0);
+    else
+        capacity_search_take(search, value, margin, half);
+    return mean.mean;
 }
 
 bool capacity_search_refuse(struct capacity_search *search, double value)

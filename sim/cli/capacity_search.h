@@ -91,6 +91,13 @@ bool capacity_search_next(struct capacity_search *search, double *value);
 /* Takes the answer for the value that capacity_search_next gave. */
 void capacity_search_take(struct capacity_search *search, double value, double margin, double half);
 
+/* The same from the metric at the value, one per seed: the interval of the mean over n seeds is
+ * mean ± t·s/√n, where t is the quantile of Student's distribution with n − 1 degrees of freedom
+ * for CAPACITY_CONFIDENCE. One seed stands for all: there is no interval. The condition surely
+ * fails where a seed has no value (NAN). Returns the mean. */
+double capacity_search_measure(struct capacity_search *search, double value, const double *seeds,
+                               bool at_most, double threshold);
+
 /* The value is not valid. It counts as one at which the condition fails, and the search looks no
  * further on its side. Without a direction it is no answer: the range ends before it. False: the
  * value is the start or a given end. */
