@@ -108,6 +108,15 @@ static void write_cluster(struct writer *writer, cJSON *root, const struct workl
     put_number(writer, price, "vgpu_hour_usd", workload->kinds[0].vgpu_hour_usd);
 }
 
+static void write_configuration(struct writer *writer, cJSON *parent, const char *key,
+                                const struct configuration *c)
+{
+    cJSON *object = put_object(writer, parent, key);
+    put_number(writer, object, "batch", c->batch);
+    put_number(writer, object, "vcpu", c->vcpu);
+    put_number(writer, object, "vgpu", c->vgpu);
+}
+
 static void write_service(struct writer *writer, cJSON *item, const struct function *function)
 {
     cJSON *service = put_object(writer, item, "service");
@@ -121,11 +130,7 @@ static void write_service(struct writer *writer, cJSON *item, const struct funct
                                     (int)function->service_sample_count));
     else
         put_number(writer, service, "mean_ms", sim_to_ms(function->service_mean));
-    const struct configuration *only = &function->configurations[0];
-    cJSON *configuration = put_object(writer, item, "configuration");
-    put_number(writer, configuration, "batch", only->batch);
-    put_number(writer, configuration, "vcpu", only->vcpu);
-    put_number(writer, configuration, "vgpu", only->vgpu);
+    write_configuration(writer, item, "configuration", &function->configurations[0]);
 }
 
 static uint16_t axis_value(const struct configuration *c, int axis)
@@ -246,6 +251,21 @@ static void write_functions(struct writer *writer, cJSON *root, const struct exp
     }
 }
 
+/* Only references that are not the default. */
+static void write_references(struct writer *writer, cJSON *slo, const struct workload *workload)
+{
+    cJSON *references = NULL;
+    for (size_t f = 0; f < workload->function_count; f++) {
+        const struct function *function = &workload->functions[f];
+        if (function->reference_configuration == function->minimum_configuration)
+            continue;
+        if (references == NULL)
+            references = put_object(writer, slo, "reference");
+        write_configuration(writer, references, function->name,
+                            &function->configurations[function->reference_configuration]);
+    }
+}
+
 static void write_applications(struct writer *writer, cJSON *root, const struct workload *workload)
 {
     cJSON *array = put_array(writer, root, "applications");
@@ -269,6 +289,7 @@ static void write_applications(struct writer *writer, cJSON *root, const struct 
         put_number(writer, put_object(writer, slo, application->name), "ms",
                    sim_to_ms(application->slo));
     }
+    write_references(writer, slo, workload);
 }
 
 static void write_trace(struct writer *writer, cJSON *object, const struct experiment *experiment)

@@ -18,7 +18,9 @@ static const char *const cost_keys[] = {"model", "ms", "ns_per_unit", "note", "e
 static const char *const transfer_keys[] = {"latency_ms", "bandwidth_gbps", "note", "evidence",
                                             NULL};
 static const char *const noise_keys[] = {"cv", "note", "evidence", NULL};
-static const char *const slo_keys[] = {"factor", "ms", "note", "evidence", NULL};
+/* An application's own SLO has the keys from the second on. */
+static const char *const slo_keys[] = {"reference", "factor", "ms", "note", "evidence", NULL};
+static const char *const reference_keys[] = {"batch", "vcpu", "vgpu", "note", "evidence", NULL};
 
 /* The limit of the event event queue, because each idle container may have one event. */
 enum { INITIAL_LIMIT = 1 << 24 };
@@ -274,20 +276,57 @@ static void set_slo(struct application *application, double factor, double ms)
         application->slo = 1;
 }
 
-static bool check_slo_keys(const struct json_value *value, const struct workload *workload,
-                           struct error *error)
+/* Checks that the keys are fixed ones or names. The names are the first members of `count` structs
+ * of `size` bytes. */
+static bool check_named_keys(const struct json_value *value, const char *const *fixed,
+                             const void *structs, size_t count, size_t size, struct error *error)
 {
-    enum { FIXED = 4 };
-    const char **known = load_array(workload->application_count + FIXED + 1, sizeof *known, error);
+    enum { FIXED = 5 };
+    const char **known = load_array(count + FIXED + 1, sizeof *known, error);
     if (known == NULL)
         return false;
-    for (size_t i = 0; i < FIXED; i++)
-        known[i] = slo_keys[i];
-    for (size_t a = 0; a < workload->application_count; a++)
-        known[FIXED + a] = workload->applications[a].name;
+    memcpy(known, fixed, FIXED * sizeof *known);
+    for (size_t i = 0; i < count; i++)
+        memcpy(&known[FIXED + i], (const char *)structs + i * size, sizeof *known);
     bool good = json_is_object(value, known, error);
     free(known);
     return good;
+}
+
+static bool read_reference(const struct json_value *value, struct configuration_values *reference,
+                           struct error *error)
+{
+    return json_integer(value, "batch", 1, UINT16_MAX, &reference->batch, error) &&
+           json_integer(value, "vcpu", 0, UINT16_MAX, &reference->vcpu, error) &&
+           json_integer(value, "vgpu", 0, UINT16_MAX, &reference->vgpu, error);
+}
+
+static bool load_references(const struct json_value *slo, struct workload *workload,
+                            struct error *error)
+{
+    struct json_value value, own;
+    struct configuration_values common = {-1, -1, -1};
+    if (!json_child(slo, "reference", &value))
+        return true;
+    if (!check_named_keys(&value, reference_keys, workload->functions, workload->function_count,
+                          sizeof *workload->functions, error) ||
+        !read_reference(&value, &common, error))
+        return false;
+    for (size_t f = 0; f < workload->function_count; f++) {
+        struct function *function = &workload->functions[f];
+        struct configuration_values wanted = common;
+        if (json_child(&value, function->name, &own) &&
+            (!json_is_object(&own, reference_keys, error) || !read_reference(&own, &wanted, error)))
+            return false;
+        const struct configuration *c = &function->configurations[function->minimum_configuration];
+        if (!workload_set_reference(workload, function, &wanted))
+            return json_fault(&value, error,
+                              "is no configuration of function \"%s\", whose least is {\"batch\": "
+                              "%u, \"vcpu\": %u, \"vgpu\": %u}; give its own under \"%s\"",
+                              function->name, c->batch, c->vcpu, c->vgpu, function->name);
+    }
+    workload_derive_latencies(workload);
+    return true;
 }
 
 bool slo_load(const struct json_value *value, struct workload *workload, struct error *error)
@@ -296,7 +335,10 @@ bool slo_load(const struct json_value *value, struct workload *workload, struct 
     double ms = -1;
     bool common = true;
     if (value->node != NULL &&
-        (!check_slo_keys(value, workload, error) || !read_slo(value, &factor, &ms, &common, error)))
+        (!check_named_keys(value, slo_keys, workload->applications, workload->application_count,
+                           sizeof *workload->applications, error) ||
+         !load_references(value, workload, error) ||
+         !read_slo(value, &factor, &ms, &common, error)))
         return false;
     for (size_t a = 0; a < workload->application_count; a++) {
         struct application *application = &workload->applications[a];
@@ -305,7 +347,7 @@ bool slo_load(const struct json_value *value, struct workload *workload, struct 
         double own_ms = ms;
         bool given = common;
         if (value->node != NULL && json_child(value, application->name, &own) &&
-            (!json_is_object(&own, slo_keys, error) ||
+            (!json_is_object(&own, slo_keys + 1, error) ||
              !read_slo(&own, &own_factor, &own_ms, &given, error)))
             return false;
         if (!given)

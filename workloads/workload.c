@@ -3,11 +3,12 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Orders by jobs, then kinds of GPU, then vGPUs, then vCPUs. */
-static bool is_smaller(const struct configuration *a, const struct configuration *b)
+bool configuration_is_smaller(const struct configuration *a, const struct configuration *b)
 {
     if (a->batch != b->batch)
         return a->batch < b->batch;
+    if (a->grade != b->grade)
+        return a->grade < b->grade;
     if (a->kind != b->kind)
         return a->kind < b->kind;
     if (a->vgpu != b->vgpu)
@@ -26,9 +27,11 @@ static void derive_ranges(struct function *function, size_t kind_count)
         gpu->minimum = k;
         for (; k < function->configuration_count && function->configurations[k].kind == kind; k++) {
             gpu->runs |= function->configurations[k].vgpu > 0;
-            if (is_smaller(&function->configurations[k], &function->configurations[gpu->minimum]))
+            if (configuration_is_smaller(&function->configurations[k],
+                                         &function->configurations[gpu->minimum]))
                 gpu->minimum = k;
         }
+        gpu->reference = gpu->minimum;
         gpu->count = k - gpu->first;
     }
 }
@@ -49,11 +52,42 @@ static void derive_function(struct function *function, const struct workload *wo
         const struct configuration *minimum =
             &function->configurations[function->minimum_configuration];
         const struct configuration *fastest = &function->configurations[function->fastest_single];
-        if (is_smaller(c, minimum))
+        if (configuration_is_smaller(c, minimum))
             function->minimum_configuration = k;
         if (c->batch < fastest->batch || (c->batch == fastest->batch && c->time < fastest->time))
             function->fastest_single = k;
     }
+    function->reference_configuration = function->minimum_configuration;
+}
+
+static bool matches(const struct configuration *c, const struct configuration_values *wanted)
+{
+    return (wanted->batch < 0 || wanted->batch == c->batch) &&
+           (wanted->vcpu < 0 || wanted->vcpu == c->vcpu) &&
+           (wanted->vgpu < 0 || wanted->vgpu == c->vgpu);
+}
+
+bool workload_set_reference(const struct workload *workload, struct function *function,
+                            const struct configuration_values *wanted)
+{
+    const struct configuration *all = function->configurations;
+    size_t least = SIZE_MAX;
+    for (size_t kind = 0; kind < workload->kind_count; kind++) {
+        struct function_gpu *gpu = &function->gpus[kind];
+        size_t here = SIZE_MAX;
+        for (size_t k = gpu->first; k < gpu->first + gpu->count; k++)
+            if (matches(&all[k], wanted) &&
+                (here == SIZE_MAX || configuration_is_smaller(&all[k], &all[here])))
+                here = k;
+        if (here == SIZE_MAX)
+            continue;
+        gpu->reference = here;
+        if (least == SIZE_MAX || configuration_is_smaller(&all[here], &all[least]))
+            least = here;
+    }
+    if (least != SIZE_MAX)
+        function->reference_configuration = least;
+    return least != SIZE_MAX;
 }
 
 static void derive_successors(struct application *application)
@@ -86,7 +120,7 @@ static sim_time_t critical_path(const struct workload *workload,
         for (size_t i = 0; i < stage->after_count; i++)
             if (finish[stage->after[i]] > start)
                 start = finish[stage->after[i]];
-        finish[s] = start + function->configurations[function->minimum_configuration].time;
+        finish[s] = start + function->configurations[function->reference_configuration].time;
         if (finish[s] > longest)
             longest = finish[s];
     }
@@ -109,8 +143,15 @@ void workload_derive(struct workload *workload)
         if (application->stage_count > workload->max_stages)
             workload->max_stages = application->stage_count;
         derive_successors(application);
-        application->base_latency = critical_path(workload, application);
     }
+    workload_derive_latencies(workload);
+}
+
+void workload_derive_latencies(struct workload *workload)
+{
+    for (size_t a = 0; a < workload->application_count; a++)
+        workload->applications[a].base_latency =
+            critical_path(workload, &workload->applications[a]);
 }
 
 uint32_t workload_common_units(const struct workload *workload)

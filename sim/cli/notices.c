@@ -123,6 +123,16 @@ static void add_trace(FILE *text, const struct experiment *experiment,
             trace);
 }
 
+/* Times that were not measured decide a result as much as those that were. */
+static void add_predicted(FILE *text, const struct run_measures *run)
+{
+    if (run->predicted_share > 0.1)
+        add(text,
+            "note: %.3g %% of the execution time is in configurations that were not measured "
+            "(%.3g %% beyond all that were): their latencies are a model's",
+            100 * run->predicted_share, 100 * run->extrapolated_share);
+}
+
 char *notices_text(const struct experiment *experiment, const struct simulation_result *result)
 {
     char *lines = NULL;
@@ -131,6 +141,7 @@ char *notices_text(const struct experiment *experiment, const struct simulation_
     if (text == NULL)
         return NULL;
     add_interference(text, experiment);
+    add_predicted(text, &result->run);
     if (experiment->workload.application_count > 0 && experiment->arrivals.process == ARRIVAL_TRACE)
         add_trace(text, experiment, &result->arrivals);
     if (fclose(text) == 0)

@@ -193,15 +193,27 @@ static void text_line(FILE *stream, const char *name, double value, const char *
             help);
 }
 
+/* `slo.reference` chose some function's reference. */
+static bool has_references(const struct workload *workload)
+{
+    for (size_t f = 0; f < workload->function_count; f++)
+        if (workload->functions[f].reference_configuration !=
+            workload->functions[f].minimum_configuration)
+            return true;
+    return false;
+}
+
 static void text_load(FILE *stream, const struct experiment *experiment)
 {
     const double rate = arrival_spec_rate(&experiment->arrivals);
     const struct capacity capacity = capacity_find(&experiment->workload);
     if (isfinite(rate) && isfinite(capacity.rate_per_s))
         fprintf(stream,
-                "arrivals: %.4g requests per second, load %.3g (capacity at minimum "
-                "configurations: %.4g, limited by %s)\n",
-                rate, rate / capacity.rate_per_s, capacity.rate_per_s, capacity.limiting);
+                "arrivals: %.4g requests per second, load %.3g (capacity at %s configurations: "
+                "%.4g, limited by %s)\n",
+                rate, rate / capacity.rate_per_s,
+                has_references(&experiment->workload) ? "reference" : "minimum",
+                capacity.rate_per_s, capacity.limiting);
 }
 
 /* Names the run; `several`: the first of several that differ in their policies. */
