@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "traces/profile/profile.h"
+#include "traces/readers/arrival_trace.h"
 #include "workloads/gpu_sharing.h"
 
 __attribute__((format(printf, 2, 3))) static void add(FILE *text, const char *format, ...)
@@ -116,6 +117,8 @@ static void add_trace(FILE *text, const struct experiment *experiment,
     if (tally->first_s != 0)
         add(text, "note: trace %s begins at %.13g s, which is time 0 of the run and of \"start_s\"",
             trace, tally->first_s);
+    if (trace_file_is_cut(experiment->arrivals.trace_path))
+        add(text, "note: the last line of trace %s has no end: the file may be cut", trace);
     if (tally->fixed_times)
         add(text,
             "note: every seed replays the arrival times of trace %s: intervals over seeds cover "
