@@ -108,15 +108,6 @@ static void write_cluster(struct writer *writer, cJSON *root, const struct workl
     put_number(writer, price, "vgpu_hour_usd", workload->kinds[0].vgpu_hour_usd);
 }
 
-static void write_configuration(struct writer *writer, cJSON *parent, const char *key,
-                                const struct configuration *c)
-{
-    cJSON *object = put_object(writer, parent, key);
-    put_number(writer, object, "batch", c->batch);
-    put_number(writer, object, "vcpu", c->vcpu);
-    put_number(writer, object, "vgpu", c->vgpu);
-}
-
 static void write_service(struct writer *writer, cJSON *item, const struct function *function)
 {
     cJSON *service = put_object(writer, item, "service");
@@ -130,7 +121,11 @@ static void write_service(struct writer *writer, cJSON *item, const struct funct
                                     (int)function->service_sample_count));
     else
         put_number(writer, service, "mean_ms", sim_to_ms(function->service_mean));
-    write_configuration(writer, item, "configuration", &function->configurations[0]);
+    const struct configuration *only = &function->configurations[0];
+    cJSON *configuration = put_object(writer, item, "configuration");
+    put_number(writer, configuration, "batch", only->batch);
+    put_number(writer, configuration, "vcpu", only->vcpu);
+    put_number(writer, configuration, "vgpu", only->vgpu);
 }
 
 static uint16_t axis_value(const struct configuration *c, int axis)
@@ -251,25 +246,25 @@ static void write_functions(struct writer *writer, cJSON *root, const struct exp
     }
 }
 
-/* Only references that are not the default. */
-static void write_references(struct writer *writer, cJSON *slo, const struct workload *workload)
+/* Only what is given, so that an experiment without references stays the same. */
+static void write_reference(struct writer *writer, cJSON *slo, const struct reference_values *given)
 {
-    cJSON *references = NULL;
-    for (size_t f = 0; f < workload->function_count; f++) {
-        const struct function *function = &workload->functions[f];
-        if (function->reference_configuration == function->minimum_configuration)
-            continue;
-        if (references == NULL)
-            references = put_object(writer, slo, "reference");
-        write_configuration(writer, references, function->name,
-                            &function->configurations[function->reference_configuration]);
-    }
+    if (given->batch == 0 && given->vcpu == 0 && given->vgpu == 0)
+        return;
+    cJSON *object = put_object(writer, slo, "reference");
+    if (given->batch != 0)
+        put_number(writer, object, "batch", (double)given->batch);
+    if (given->vcpu != 0)
+        put_number(writer, object, "vcpu", (double)given->vcpu);
+    if (given->vgpu != 0)
+        put_number(writer, object, "vgpu", (double)given->vgpu);
 }
 
 static void write_applications(struct writer *writer, cJSON *root, const struct workload *workload)
 {
     cJSON *array = put_array(writer, root, "applications");
     cJSON *slo = put_object(writer, root, "slo");
+    write_reference(writer, slo, &workload->reference);
     for (size_t a = 0; a < workload->application_count; a++) {
         const struct application *application = &workload->applications[a];
         cJSON *item = put_object(writer, array, NULL);
@@ -289,7 +284,6 @@ static void write_applications(struct writer *writer, cJSON *root, const struct 
         put_number(writer, put_object(writer, slo, application->name), "ms",
                    sim_to_ms(application->slo));
     }
-    write_references(writer, slo, workload);
 }
 
 static void write_trace(struct writer *writer, cJSON *object, const struct experiment *experiment)

@@ -44,6 +44,7 @@ static void add_demand(const struct workload *workload, const struct function *f
     const struct configuration *least =
         &function->configurations[function->reference_configuration];
     double rate = 0;
+    capacity->is_referred |= function->reference_configuration != function->minimum_configuration;
     for (size_t k = 0; k < workload->kind_count; k++)
         rate += kind_rate(&loads[k], function, k);
     if (least->vgpu == 0 || !(rate > 0)) {

@@ -36,6 +36,7 @@ struct capacity {
     double vcpu_s;        /* of a mean request */
     double vcpus;         /* of the cluster */
     double rate_per_s;    /* requests per second; INFINITY if requests take no time at all */
+    bool is_referred;     /* some function's reference is not its minimum configuration */
     const char *limiting; /* the resource that is busy first: "GPU units" or "vCPUs" */
 };
 

@@ -276,57 +276,45 @@ static void set_slo(struct application *application, double factor, double ms)
         application->slo = 1;
 }
 
-/* Checks that the keys are fixed ones or names. The names are the first members of `count` structs
- * of `size` bytes. */
-static bool check_named_keys(const struct json_value *value, const char *const *fixed,
-                             const void *structs, size_t count, size_t size, struct error *error)
+static bool check_slo_keys(const struct json_value *value, const struct workload *workload,
+                           struct error *error)
 {
     enum { FIXED = 5 };
-    const char **known = load_array(count + FIXED + 1, sizeof *known, error);
+    const char **known = load_array(workload->application_count + FIXED + 1, sizeof *known, error);
     if (known == NULL)
         return false;
-    memcpy(known, fixed, FIXED * sizeof *known);
-    for (size_t i = 0; i < count; i++)
-        memcpy(&known[FIXED + i], (const char *)structs + i * size, sizeof *known);
+    for (size_t i = 0; i < FIXED; i++)
+        known[i] = slo_keys[i];
+    for (size_t a = 0; a < workload->application_count; a++)
+        known[FIXED + a] = workload->applications[a].name;
     bool good = json_is_object(value, known, error);
     free(known);
     return good;
 }
 
-static bool read_reference(const struct json_value *value, struct configuration_values *reference,
+static bool load_reference(const struct json_value *slo, struct workload *workload,
                            struct error *error)
 {
-    return json_integer(value, "batch", 1, UINT16_MAX, &reference->batch, error) &&
-           json_integer(value, "vcpu", 0, UINT16_MAX, &reference->vcpu, error) &&
-           json_integer(value, "vgpu", 0, UINT16_MAX, &reference->vgpu, error);
-}
-
-static bool load_references(const struct json_value *slo, struct workload *workload,
-                            struct error *error)
-{
-    struct json_value value, own;
-    struct configuration_values common = {-1, -1, -1};
+    struct json_value value;
+    struct reference_values *wanted = &workload->reference;
+    bool found = false;
     if (!json_child(slo, "reference", &value))
         return true;
-    if (!check_named_keys(&value, reference_keys, workload->functions, workload->function_count,
-                          sizeof *workload->functions, error) ||
-        !read_reference(&value, &common, error))
+    if (!json_is_object(&value, reference_keys, error) ||
+        !json_integer(&value, "batch", 1, UINT16_MAX, &wanted->batch, error) ||
+        !json_integer(&value, "vcpu", 1, UINT16_MAX, &wanted->vcpu, error) ||
+        !json_integer(&value, "vgpu", 1, UINT16_MAX, &wanted->vgpu, error))
         return false;
+    workload_derive(workload);
     for (size_t f = 0; f < workload->function_count; f++) {
-        struct function *function = &workload->functions[f];
-        struct configuration_values wanted = common;
-        if (json_child(&value, function->name, &own) &&
-            (!json_is_object(&own, reference_keys, error) || !read_reference(&own, &wanted, error)))
-            return false;
-        const struct configuration *c = &function->configurations[function->minimum_configuration];
-        if (!workload_set_reference(workload, function, &wanted))
-            return json_fault(&value, error,
-                              "is no configuration of function \"%s\", whose least is {\"batch\": "
-                              "%u, \"vcpu\": %u, \"vgpu\": %u}; give its own under \"%s\"",
-                              function->name, c->batch, c->vcpu, c->vgpu, function->name);
+        const struct function *function = &workload->functions[f];
+        found |= configuration_matches(&function->configurations[function->reference_configuration],
+                                       wanted);
     }
-    workload_derive_latencies(workload);
-    return true;
+    return found ||
+           json_fault(&value, error,
+                      "is a configuration of no function on this cluster; give values that "
+                      "some configuration has together");
 }
 
 bool slo_load(const struct json_value *value, struct workload *workload, struct error *error)
@@ -335,9 +323,7 @@ bool slo_load(const struct json_value *value, struct workload *workload, struct 
     double ms = -1;
     bool common = true;
     if (value->node != NULL &&
-        (!check_named_keys(value, slo_keys, workload->applications, workload->application_count,
-                           sizeof *workload->applications, error) ||
-         !load_references(value, workload, error) ||
+        (!check_slo_keys(value, workload, error) || !load_reference(value, workload, error) ||
          !read_slo(value, &factor, &ms, &common, error)))
         return false;
     for (size_t a = 0; a < workload->application_count; a++) {

@@ -16,31 +16,48 @@ bool configuration_is_smaller(const struct configuration *a, const struct config
     return a->vcpu < b->vcpu;
 }
 
+bool configuration_matches(const struct configuration *c, const struct reference_values *wanted)
+{
+    return (wanted->batch == 0 || wanted->batch == c->batch) &&
+           (wanted->vcpu == 0 || wanted->vcpu == c->vcpu) &&
+           (wanted->vgpu == 0 || wanted->vgpu == c->vgpu);
+}
+
+/* Makes configuration k the minimum or the reference, if it is less than what was found so far. */
+static void derive_least(const struct workload *workload, const struct function *function, size_t k,
+                         size_t *minimum, size_t *reference)
+{
+    const struct configuration *all = function->configurations;
+    const bool fits = configuration_matches(&all[k], &workload->reference);
+    const bool found = configuration_matches(&all[*reference], &workload->reference);
+    if (configuration_is_smaller(&all[k], &all[*minimum]))
+        *minimum = k;
+    if (fits == found ? configuration_is_smaller(&all[k], &all[*reference]) : fits)
+        *reference = k;
+}
+
 /* Ranges of the configurations of each kind, which are sorted by kind. */
-static void derive_ranges(struct function *function, size_t kind_count)
+static void derive_ranges(struct function *function, const struct workload *workload)
 {
     size_t k = 0;
-    for (size_t kind = 0; kind < kind_count; kind++) {
+    for (size_t kind = 0; kind < workload->kind_count; kind++) {
         struct function_gpu *gpu = &function->gpus[kind];
         gpu->first = k;
         gpu->runs = false;
-        gpu->minimum = k;
+        gpu->minimum = gpu->reference = k;
         for (; k < function->configuration_count && function->configurations[k].kind == kind; k++) {
             gpu->runs |= function->configurations[k].vgpu > 0;
-            if (configuration_is_smaller(&function->configurations[k],
-                                         &function->configurations[gpu->minimum]))
-                gpu->minimum = k;
+            derive_least(workload, function, k, &gpu->minimum, &gpu->reference);
         }
-        gpu->reference = gpu->minimum;
         gpu->count = k - gpu->first;
     }
 }
 
 static void derive_function(struct function *function, const struct workload *workload)
 {
-    function->minimum_configuration = 0;
+    function->minimum_configuration = function->reference_configuration = 0;
     function->fastest_single = 0;
-    derive_ranges(function, workload->kind_count);
+    derive_ranges(function, workload);
     for (size_t k = 0; k < function->configuration_count; k++) {
         struct configuration *c = &function->configurations[k];
         const struct function_gpu *gpu = &function->gpus[c->kind];
@@ -49,45 +66,12 @@ static void derive_function(struct function *function, const struct workload *wo
         c->cost_usd = (double)c->time / (double)SIM_HOUR * usd_per_hour;
         c->cost_per_job_usd = c->cost_usd / c->batch;
         c->gpu_memory_mb = gpu->gpu_weights_mb + gpu->gpu_per_item_mb * c->batch;
-        const struct configuration *minimum =
-            &function->configurations[function->minimum_configuration];
         const struct configuration *fastest = &function->configurations[function->fastest_single];
-        if (configuration_is_smaller(c, minimum))
-            function->minimum_configuration = k;
+        derive_least(workload, function, k, &function->minimum_configuration,
+                     &function->reference_configuration);
         if (c->batch < fastest->batch || (c->batch == fastest->batch && c->time < fastest->time))
             function->fastest_single = k;
     }
-    function->reference_configuration = function->minimum_configuration;
-}
-
-static bool matches(const struct configuration *c, const struct configuration_values *wanted)
-{
-    return (wanted->batch < 0 || wanted->batch == c->batch) &&
-           (wanted->vcpu < 0 || wanted->vcpu == c->vcpu) &&
-           (wanted->vgpu < 0 || wanted->vgpu == c->vgpu);
-}
-
-bool workload_set_reference(const struct workload *workload, struct function *function,
-                            const struct configuration_values *wanted)
-{
-    const struct configuration *all = function->configurations;
-    size_t least = SIZE_MAX;
-    for (size_t kind = 0; kind < workload->kind_count; kind++) {
-        struct function_gpu *gpu = &function->gpus[kind];
-        size_t here = SIZE_MAX;
-        for (size_t k = gpu->first; k < gpu->first + gpu->count; k++)
-            if (matches(&all[k], wanted) &&
-                (here == SIZE_MAX || configuration_is_smaller(&all[k], &all[here])))
-                here = k;
-        if (here == SIZE_MAX)
-            continue;
-        gpu->reference = here;
-        if (least == SIZE_MAX || configuration_is_smaller(&all[here], &all[least]))
-            least = here;
-    }
-    if (least != SIZE_MAX)
-        function->reference_configuration = least;
-    return least != SIZE_MAX;
 }
 
 static void derive_successors(struct application *application)
@@ -143,15 +127,8 @@ void workload_derive(struct workload *workload)
         if (application->stage_count > workload->max_stages)
             workload->max_stages = application->stage_count;
         derive_successors(application);
+        application->base_latency = critical_path(workload, application);
     }
-    workload_derive_latencies(workload);
-}
-
-void workload_derive_latencies(struct workload *workload)
-{
-    for (size_t a = 0; a < workload->application_count; a++)
-        workload->applications[a].base_latency =
-            critical_path(workload, &workload->applications[a]);
 }
 
 uint32_t workload_common_units(const struct workload *workload)

@@ -87,9 +87,8 @@ struct function_gpu {
     /* The kind's configurations are function.configurations[first .. first + count). Those without
      * a GPU are among kind 0's. */
     size_t first, count;
-    size_t minimum;   /* of these: the least by configuration_is_smaller; if count > 0 */
-    size_t reference; /* of these: as function.reference_configuration, or else `minimum` */
-    bool runs;        /* one of these uses a GPU */
+    size_t minimum, reference; /* of these, as those of the function; if count > 0 */
+    bool runs;                 /* one of these uses a GPU */
 };
 
 struct function {
@@ -107,11 +106,10 @@ struct function {
     struct function_gpu *gpus;            /* one per kind of GPU */
     struct configuration *configurations; /* sorted by (kind, batch, vcpu, vgpu); at least one */
     size_t configuration_count;
-    size_t minimum_configuration; /* the least by configuration_is_smaller; its batch is 1 */
-    /* What SLO factors, loads and prices of idle containers are relative to: the minimum, unless
-     * workload_set_reference chose another. */
-    size_t reference_configuration;
-    size_t fastest_single; /* shortest time at batch 1, on any kind */
+    size_t minimum_configuration;   /* the least by configuration_is_smaller; its batch is 1 */
+    size_t reference_configuration; /* the least with the values of workload.reference; without one
+                                     * the minimum */
+    size_t fastest_single;          /* shortest time at batch 1, on any kind */
 };
 
 struct stage {
@@ -167,7 +165,14 @@ struct cluster_spec {
     double vcpu_hour_usd;
 };
 
+/* Values that references have; 0: any. SLO factors, loads and prices of idle containers are
+ * relative to references. */
+struct reference_values {
+    int64_t batch, vcpu, vgpu;
+};
+
 struct workload {
+    struct reference_values reference;
     struct function *functions;
     size_t function_count;
     struct application *applications;
@@ -179,29 +184,17 @@ struct workload {
     size_t kind_count;      /* at least 1 */
 };
 
-/* Orders by batch, grade, kind of GPU, vGPUs, then vCPUs. Cells that a denser grid adds are never
- * the least, because they are predicted. */
+/* Orders by batch, grade, kind of GPU, vGPUs, then vCPUs. What a denser grid adds is predicted, and
+ * therefore never the least. */
 bool configuration_is_smaller(const struct configuration *a, const struct configuration *b);
+bool configuration_matches(const struct configuration *c, const struct reference_values *wanted);
 
 /* Fills the derived fields: configuration costs, each kind's range of configurations, minimum,
  * reference and fastest configurations, queue numbers, base_latency and counts. next[] is filled
  * from after[]; it is allocated with stage_count entries if it is NULL. Kinds, functions,
- * applications and cluster must be set, with stages in topological order. O(size). */
+ * applications and cluster must be set, with stages in topological order. May be called again.
+ * O(size). */
 void workload_derive(struct workload *workload);
-
-/* The values that a reference must have; -1: any. */
-struct configuration_values {
-    int64_t batch, vcpu, vgpu;
-};
-
-/* Makes the least configuration with these values the function's reference, on each kind of GPU
- * that has one. False: none has, and the function is unchanged. The workload must be derived;
- * workload_derive_latencies then follows. O(configurations). */
-bool workload_set_reference(const struct workload *workload, struct function *function,
-                            const struct configuration_values *wanted);
-
-/* Sets every base_latency from the references. O(stages). */
-void workload_derive_latencies(struct workload *workload);
 
 /* Least common multiple of the units of all kinds of GPU, in which units of unlike kinds are
  * counted together: one unit of kind k is this number / kinds[k].units of them. UINT32_MAX: more

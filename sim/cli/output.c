@@ -193,16 +193,6 @@ static void text_line(FILE *stream, const char *name, double value, const char *
             help);
 }
 
-/* `slo.reference` chose some function's reference. */
-static bool has_references(const struct workload *workload)
-{
-    for (size_t f = 0; f < workload->function_count; f++)
-        if (workload->functions[f].reference_configuration !=
-            workload->functions[f].minimum_configuration)
-            return true;
-    return false;
-}
-
 static void text_load(FILE *stream, const struct experiment *experiment)
 {
     const double rate = arrival_spec_rate(&experiment->arrivals);
@@ -211,8 +201,7 @@ static void text_load(FILE *stream, const struct experiment *experiment)
         fprintf(stream,
                 "arrivals: %.4g requests per second, load %.3g (capacity at %s configurations: "
                 "%.4g, limited by %s)\n",
-                rate, rate / capacity.rate_per_s,
-                has_references(&experiment->workload) ? "reference" : "minimum",
+                rate, rate / capacity.rate_per_s, capacity.is_referred ? "reference" : "minimum",
                 capacity.rate_per_s, capacity.limiting);
 }
 

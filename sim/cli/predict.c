@@ -73,14 +73,6 @@ static bool in_range(const char *option, int value, struct range range, const ch
                        option, range.least, range.most, value);
 }
 
-/* The grade of the profile: a cell is not measured because it is on the grid. */
-static bool is_measured(const struct profile *profile)
-{
-    static const char grade[] = "measured";
-    return strncmp(profile->evidence, grade, sizeof grade - 1) == 0 ||
-           strstr(profile->evidence, "latency_ms: measured") != NULL;
-}
-
 static bool print_json(const struct profile *profile, double ms, const char *source,
                        double expected_error, struct error *error)
 {
@@ -119,16 +111,17 @@ static bool predict(const struct options *options, const struct profile *profile
     const char *source = origin.source == PROFILE_MEASURED       ? "measured"
                          : origin.source == PROFILE_INTERPOLATED ? "interpolated"
                                                                  : "extrapolated";
+    /* A cell is not measured because it is on the grid. */
+    const bool measured = strncmp(profile->evidence, "measured", strlen("measured")) == 0;
     if (options->json)
         return print_json(profile, ms, source, origin.expected_error, error);
     printf("%s, batch %d, %d vCPU, %d of %d vGPU: %.6g ms, %s", function->name, batch, vcpu, vgpu,
-           profile->unit, ms,
-           is_measured(profile) || origin.source != PROFILE_MEASURED ? source : "as stated");
+           profile->unit, ms, measured || origin.source != PROFILE_MEASURED ? source : "as stated");
     if (isnan(origin.expected_error))
         printf(", expected error not known");
     else
         printf(", expected error %.2g %%", 100 * origin.expected_error);
-    if (!is_measured(profile))
+    if (!measured)
         printf("; the profile's evidence: %s",
                profile->evidence[0] == '\0' ? "not given" : profile->evidence);
     (void)putchar('\n');
