@@ -126,14 +126,14 @@ static void add_trace(FILE *text, const struct experiment *experiment,
             trace);
 }
 
-/* Times that were not measured decide a result as much as those that were. */
+/* Says tens of per cent, because reports collect equal notices. */
 static void add_predicted(FILE *text, const struct run_measures *run)
 {
     if (run->predicted_share > 0.1)
         add(text,
-            "note: %.3g %% of the execution time is in configurations that were not measured "
-            "(%.3g %% beyond all that were): their latencies are a model's",
-            100 * run->predicted_share, 100 * run->extrapolated_share);
+            "note: at least %d %% of the execution time is in configurations that were not "
+            "measured (predicted_share): their latencies are a model's",
+            (int)(10 * run->predicted_share) * 10);
 }
 
 char *notices_text(const struct experiment *experiment, const struct simulation_result *result)
