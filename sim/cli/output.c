@@ -199,9 +199,10 @@ static void text_load(FILE *stream, const struct experiment *experiment)
     const struct capacity capacity = capacity_find(&experiment->workload);
     if (isfinite(rate) && isfinite(capacity.rate_per_s))
         fprintf(stream,
-                "arrivals: %.4g requests per second, load %.3g (capacity at minimum "
-                "configurations: %.4g, limited by %s)\n",
-                rate, rate / capacity.rate_per_s, capacity.rate_per_s, capacity.limiting);
+                "arrivals: %.4g requests per second, load %.3g (capacity at %s configurations: "
+                "%.4g, limited by %s)\n",
+                rate, rate / capacity.rate_per_s, capacity.is_referred ? "reference" : "minimum",
+                capacity.rate_per_s, capacity.limiting);
 }
 
 /* Names the run; `several`: the first of several that differ in their policies. */

@@ -515,6 +515,7 @@ static void batch_account(struct platform *platform, const struct batch *batch)
         }
         metrics->batches++;
         metrics->slowdown_sum += slowdown;
+        metrics->executed_ns[batch_configuration(platform, batch)->grade] += (double)execution;
     }
     batch_record(platform, batch, slowdown, cost);
     jobs_record(platform, batch, cost);
