@@ -2,16 +2,18 @@
 # caption. Loaded by the figures' own scripts, which expect `data` (a CSV file) and `out` (a file
 # name ending in .svg, .png or .pdf):
 #
-#   gnuplot -e "data='hit-rate.csv'; out='hit-rate.svg'" plots/hit-rate.gp
+#   LC_ALL=C.UTF-8 gnuplot -e "data='hit-rate.csv'; out='hit-rate.svg'" plots/hit-rate.gp
 #
 # Optional: `canvas` ('column', 'page' or 'slide'), a size other than the script's own; `no_title` and
 # `no_caption`, which leave these out:
 #
-#   gnuplot -e "data='hit-rate.csv'; out='hit-rate.pdf'; canvas='column'; no_title=1" plots/hit-rate.gp
+#   LC_ALL=C.UTF-8 gnuplot -e "data='hit-rate.csv'; out='hit-rate.pdf'; canvas='column'; no_title=1" plots/hit-rate.gp
+#
+# Texts are UTF-8. In another locale `set encoding utf8` warns that it cannot convert a degree sign.
 #
 # Colours, markers and dashes are columns of the CSV: plots/palette.c gives each policy its own.
 if (!exists("data") || !exists("out")) {
-    print "give data and out: gnuplot -e \"data='F.csv'; out='F.svg'\" plots/NAME.gp"
+    print "give data and out: LC_ALL=C.UTF-8 gnuplot -e \"data='F.csv'; out='F.svg'\" plots/NAME.gp"
     exit status 1
 }
 set encoding utf8

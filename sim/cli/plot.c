@@ -63,8 +63,8 @@ static bool take_policies(void *options, const char *name, char *value, struct e
 
 static const struct cli_option plot_table[] = {
     {"--out", "DIR",
-     "output directory; each figure's data are written beside it as CSV, and gnuplot -e "
-     "\"data='F.csv'; out='F.svg'\" plots/NAME.gp draws it again",
+     "output directory; each figure's data are written beside it as CSV, and LC_ALL=C.UTF-8 "
+     "gnuplot -e \"data='F.csv'; out='F.svg'\" plots/NAME.gp draws it again",
      CLI_MEMBER(struct options, folder), .required = true},
     {"--against", "REAL.h5",
      "draw only simulated-against-real, one figure per setting: FILE, simulated, and a replay "
