@@ -71,7 +71,7 @@ wrap = 'line = ""; wrapped = ""; wrapped_lines = 1; rest = text." "; while (strl
 # Names of rows in lines of at most `label_limit` characters on a named canvas, and the height of a row. Many
 # rows have one line each where the canvas is wide enough, and narrower panels (`many_rows`).
 label_limit = canvas eq "column" ? 18 : 34
-fit_rows = 'many_rows = sized && canvas ne "column" && rows > 10; if (many_rows) { label_limit = 46 }; row_height = or_sized(20.0, 16.0); array name_lines[rows]; do for [r=1:rows] { name_lines[r] = 1 }; \
+fit_rows = 'many_rows = sized && canvas ne "column" && rows > 10; if (many_rows) { label_limit = 50 }; row_height = or_sized(20.0, 16.0); array name_lines[rows]; do for [r=1:rows] { name_lines[r] = 1 }; \
     if (sized) { longest = 0; do for [r=1:rows] { longest = strlen(names[r]) > longest ? strlen(names[r]) : longest; \
         text = names[r]; limit = label_limit; eval(wrap); names[r] = wrapped; name_lines[r] = wrapped_lines; \
         row_height = 18.0 * wrapped_lines - 2 > row_height ? 18.0 * wrapped_lines - 2 : row_height }; \

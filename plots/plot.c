@@ -127,7 +127,8 @@ static bool no_room_note(struct figure_list *list, struct figure *figure, const 
     free(figure->picture);
     figure->picture = NULL;
     return figure_list_note(list, error,
-                            "%s: not drawn at --size %s: %s; draw fewer policies (--policies)",
+                            "%s: not drawn at --size %s: %s; draw fewer policies (--policies), "
+                            "or give a larger --size or none",
                             figure->name, list->style.size, reason);
 }
 
