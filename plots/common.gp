@@ -198,7 +198,9 @@ fit_key = 'n = 0; key_width = 46 + 6.5 * (longest < key_limit ? longest : key_li
 
 # Entry `n` of a legend of our own, where gnuplot's key has no room: a line and a marker (0: none) at
 # (x, y) pixels, `text` right of it. `unlegend` takes the first n away.
-legend = 'if (line_dash > 0) { set arrow 100 + n from screen x / width, y / full to screen (x + 28.0) / width, y / full nohead front lw 1.6 dt line_dash lc rgb sprintf("#%06X", colour) }; \
+# gnuplot's SVG joins lines of one colour and width whatever their dashes, so the width differs a little.
+legend_colour = -1; thicker = 0
+legend = 'thicker = colour == legend_colour ? 0.02 - thicker : 0; legend_colour = colour; if (line_dash > 0) { set arrow 100 + n from screen x / width, y / full to screen (x + 28.0) / width, y / full nohead front lw 1.6 + thicker dt line_dash lc rgb sprintf("#%06X", colour) }; \
     set label 100 + n "".text at screen (x + 14.0) / width, y / full left front offset 2.4, or_sized(0, -0.25) font size(11) tc rgb ink point pt point ps 0.8 * mark lc rgb sprintf("#%06X", colour)'
 # `key_add` puts `text` into the legend above the panels, as its next entry.
 key_add = 'n = n + 1; text = short(text); x = 14 + key_width * ((n - 1) / key_lines); \

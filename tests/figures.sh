@@ -226,6 +226,12 @@ else
 fi
 run "$esgsim" plot "$folder/many.h5" --out "$folder/large" --size column --only hit-rate --quiet
 expect_refusal "and refused where nothing else is drawn" 'no figure has room at --size column'
+# The legend's two dark lines, one solid, one dashed.
+if grep "stroke='rgb( 34,  34,  34)'" "$folder"/page/simulated-against-real*.svg | grep -q dasharray; then
+    pass "the legend shows the dashes of lines of one colour"
+else
+    fail "the legend shows the dashes of lines of one colour" "no dashed line in the legend"
+fi
 grep -ho '>[ 0-9]*<' "$folder"/page/curve-*.svg | tr -d '<> ' | awk '$1 >= 200' | sort | uniq -d \
     >"$folder/said"
 if ls "$folder"/page/curve-*.svg >/dev/null && [ ! -s "$folder/said" ]; then
