@@ -6,7 +6,6 @@
 # colour, point, dash, subject, caption.
 folder = ARG0[:strstrt(ARG0, "curve.gp") - 1]
 heading = "Against ".(exists("key_name") ? key_name : "a swept key")
-squeeze = 0.6
 load folder."common.gp"
 
 stats data using "row" nooutput; rows = int(STATS_max)
