@@ -9,6 +9,13 @@
 void platform_fail(struct platform *platform, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
 
+/* Sets the modes of floating point again that a foreign policy may have changed. */
+static inline void platform_round_again(struct platform *platform)
+{
+    if (platform->foreign)
+        (void)fesetenv(&platform->rounding);
+}
+
 /* Simulated time charged so far for the decision in progress. */
 sim_time_t controller_charges(const struct platform *platform);
 

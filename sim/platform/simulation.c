@@ -2,11 +2,13 @@
 
 #include <inttypes.h>
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <time.h>
 
 #include <gsl/gsl_randist.h>
 
+#include "sched/module.h"
 #include "sim/platform/batches.h"
 #include "sim/platform/containers.h"
 #include "sim/platform/instances.h"
@@ -21,7 +23,12 @@
 #include "sim/platform/trainings.h"
 #include "workloads/application_draw.h"
 
-enum { IDLE_ROUNDS_MAX = 10000, IDLE_TIMERS_MAX = 1000000, PROGRESS_INTERVAL = 65536 };
+enum {
+    IDLE_ROUNDS_MAX = 10000,
+    IDLE_TIMERS_MAX = 1000000,
+    IDLE_WAKES_NS = 10000000,
+    PROGRESS_INTERVAL = 65536
+};
 
 event_queue_handle platform_schedule(struct platform *platform, sim_time_t time,
                                      enum event_kind kind, uint32_t subject)
@@ -63,6 +70,8 @@ static sim_time_t decision_end(struct platform *platform)
     bool worked = controller->acts > 0 || controller->units > 0;
     sim_time_t charged = worked ? controller_charged(platform) : 0;
     controller->deciding = false;
+    if (controller->moves > 0)
+        controller->idle_wakes = 0;
     if (worked) {
         platform->unchecked = true;
         platform->metrics.decisions++;
@@ -178,6 +187,21 @@ static void user_asks(struct platform *platform, uint32_t user)
 
 /* ---- The loop -------------------------------------------------------------------------------- */
 
+/* Counts timers, and changes of trainings such as the end of a lease. A policy that sets one after
+ * the other to no effect would keep the clock from advancing for ever, whatever else is to come. */
+static void wake_count(struct platform *platform)
+{
+    struct controller *controller = &platform->controller;
+    if (platform->now - controller->woken >= IDLE_WAKES_NS) {
+        controller->woken = platform->now;
+        controller->idle_wakes = 0;
+    }
+    if (++controller->idle_wakes > IDLE_TIMERS_MAX)
+        platform_fail(platform,
+                      "rule progress: the policy was woken a million times within 10 ms, by its "
+                      "timers or leases, and dispatched or started nothing");
+}
+
 static void event_handle(struct platform *platform, const struct event *event)
 {
     platform->work_events -= event->kind < EVENT_WORK_KINDS;
@@ -206,6 +230,7 @@ static void event_handle(struct platform *platform, const struct event *event)
     case EVENT_TIMER:
         platform->controller.changed = true;
         platform->controller.idle_timers++;
+        wake_count(platform);
         policy_call_timer(platform, event->subject);
         break;
     case EVENT_USER:
@@ -279,6 +304,7 @@ static bool trainings_advance(struct platform *platform, sim_time_t time)
         return false;
     }
     clock_set(platform, time);
+    wake_count(platform);
     platform->events++;
     trainings_step(platform);
     if (!platform->failed)
@@ -379,6 +405,34 @@ static bool simulation_prepare(struct platform *platform, struct cursor *cursor)
            (platform->backend == NULL || replay_open(platform));
 }
 
+/* Says what waits and what is free. O(queues). */
+static void fail_idle(struct platform *platform)
+{
+    const struct cluster *cluster = &platform->cluster;
+    const double parts = (double)cluster->capacity.unit_parts / cluster->gpu_count;
+    const struct queue *fullest = &platform->queues[0];
+    for (uint32_t q = 1; q < platform->workload->queue_count; q++)
+        if (platform->queues[q].length > fullest->length)
+            fullest = &platform->queues[q];
+    char oldest[128] = "";
+    if (fullest->length > 0) {
+        const struct request *request = job_request(platform, queue_job(fullest, 0));
+        const double late_ms = sim_to_ms(platform->now - request->arrival - request->slo);
+        (void)snprintf(oldest, sizeof oldest, ", the oldest %.3f ms %s its deadline", fabs(late_ms),
+                       late_ms > 0 ? "after" : "before");
+    }
+    platform_fail(platform,
+                  "rule progress: %" PRIu64 " jobs wait, nothing runs and the policy does nothing; "
+                  "the fullest queue is %td (%s) with %" PRIu32 " jobs%s; free are %.4g of %" PRIu32
+                  " GPUs and %" PRId64 " of %" PRId64 " vCPUs; the last batch was dispatched at "
+                  "%.3f ms",
+                  platform->waiting_jobs, fullest - platform->queues,
+                  platform->workload->functions[fullest->function].name, fullest->length, oldest,
+                  (double)(cluster->capacity.unit_parts - cluster->use.unit_parts) / parts,
+                  cluster->gpu_count, cluster->capacity.vcpus - cluster->use.vcpus,
+                  cluster->capacity.vcpus, sim_to_ms(platform->dispatched));
+}
+
 static void simulation_fail_stuck(struct platform *platform)
 {
     if (platform->trainings != NULL && platform->waiting_jobs == 0)
@@ -387,10 +441,7 @@ static void simulation_fail_stuck(struct platform *platform)
                       "nothing",
                       platform->trainings->left);
     else
-        platform_fail(platform,
-                      "rule progress: %" PRIu64 " jobs wait, nothing runs and the "
-                      "policy does nothing",
-                      platform->waiting_jobs);
+        fail_idle(platform);
 }
 
 static void simulation_loop(struct platform *platform, struct cursor *cursor,
@@ -534,7 +585,10 @@ bool simulation_replay(const struct experiment *experiment, const struct policy 
                                 .error = error != NULL ? error : &local};
     struct cursor cursor = {.left = requests_total(experiment)};
     *result = (struct simulation_result){0};
-    const struct platform *before = policy_calls_begin(&platform);
+    struct platform *before = policy_calls_begin(&platform);
+    platform.foreign = module_restart(policy);
+    (void)fegetenv(&platform.rounding);
+    random_stream_open(&platform.random, experiment->seed, RANDOM_MODULE, 0, 0);
     bool ready = platform_init(&platform);
     bool policy_started = ready;
     ready = ready && policy_init(&platform, values);
