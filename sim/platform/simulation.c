@@ -405,32 +405,31 @@ static bool simulation_prepare(struct platform *platform, struct cursor *cursor)
            (platform->backend == NULL || replay_open(platform));
 }
 
-/* Says what waits and what is free. O(queues). */
+/* Says what waits, what is free, and when the policy last did something. O(queues). */
 static void fail_idle(struct platform *platform)
 {
-    const struct cluster *cluster = &platform->cluster;
-    const double parts = (double)cluster->capacity.unit_parts / cluster->gpu_count;
+    const struct cluster_use *use = &platform->cluster.use, *all = &platform->cluster.capacity;
     const struct queue *fullest = &platform->queues[0];
     for (uint32_t q = 1; q < platform->workload->queue_count; q++)
-        if (platform->queues[q].length > fullest->length)
-            fullest = &platform->queues[q];
-    char oldest[128] = "";
+        fullest = platform->queues[q].length > fullest->length ? &platform->queues[q] : fullest;
+    char oldest[128] = "", last[64] = "no batch was dispatched";
     if (fullest->length > 0) {
         const struct request *request = job_request(platform, queue_job(fullest, 0));
-        const double late_ms = sim_to_ms(platform->now - request->arrival - request->slo);
-        (void)snprintf(oldest, sizeof oldest, ", the oldest %.3f ms %s its deadline", fabs(late_ms),
-                       late_ms > 0 ? "after" : "before");
+        const sim_time_t late = platform->now - request->arrival - request->slo;
+        (void)snprintf(oldest, sizeof oldest, ", the oldest %.3f ms %s its deadline",
+                       fabs(sim_to_ms(late)), late > 0 ? "after" : "before");
     }
+    if (platform->next_batch > 0)
+        (void)snprintf(last, sizeof last, "the last batch was dispatched at %.6f ms",
+                       sim_to_ms(platform->dispatched));
     platform_fail(platform,
                   "rule progress: %" PRIu64 " jobs wait, nothing runs and the policy does nothing; "
-                  "the fullest queue is %td (%s) with %" PRIu32 " jobs%s; free are %.4g of %" PRIu32
-                  " GPUs and %" PRId64 " of %" PRId64 " vCPUs; the last batch was dispatched at "
-                  "%.3f ms",
+                  "the fullest queue is %td (%s) with %" PRIu32 " jobs%s; free are %.4g %% of the "
+                  "GPUs and %" PRId64 " of %" PRId64 " vCPUs; %s",
                   platform->waiting_jobs, fullest - platform->queues,
                   platform->workload->functions[fullest->function].name, fullest->length, oldest,
-                  (double)(cluster->capacity.unit_parts - cluster->use.unit_parts) / parts,
-                  cluster->gpu_count, cluster->capacity.vcpus - cluster->use.vcpus,
-                  cluster->capacity.vcpus, sim_to_ms(platform->dispatched));
+                  100 - 100 * (double)use->unit_parts / fmax(1, (double)all->unit_parts),
+                  all->vcpus - use->vcpus, all->vcpus, last);
 }
 
 static void simulation_fail_stuck(struct platform *platform)
