@@ -48,32 +48,18 @@ static const struct {
 } chances[] = {CHANCES(ENTRY)};
 /* clang-format on */
 
-/* Address of the call that stands for a function of the C library; 0: none does. */
-static ElfW(Addr) chance_find(const char *name)
-{
-    for (size_t i = 0; i < sizeof chances / sizeof *chances; i++)
-        if (strcmp(chances[i].name, name) == 0)
-            return (ElfW(Addr))chances[i].call;
-    return 0;
-}
-
 /* ---- The module in memory -------------------------------------------------------------------- */
-
-enum { SEGMENTS = 8 };
-
-struct segment {
-    uint64_t *start;
-    size_t words;
-    uint64_t *saved;
-};
 
 struct module {
     const struct policy *policy;
     ElfW(Addr) base;
     const ElfW(Dyn) * dynamic;
-    struct segment segments[SEGMENTS]; /* writable ones, without what is read-only by now */
+    ElfW(Addr) sealed, sealed_end; /* what the loader made read-only; empty: nothing */
+    struct segment {
+        uint64_t *start, *saved;
+        size_t words;
+    } segments[4]; /* writable ones */
     size_t segment_count;
-    ElfW(Addr) sealed, sealed_end; /* what the loader made read-only */
     struct module *next;
 };
 
@@ -92,37 +78,38 @@ __attribute__((no_sanitize_address)) static void words_copy(uint64_t *to, const 
 static int segments_find(struct dl_phdr_info *info, size_t size, void *context)
 {
     struct module *module = context;
-    const ElfW(Addr) page = (ElfW(Addr))sysconf(_SC_PAGESIZE);
+    const ElfW(Addr) page = (ElfW(Addr))sysconf(_SC_PAGESIZE), word = sizeof(uint64_t);
     (void)size;
     if (info->dlpi_addr != module->base)
         return 0;
-    for (size_t i = 0; i < info->dlpi_phnum; i++)
-        if (info->dlpi_phdr[i].p_type == PT_GNU_RELRO) {
-            const ElfW(Addr) start = module->base + info->dlpi_phdr[i].p_vaddr;
-            module->sealed = start & ~(page - 1);
-            module->sealed_end = (start + info->dlpi_phdr[i].p_memsz) & ~(page - 1);
-        }
-    for (size_t i = 0; i < info->dlpi_phnum && module->segment_count < SEGMENTS; i++) {
+    for (size_t i = 0; i < info->dlpi_phnum; i++) {
         const ElfW(Phdr) *header = &info->dlpi_phdr[i];
-        ElfW(Addr) start = (module->base + header->p_vaddr) & ~(ElfW(Addr))7;
-        const ElfW(Addr) end =
-            (module->base + header->p_vaddr + header->p_memsz + 7) & ~(ElfW(Addr))7;
-        if (header->p_type != PT_LOAD || (header->p_flags & PF_W) == 0)
-            continue;
-        if (module->sealed <= start && start < module->sealed_end)
-            start = module->sealed_end;
-        if (start < end)
+        const ElfW(Addr) start = module->base + header->p_vaddr, end = start + header->p_memsz;
+        if (header->p_type == PT_GNU_RELRO) {
+            module->sealed = start & -page;
+            module->sealed_end = end & -page;
+        } else if (header->p_type == PT_LOAD && (header->p_flags & PF_W) != 0 &&
+                   module->segment_count < sizeof module->segments / sizeof *module->segments) {
             module->segments[module->segment_count++] =
-                (struct segment){.start = (uint64_t *)start, .words = (end - start) / 8};
+                (struct segment){.start = (uint64_t *)(start & -word),
+                                 .words = (end + word - 1) / word - start / word};
+        }
     }
     return 1;
 }
 
+/* Saves the segments, without what is read-only and therefore stays as it is. */
 static bool segments_save(struct module *module)
 {
     for (size_t i = 0; i < module->segment_count; i++) {
         struct segment *segment = &module->segments[i];
-        segment->saved = malloc(segment->words * sizeof *segment->saved);
+        const ElfW(Addr) start = (ElfW(Addr))segment->start;
+        if (module->sealed <= start && start < module->sealed_end) {
+            const size_t skipped = (module->sealed_end - start) / sizeof(uint64_t);
+            segment->start = (uint64_t *)module->sealed_end;
+            segment->words = segment->words > skipped ? segment->words - skipped : 0;
+        }
+        segment->saved = malloc((segment->words + 1) * sizeof *segment->saved);
         if (segment->saved == NULL)
             return false;
         words_copy(segment->saved, segment->start, segment->words);
@@ -152,7 +139,6 @@ static bool reference_bind(const struct module *module, const ElfW(Rela) * refer
     ElfW(Addr) *place = (ElfW(Addr) *)(module->base + reference->r_offset);
     const unsigned type = ELF64_ST_TYPE(symbol->st_info);
     const bool own = symbol->st_shndx != SHN_UNDEF;
-    const ElfW(Addr) chance = own ? 0 : chance_find(name);
     if (symbol == symbols || type > STT_FUNC ||
         (own && ELF64_ST_BIND(symbol->st_info) != STB_GLOBAL))
         return true;
@@ -164,8 +150,9 @@ static bool reference_bind(const struct module *module, const ElfW(Rela) * refer
                            path, name);
     if (own)
         *place = module->base + symbol->st_value + (ElfW(Addr))reference->r_addend;
-    else if (chance != 0)
-        *place = chance;
+    for (size_t i = 0; !own && i < sizeof chances / sizeof *chances; i++)
+        if (strcmp(chances[i].name, name) == 0)
+            *place = (ElfW(Addr))chances[i].call;
     return true;
 }
 

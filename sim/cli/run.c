@@ -29,6 +29,8 @@ struct run_options {
     struct emulated_options rehearsal;
     double decision_timeout;
     struct cli_settings settings;
+    bool quiet;
+    int output; /* standard output, while it is diverted */
 };
 
 static bool take_set(void *options, const char *name, char *value, struct error *error)
@@ -350,23 +352,15 @@ static bool runs_simulate(const struct run_options *options, struct policy_run *
     return sinks_close(&sinks, good, error);
 }
 
-/* The whole run; `context` of its worker process. */
-struct run_work {
-    struct run_options *options;
-    bool quiet;
-    int output; /* standard output, diverted meanwhile */
-};
-
-static bool run_work(const struct run_work *work, struct error *error)
+static bool run_work(struct run_options *options, struct error *error)
 {
     struct policy_run runs[CLI_POLICIES_MAX] = {0};
-    struct run_options *options = work->options;
     const size_t count = options->policy_count > 0 ? options->policy_count : 1;
     bool good = runs_load(options, runs, count, error) &&
-                runs_simulate(options, runs, count, work->quiet, error);
-    if (!guard_restore_output(work->output) && good)
+                runs_simulate(options, runs, count, options->quiet, error);
+    if (!guard_restore_output(options->output) && good)
         good = error_run(error, "standard output has been closed, by a policy perhaps");
-    good = good && runs_print(options, runs, count, work->quiet, error);
+    good = good && runs_print(options, runs, count, options->quiet, error);
     for (size_t i = 0; i < count; i++) {
         simulation_result_clear(&runs[i].result);
         free(runs[i].values);
@@ -400,21 +394,21 @@ static void output_tidy(const char *path)
         (void)atomic_file_end(&file, false, NULL);
 }
 
-static bool run_watched(struct run_work *run, struct error *error)
+static bool run_watched(struct run_options *options, struct error *error)
 {
     const int stop = guard_defer_stop("interrupted");
     const struct worker_pool worker_pool = {.jobs = 1,
                                             .workers = 1,
                                             .stops = stop >= 0,
                                             .stop = stop,
-                                            .callback_s = run->options->decision_timeout,
-                                            .context = run,
+                                            .callback_s = options->decision_timeout,
+                                            .context = options,
                                             .work = work,
                                             .collect = collect};
     if (worker_pool_run(&worker_pool, error))
         return true;
-    output_tidy(run->options->out);
-    output_tidy(run->options->timeline);
+    output_tidy(options->out);
+    output_tidy(options->timeline);
     return false;
 }
 
@@ -423,11 +417,12 @@ static bool run_command(int argc, char **argv, bool quiet, struct error *error)
     struct run_options options = {0};
     if (!options_parse(argc, argv, &options, error))
         return false;
-    struct run_work run = {&options, quiet, guard_divert_output()};
+    options.quiet = quiet;
+    options.output = guard_divert_output();
     if (!options.in_process)
-        return run_watched(&run, error);
+        return run_watched(&options, error);
     guard_watch_callbacks(options.decision_timeout);
-    return run_work(&run, error);
+    return run_work(&options, error);
 }
 
 const struct command command_run = {

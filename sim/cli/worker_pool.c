@@ -280,27 +280,26 @@ static bool worker_ends(const struct worker *worker)
 static void end_word(const struct simulation_place *place, int status, int number,
                      struct error *failure)
 {
-    char message[GUARD_MESSAGE] = "";
-    if (number != 0 && number != SIGKILL && number != SIGTERM && place->inside)
-        guard_word(place, "rule crash: the policy caused a signal: ", strsignal(number), message);
-    else if (number == 0 && place->callback != NULL)
+    const bool fault = number != 0 && number != SIGKILL && number != SIGTERM;
+    char message[GUARD_MESSAGE];
+    if (place->callback != NULL && (number == 0 || (fault && place->inside))) {
         guard_word(place,
-                   "rule process: the policy ended or replaced its process, or closed its "
-                   "files",
-                   "", message);
-    if (message[0] != '\0')
+                   fault ? "rule crash: the policy caused a signal: "
+                         : "rule process: the policy ended or replaced its process, or closed its "
+                           "files",
+                   fault ? strsignal(number) : "", message);
         (void)error_run(failure, "%s", message);
-    else if (number != 0)
+    } else if (number != 0) {
         (void)error_run(failure, "the worker process was ended by a signal: %s (%d)%s",
                         strsignal(number), number,
-                        number == SIGKILL || number == SIGTERM
-                            ? ""
-                            : "; it crashed outside the policy. A policy of your own may have "
-                              "damaged memory: see Debugging in sched/WRITING.md");
-    else
+                        fault ? "; it crashed outside the policy. A policy of your own may have "
+                                "damaged memory: see Debugging in sched/WRITING.md"
+                              : "");
+    } else {
         (void)error_run(failure,
                         "the worker process ended before it had handed back (exit status %d)",
                         WEXITSTATUS(status));
+    }
 }
 
 /* Handles a worker that died before it replied, or, for `reason`, has to die. */
