@@ -195,7 +195,7 @@ bool platform_prewarm(struct platform *platform, uint32_t function, uint32_t inv
 bool platform_drop(struct platform *platform, uint32_t queue, uint32_t position);
 /* Calls on_timer(id) at `time` >= now; SIM_FOREVER: never. A run ends after a million timers, if
  * meanwhile nothing runs, no arrival is left and the policy only sets timers. It also ends after a
- * million timers or ends of leases within 10 ms without a dispatch, launch, drop or first placement.
- */
+ * million timers or ends of leases within 10 ms of simulated time, if meanwhile the policy
+ * dispatches, launches and drops nothing and places no training for the first time. */
 void platform_set_timer(struct platform *platform, sim_time_t time, uint32_t id);
 #endif

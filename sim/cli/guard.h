@@ -4,8 +4,8 @@
  * search may take minutes. Loops therefore do not poll a flag. A signal ends the process
  * immediately, after removing its unfinished files (traces/json/unfinished.h), with a one-line
  * message that gives the reason. If a policy is the cause, the message names the rule, the
- * callback, the simulated time, the policy and the seed, and the exit status is 1. Only a sweep
- * defers the first interruption, because it has finished runs to keep.
+ * callback, the simulated time, the policy and the seed, and the exit status is 1. What runs
+ * in worker processes defers the first interruption: a sweep has finished runs to keep.
  *
  * Signal handlers belong to the whole process, so this module is part of the program and not of the
  * library.

@@ -124,9 +124,8 @@ static const struct cli_option run_table[] = {
      .kind = OPTION_TAKE, .take = take_rehearsal},
     GUARD_OPTION(struct run_options, decision_timeout),
     {"--in-process", NULL,
-     "run in this process, for debuggers and callgrind; by default a process of its own runs it, "
-     "so "
-     "that a policy cannot end, stop or blind the program",
+     "run in this process, for debuggers and callgrind; without it a second process executes the "
+     "run, and this one watches the policy",
      CLI_MEMBER(struct run_options, in_process)},
     {"--details", NULL, "print each application, the bounds and every metric with its meaning",
      CLI_MEMBER(struct run_options, details)},
