@@ -82,6 +82,9 @@ expect_failure "a policy that stops the run without a message gets one" 'the pol
 run timeout 60 "$esgsim" run "$light" $fault=timer
 expect_failure "timers at one instant for ever end the run, though arrivals are to come" \
     'rule progress: .* a million times.*\(at [0-9.]+ ms'
+run "$esgsim" run "$light" $fault=damage
+expect_failure "damaged memory is told with the place to look" \
+    'crashed outside the policy, .*see Debugging in sched/WRITING.md\).*\(decide, at .*policy culprit'
 run "$esgsim" run "$light" --in-process $fault=segv
 expect_failure "--in-process reports a fault as well" 'rule crash: the policy caused SIGSEGV \(decide'
 run timeout -k 1 60 "$esgsim" run "$light" --in-process $fault=loop --decision-timeout 0.5

@@ -280,21 +280,18 @@ static bool worker_ends(const struct worker *worker)
 static void end_word(const struct simulation_place *place, int status, int number,
                      struct error *failure)
 {
-    const bool fault = number != 0 && number != SIGKILL && number != SIGTERM;
+    const char *what =
+        number == 0 ? "rule process: the policy ended or replaced its process, or closed its files"
+        : place->inside ? "rule crash: the policy caused a signal: "
+                        : "crashed outside the policy, which may have damaged memory if it is your "
+                          "own (see Debugging in sched/WRITING.md): ";
     char message[GUARD_MESSAGE];
-    if (place->callback != NULL && (number == 0 || (fault && place->inside))) {
-        guard_word(place,
-                   fault ? "rule crash: the policy caused a signal: "
-                         : "rule process: the policy ended or replaced its process, or closed its "
-                           "files",
-                   fault ? strsignal(number) : "", message);
+    if (place->callback != NULL && number != SIGKILL && number != SIGTERM) {
+        guard_word(place, what, number != 0 ? strsignal(number) : "", message);
         (void)error_run(failure, "%s", message);
     } else if (number != 0) {
-        (void)error_run(failure, "the worker process was ended by a signal: %s (%d)%s",
-                        strsignal(number), number,
-                        fault ? "; it crashed outside the policy. A policy of your own may have "
-                                "damaged memory: see Debugging in sched/WRITING.md"
-                              : "");
+        (void)error_run(failure, "the worker process was ended by a signal: %s (%d)",
+                        strsignal(number), number);
     } else {
         (void)error_run(failure,
                         "the worker process ended before it had handed back (exit status %d)",

@@ -35,13 +35,14 @@ enum fault {
     FAULT_TIMER,
     FAULT_STATIC,
     FAULT_DRAW,
-    FAULT_STOP
+    FAULT_STOP,
+    FAULT_DAMAGE
 };
 
 static const struct parameter parameters[] = {
     {.name = "fault",
      .choices = "none|loop|segv|stack|fpe|abort|exit|fork|raise|init|charge|charge-twice|print|"
-                "rand|time|block|alarm|close|leave|exec|round|timer|static|draw|stop",
+                "rand|time|block|alarm|close|leave|exec|round|timer|static|draw|stop|damage",
      .help = "what it does"},
 };
 
@@ -148,6 +149,11 @@ static bool culprit_decide(void *state, struct platform *platform)
         if (platform_random(platform) < 0.5 && platform_next_queue(platform, 0) != SIM_NONE)
             return platform_drop(platform, platform_next_queue(platform, 0), 0);
         break;
+    case FAULT_DAMAGE:
+        for (volatile char *byte = state; byte < (char *)state + 60000; byte++)
+            if (byte >= (char *)state + sizeof(struct culprit))
+                *byte = 'A';
+        return false;
     case FAULT_STOP:
         platform_stop(platform, NULL);
         break;
