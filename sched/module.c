@@ -136,7 +136,7 @@ static bool reference_bind(const struct module *module, const ElfW(Rela) * refer
     const ElfW(Sym) *symbols = (const ElfW(Sym) *)dynamic_find(module, DT_SYMTAB, true);
     const ElfW(Sym) *symbol = &symbols[ELF64_R_SYM(reference->r_info)];
     const char *name = (const char *)dynamic_find(module, DT_STRTAB, true) + symbol->st_name;
-    ElfW(Addr) *place = (ElfW(Addr) *)(module->base + reference->r_offset);
+    uint64_t *place = (uint64_t *)(module->base + reference->r_offset);
     const unsigned type = ELF64_ST_TYPE(symbol->st_info);
     const bool own = symbol->st_shndx != SHN_UNDEF;
     if (symbol == symbols || type > STT_FUNC ||
@@ -148,11 +148,14 @@ static bool reference_bind(const struct module *module, const ElfW(Rela) * refer
                            "%s: defines %s, which is the platform's (sched/policy.h); "
                            "give it another name, or make it static",
                            path, name);
-    if (own)
-        *place = module->base + symbol->st_value + (ElfW(Addr))reference->r_addend;
-    for (size_t i = 0; !own && i < sizeof chances / sizeof *chances; i++)
-        if (strcmp(chances[i].name, name) == 0)
-            *place = (ElfW(Addr))chances[i].call;
+    uint64_t address = module->base + symbol->st_value + (ElfW(Addr))reference->r_addend;
+    bool bound = own;
+    for (size_t i = 0; !bound && i < sizeof chances / sizeof *chances; i++) {
+        bound = strcmp(chances[i].name, name) == 0;
+        address = (ElfW(Addr))chances[i].call;
+    }
+    if (bound)
+        words_copy(place, &address, 1);
     return true;
 }
 
