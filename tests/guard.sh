@@ -101,6 +101,9 @@ for fault in none round; do
     figures_of "$folder/$fault.figures"
 done
 same "a policy that rounds upward changes no figure" "$folder/none.figures" "$folder/round.figures"
+run "$esgsim" run "$light" --json --seed 7 --set requests=500 --policy "$culprit" --in-process
+figures_of "$folder/inside.figures"
+same "--in-process changes no figure" "$folder/none.figures" "$folder/inside.figures"
 
 # ---- A policy's own state --------------------------------------------------------------------
 

@@ -26,7 +26,7 @@
 enum {
     IDLE_ROUNDS_MAX = 10000,
     IDLE_TIMERS_MAX = 1000000,
-    IDLE_WAKES_NS = 10000000,
+    IDLE_TIMERS_NS = 10000000,
     PROGRESS_INTERVAL = 65536
 };
 
@@ -71,7 +71,7 @@ static sim_time_t decision_end(struct platform *platform)
     sim_time_t charged = worked ? controller_charged(platform) : 0;
     controller->deciding = false;
     if (controller->moves > 0)
-        controller->idle_wakes = 0;
+        controller->idle_timers = 0;
     if (worked) {
         platform->unchecked = true;
         platform->metrics.decisions++;
@@ -187,21 +187,6 @@ static void user_asks(struct platform *platform, uint32_t user)
 
 /* ---- The loop -------------------------------------------------------------------------------- */
 
-/* Counts timers, and changes of trainings such as the end of a lease. A policy that sets one after
- * the other to no effect would keep the clock from advancing for ever, whatever else is to come. */
-static void wake_count(struct platform *platform)
-{
-    struct controller *controller = &platform->controller;
-    if (platform->now - controller->woken >= IDLE_WAKES_NS) {
-        controller->woken = platform->now;
-        controller->idle_wakes = 0;
-    }
-    if (++controller->idle_wakes > IDLE_TIMERS_MAX)
-        platform_fail(platform,
-                      "rule progress: the policy was woken a million times within 10 ms, by its "
-                      "timers or leases, and dispatched or started nothing");
-}
-
 static void event_handle(struct platform *platform, const struct event *event)
 {
     platform->work_events -= event->kind < EVENT_WORK_KINDS;
@@ -230,7 +215,6 @@ static void event_handle(struct platform *platform, const struct event *event)
     case EVENT_TIMER:
         platform->controller.changed = true;
         platform->controller.idle_timers++;
-        wake_count(platform);
         policy_call_timer(platform, event->subject);
         break;
     case EVENT_USER:
@@ -304,7 +288,7 @@ static bool trainings_advance(struct platform *platform, sim_time_t time)
         return false;
     }
     clock_set(platform, time);
-    wake_count(platform);
+    platform->controller.idle_timers++;
     platform->events++;
     trainings_step(platform);
     if (!platform->failed)
@@ -385,14 +369,19 @@ static bool progress_due(struct platform *platform, const struct progress *progr
     return false;
 }
 
-/* Returns whether only the policy could make progress, but it does nothing or only sets timers. */
+/* Returns whether only the policy could make progress, but it does nothing or only sets timers.
+ * Also where more is to come: timers and leases without effect could keep the clock from reaching
+ * it. */
 static bool simulation_stuck(struct platform *platform, const struct cursor *cursor)
 {
-    if (cursor->there || platform->running_batches > 0 || trainings_pending(platform)) {
-        platform->controller.idle_timers = 0;
-        return false;
+    struct controller *controller = &platform->controller;
+    const bool pending =
+        cursor->there || platform->running_batches > 0 || trainings_pending(platform);
+    if (pending && platform->now - controller->woken >= IDLE_TIMERS_NS) {
+        controller->woken = platform->now;
+        controller->idle_timers = 0;
     }
-    return platform->work_events == 0 || platform->controller.idle_timers > IDLE_TIMERS_MAX;
+    return (!pending && platform->work_events == 0) || controller->idle_timers > IDLE_TIMERS_MAX;
 }
 
 /* Sets up the state before the first request. */
@@ -434,7 +423,11 @@ static void fail_idle(struct platform *platform)
 
 static void simulation_fail_stuck(struct platform *platform)
 {
-    if (platform->trainings != NULL && platform->waiting_jobs == 0)
+    if (platform->controller.idle_timers > IDLE_TIMERS_MAX)
+        platform_fail(platform,
+                      "rule progress: the policy was woken a million times by its timers or "
+                      "leases, within 10 ms or with nothing else to come, and began nothing");
+    else if (platform->trainings != NULL && platform->waiting_jobs == 0)
         platform_fail(platform,
                       "rule progress: %" PRIu32 " trainings wait, nothing runs and the policy does "
                       "nothing",

@@ -167,8 +167,7 @@ struct instance {
 struct controller {
     bool busy, changed, more, deciding;
     uint32_t idle_rounds; /* consecutive decide() == true without progress */
-    uint32_t idle_timers; /* consecutive timers while no arrival and no batch is left */
-    uint32_t idle_wakes;  /* timers and ends of leases since the last move, near `woken` */
+    uint32_t idle_timers; /* timers and changes of trainings, since the last move or `woken` */
     sim_time_t woken;
     /* About the decision in progress: */
     uint64_t units;
