@@ -130,6 +130,14 @@ sed -n 's/^\(.*\);$/\1/p' "${BUILD:-build}/contract.list" | grep -v '}' >"$folde
     nm "$esgsim"
 } | awk 'NF > 1 && $(NF - 1) ~ /^[A-Zw]$/ { sub(/@.*/, "", $NF); print $NF }' |
     grep -xE '[A-Za-z][A-Za-z0-9_]*' | sort -u | grep -vxFf "$folder/contract" >"$folder/names"
+nm "${BUILD:-build}/libesgsim.a" 2>/dev/null | awk 'NF == 3 && $2 ~ /[A-TV-Z]/ { print $3 }' | sort -u >"$folder/own"
+nm -D --defined-only "$esgsim" | awk '{ print $NF }' | sort -u | grep -xFf "$folder/own" >"$folder/exported"
+if [ -s "$folder/own" ] && grep -qx platform_now "$folder/exported" && ! grep -vxFf "$folder/contract" "$folder/exported"; then
+    pass "of its own names the program exports those of the contract alone"
+else
+    fail "of its own names the program exports those of the contract alone" \
+        "$(grep -vxFf "$folder/contract" "$folder/exported" | head -n 5)"
+fi
 for helper in queueing_erlang_b cJSON_Parse; do
     sed "s/static uint32_t shortest_waiting/uint32_t shortest_waiting/; s/shortest_waiting/$helper/g" \
         tests/plugins/shortest_queue.c >"$folder/helper.c"
