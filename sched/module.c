@@ -41,7 +41,7 @@
 #define DEFINE(type, name, parameters, call) \
     static type chance_##name parameters { simulation_breach(#name); return call; }
 #define ENTRY(type, name, parameters, call) {#name, (void (*)(void))chance_##name},
-CHANCES(DEFINE)
+CHANCES(DEFINE) /* NOLINT(cert-msc30-c,cert-msc50-cpp): the policy's own call goes on */
 static const struct {
     const char *name;
     void (*call)(void);
@@ -52,9 +52,9 @@ static const struct {
 
 struct module {
     const struct policy *policy;
-    ElfW(Addr) base;
-    const ElfW(Dyn) * dynamic;
-    ElfW(Addr) sealed, sealed_end; /* what the loader made read-only; empty: nothing */
+    Elf64_Addr base;
+    const Elf64_Dyn *dynamic;
+    Elf64_Addr sealed, sealed_end; /* what the loader made read-only; empty: nothing */
     struct segment {
         uint64_t *start, *saved;
         size_t words;
@@ -78,13 +78,13 @@ __attribute__((no_sanitize_address)) static void words_copy(uint64_t *to, const 
 static int segments_find(struct dl_phdr_info *info, size_t size, void *context)
 {
     struct module *module = context;
-    const ElfW(Addr) page = (ElfW(Addr))sysconf(_SC_PAGESIZE), word = sizeof(uint64_t);
+    const Elf64_Addr page = (Elf64_Addr)sysconf(_SC_PAGESIZE), word = sizeof(uint64_t);
     (void)size;
     if (info->dlpi_addr != module->base)
         return 0;
     for (size_t i = 0; i < info->dlpi_phnum; i++) {
-        const ElfW(Phdr) *header = &info->dlpi_phdr[i];
-        const ElfW(Addr) start = module->base + header->p_vaddr, end = start + header->p_memsz;
+        const Elf64_Phdr *header = &info->dlpi_phdr[i];
+        const Elf64_Addr start = module->base + header->p_vaddr, end = start + header->p_memsz;
         if (header->p_type == PT_GNU_RELRO) {
             module->sealed = start & -page;
             module->sealed_end = end & -page;
@@ -103,7 +103,7 @@ static bool segments_save(struct module *module)
 {
     for (size_t i = 0; i < module->segment_count; i++) {
         struct segment *segment = &module->segments[i];
-        const ElfW(Addr) start = (ElfW(Addr))segment->start;
+        const Elf64_Addr start = (Elf64_Addr)segment->start;
         if (module->sealed <= start && start < module->sealed_end) {
             const size_t skipped = (module->sealed_end - start) / sizeof(uint64_t);
             segment->start = (uint64_t *)module->sealed_end;
@@ -120,21 +120,21 @@ static bool segments_save(struct module *module)
 /* ---- Names ----------------------------------------------------------------------------------- */
 
 /* An entry of the dynamic section; 0: there is none. Some C libraries leave addresses relative. */
-static ElfW(Addr) dynamic_find(const struct module *module, ElfW(Sxword) tag, bool is_address)
+static Elf64_Addr dynamic_find(const struct module *module, Elf64_Sxword tag, bool is_address)
 {
-    const ElfW(Dyn) *entry = module->dynamic;
+    const Elf64_Dyn *entry = module->dynamic;
     while (entry->d_tag != DT_NULL && entry->d_tag != tag)
         entry++;
-    const ElfW(Addr) value = entry->d_tag == tag ? entry->d_un.d_ptr : 0;
+    const Elf64_Addr value = entry->d_tag == tag ? entry->d_un.d_ptr : 0;
     return is_address && 0 < value && value < module->base ? module->base + value : value;
 }
 
 /* Binds one reference: to the module's own definition, if it has one. */
-static bool reference_bind(const struct module *module, const ElfW(Rela) * reference,
+static bool reference_bind(const struct module *module, const Elf64_Rela *reference,
                            const char *path, struct error *error)
 {
-    const ElfW(Sym) *symbols = (const ElfW(Sym) *)dynamic_find(module, DT_SYMTAB, true);
-    const ElfW(Sym) *symbol = &symbols[ELF64_R_SYM(reference->r_info)];
+    const Elf64_Sym *symbols = (const Elf64_Sym *)dynamic_find(module, DT_SYMTAB, true);
+    const Elf64_Sym *symbol = &symbols[ELF64_R_SYM(reference->r_info)];
     const char *name = (const char *)dynamic_find(module, DT_STRTAB, true) + symbol->st_name;
     uint64_t *place = (uint64_t *)(module->base + reference->r_offset);
     const unsigned type = ELF64_ST_TYPE(symbol->st_info);
@@ -148,11 +148,11 @@ static bool reference_bind(const struct module *module, const ElfW(Rela) * refer
                            "%s: defines %s, which is the platform's (sched/policy.h); "
                            "give it another name, or make it static",
                            path, name);
-    uint64_t address = module->base + symbol->st_value + (ElfW(Addr))reference->r_addend;
+    uint64_t address = module->base + symbol->st_value + (Elf64_Addr)reference->r_addend;
     bool bound = own;
     for (size_t i = 0; !bound && i < sizeof chances / sizeof *chances; i++) {
         bound = strcmp(chances[i].name, name) == 0;
-        address = (ElfW(Addr))chances[i].call;
+        address = (Elf64_Addr)chances[i].call;
     }
     if (bound)
         words_copy(place, &address, 1);
@@ -161,13 +161,13 @@ static bool reference_bind(const struct module *module, const ElfW(Rela) * refer
 
 static bool references_bind(const struct module *module, const char *path, struct error *error)
 {
-    static const ElfW(Sxword) tables[][2] = {{DT_RELA, DT_RELASZ}, {DT_JMPREL, DT_PLTRELSZ}};
+    static const Elf64_Sxword tables[][2] = {{DT_RELA, DT_RELASZ}, {DT_JMPREL, DT_PLTRELSZ}};
     const size_t sealed = module->sealed_end - module->sealed;
     bool good = sealed == 0 ||
                 mprotect((void *)module->sealed, sealed, PROT_READ | PROT_WRITE) == 0 ||
                 error_run(error, "%s: its table of names cannot be changed", path);
     for (size_t t = 0; good && t < sizeof tables / sizeof *tables; t++) {
-        const ElfW(Rela) *reference = (const ElfW(Rela) *)dynamic_find(module, tables[t][0], true);
+        const Elf64_Rela *reference = (const Elf64_Rela *)dynamic_find(module, tables[t][0], true);
         const size_t count = dynamic_find(module, tables[t][1], false) / sizeof *reference;
         for (size_t i = 0; good && i < count; i++)
             good = reference_bind(module, &reference[i], path, error);

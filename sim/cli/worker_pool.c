@@ -459,9 +459,11 @@ static bool yard_open(struct yard *yard, const struct worker_pool *worker_pool, 
                         MAP_SHARED | MAP_ANONYMOUS, -1, 0);
     yard->places = shared != MAP_FAILED ? shared : NULL;
     if (yard->ended == NULL || yard->jobs == NULL || yard->workers == NULL || yard->polls == NULL ||
-        yard->places == NULL)
-        return error_run(error, "out of memory for %zu jobs on %zu worker processes",
-                         worker_pool->jobs, worker_pool->workers);
+        yard->places == NULL) {
+        (void)error_run(error, "out of memory for %zu jobs on %zu worker processes",
+                        worker_pool->jobs, worker_pool->workers);
+        return false;
+    }
     return true;
 }
 
