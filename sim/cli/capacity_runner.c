@@ -251,8 +251,6 @@ static enum worker_pool_outcome work(void *context, size_t job, uint64_t *place,
     const struct task *task = task_of(runner, job);
     double *values = NULL;
     struct simulation_result result;
-    guard_enter_worker(worker_pool_fail);
-    guard_watch_callbacks(question->decision_timeout);
     struct experiment *experiment =
         experiment_at(runner, task_policy(runner, task), task->value,
                       runner->answer->first_seed + seed_index(task, job), error);
@@ -268,14 +266,6 @@ static enum worker_pool_outcome work(void *context, size_t job, uint64_t *place,
     free(values);
     experiment_free(experiment);
     return good ? WORKER_POOL_HELD : WORKER_POOL_FAILED;
-}
-
-/* The message to the parent has the whole result. */
-static bool publish(void *context, struct error *error)
-{
-    (void)context;
-    (void)error;
-    return true;
 }
 
 static bool collect(void *context, size_t job, uint64_t place, const struct error *failure,
@@ -438,9 +428,9 @@ static bool round_run(struct runner *runner, struct error *error)
     const size_t workers = runner->question->jobs < jobs ? (size_t)runner->question->jobs : jobs;
     struct worker_pool worker_pool = {.jobs = jobs,
                                       .workers = workers,
+                                      .callback_s = runner->question->decision_timeout,
                                       .context = runner,
                                       .work = work,
-                                      .publish = publish,
                                       .collect = collect,
                                       .progress = progress};
     bool good = worker_pool_run(&worker_pool, error);

@@ -1,5 +1,6 @@
 #include "sim/cli/output.h"
 
+#include <errno.h>
 #include <inttypes.h>
 #include <string.h>
 #include <sys/resource.h>
@@ -413,4 +414,20 @@ void output_table_text(FILE *stream, const struct output_run *runs, size_t count
     for (size_t i = 0; i < count; i++) /* most notices are the same for every policy */
         if (i == 0 || strcmp(runs[i].result->notices, runs[0].result->notices) != 0)
             text_notices(stream, &runs[i]);
+}
+
+bool output_close(struct error *error)
+{
+    const bool failed = ferror(stdout) != 0;
+    errno = 0;
+    /* The reason of an earlier failure is lost, so fail once more. */
+    if (failed)
+        (void)putchar('\n');
+    const bool flushed = fflush(stdout) == 0;
+    int reason = errno;
+    const bool closed = fclose(stdout) == 0;
+    if (!failed && flushed && closed)
+        return true;
+    reason = reason != 0 ? reason : errno != 0 ? errno : EIO;
+    return error_run(error, "standard output cannot be written: %s", strerror(reason));
 }
