@@ -6,7 +6,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "sim/cli/guard.h"
 #include "sim/cli/progress_bar.h"
 #include "sim/cli/run_once.h"
 #include "sim/cli/worker_pool.h"
