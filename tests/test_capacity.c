@@ -203,7 +203,7 @@ static void a_value_that_is_refused_ends_the_range(void **state)
         const struct capacity_interval interval = capacity_search_interval(&search);
         assert_int_equal(capacity_search_verdict(&search), known ? CAPACITY_FOUND : CAPACITY_ALL);
         assert_true(!known || (interval.holds == 10 && interval.fails == 11));
-        assert_true(known || (isnan(interval.holds) && search.count == 4));
+        assert_true(known || (isnan(interval.holds) && search.count == 3));
     }
 }
 
@@ -295,8 +295,8 @@ static int scan_answer(const char *path, const struct scan_case *scan, double va
     return mean - half >= scan->at_least ? 1 : mean + half < scan->at_least ? -1 : 0;
 }
 
-/* Returns whether the scan gives the same answer: it surely holds up to one end of the interval,
- * and surely fails from the other on. */
+/* Returns whether the scan contradicts at no value: it surely fails nowhere up to one end of the
+ * interval, and surely holds nowhere from the other on. */
 static bool scan_agrees(size_t number, const char *path, const struct scan_case *scan,
                         const struct capacity_search *search)
 {
@@ -308,10 +308,10 @@ static bool scan_agrees(size_t number, const char *path, const struct scan_case 
     for (double value = scan->low; value <= scan->high;
          value = scan->whole ? value + 1 : value * (1 + scan_tolerance / 2))
         if (!isnan(interval.holds) && step_holds(value, interval.holds, scan->below))
-            against += scan_answer(path, scan, value) != 1;
+            against += scan_answer(path, scan, value) == -1;
         else if (!isnan(interval.fails) && step_holds(value, interval.fails, !scan->below))
-            against += scan_answer(path, scan, value) != -1;
-    print_message("case %zu: %s %g to %g; the scan disagrees at %zu values\n", number, scan->key,
+            against += scan_answer(path, scan, value) == 1;
+    print_message("case %zu: %s %g to %g; the scan contradicts at %zu values\n", number, scan->key,
                   interval.holds, interval.fails, against);
     return against == 0;
 }
@@ -352,7 +352,7 @@ static void the_value_found_is_that_of_a_scan(void **state)
         (void)unlink(path);
     }
     /* A curve that is not monotone has several answers, of which the search finds one. */
-    assert_true(agreed >= CASES * 3 / 4);
+    assert_true(agreed >= CASES - 1);
 }
 
 /* ---- Against queueing theory ----------------------------------------------------------------- */

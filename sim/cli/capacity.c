@@ -248,8 +248,8 @@ static void print_curve(const struct capacity_question *question,
     size_t order[CAPACITY_POINTS];
     const struct capacity_search *search = &curve->search;
     capacity_search_order(search, order);
-    printf("\n%s\n%20s %14s %14s %14s %6s  %s\n", curve->policy, question->key, "mean", "at least",
-           "at most", "seeds", question->metric->name);
+    printf("\n%s\n%20s %14s %14s %14s %6s  %s\n", curve->policy, question->key, "mean",
+           "lower limit", "upper limit", "seeds", question->metric->name);
     for (size_t i = 0; i < search->count; i++) {
         const struct capacity_point *point = &search->points[order[i]];
         char text[CAPACITY_TEXT];
@@ -280,30 +280,21 @@ static void print_notes(const struct capacity_question *question,
     }
 }
 
-static void print_end(const char *answer, double value)
+static void print_interval(const struct capacity_question *question,
+                           const struct capacity_search *search,
+                           const struct capacity_interval *interval)
 {
-    char text[CAPACITY_TEXT];
-    if (isnan(value))
-        printf("; %s at no value visited", answer);
-    else {
-        capacity_print_value(text, value);
-        printf("; %s at %s", answer, text);
-    }
-}
-
-static void print_width(const struct capacity_question *question,
-                        const struct capacity_curve *curve,
-                        const struct capacity_interval *interval)
-{
-    const size_t seeds = curve->search.seeds;
-    printf("; %zu seed%s, ", seeds, seeds == 1 ? "" : "s");
+    char texts[2][CAPACITY_TEXT] = {"none", "none"};
+    if (!isnan(interval->holds))
+        capacity_print_value(texts[0], interval->holds);
+    if (!isnan(interval->fails))
+        capacity_print_value(texts[1], interval->fails);
+    printf("; surely holds at %s, surely fails at %s; %zu seed%s: ", texts[0], texts[1],
+           search->seeds, search->seeds == 1 ? "" : "s");
     if (interval->narrow)
-        printf("interval within %s\n",
-               curve->search.range.whole ? "1 or the tolerance" : "the tolerance");
+        printf("within the tolerance\n");
     else
-        printf("%s, and the interval is %.2g %% wide, not %g %%\n",
-               seeds < question->most_seeds ? "no value between can be told apart"
-                                            : "the whole budget",
+        printf("the budget is spent, and the interval is %.2g %% wide, not %g %%\n",
                100 * interval->width, 100 * question->tolerance);
 }
 
@@ -329,9 +320,7 @@ static void print_answer(const struct capacity_question *question,
     if (search->range.direction == CAPACITY_EITHER) {
         printf("; give another --low or --high\n");
     } else {
-        print_end("surely holds", interval.holds);
-        print_end("surely fails", interval.fails);
-        print_width(question, curve, &interval);
+        print_interval(question, search, &interval);
     }
     print_notes(question, curve);
 }
@@ -339,10 +328,14 @@ static void print_answer(const struct capacity_question *question,
 static void print_text(const struct capacity_question *question,
                        const struct capacity_answer *answer)
 {
-    printf("%s: mean %s %s %g; limits of %g %% over %" PRIu64 " to %" PRIu64 " seeds; %s %s\n",
+    printf("%s: mean %s %s %g with %g %% confidence over %" PRIu64 " to %" PRIu64 " seeds; %s ",
            question->path, question->metric->name, question->at_most ? "at most" : "at least",
            question->threshold, 100 * CAPACITY_CONFIDENCE, question->seeds, question->most_seeds,
-           question->key, answer->whole ? "in whole numbers" : "in any step");
+           question->key);
+    if (answer->whole)
+        printf("in whole numbers\n");
+    else
+        printf("within %g %%\n", 100 * question->tolerance);
     for (size_t i = 0; i < answer->curve_count; i++)
         print_curve(question, &answer->curves[i]);
     printf("\n");

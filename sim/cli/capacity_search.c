@@ -199,15 +199,25 @@ static bool step_again(const struct capacity_search *search, const struct places
 }
 
 /* The half-width of a mean falls with the root of the seeds. At most twice as many at a time. */
-static bool seeds_add(struct capacity_search *search)
+static bool seeds_add(struct capacity_search *search, double width)
 {
-    const struct capacity_interval interval = capacity_search_interval(search);
-    const double ratio = interval.width / search->range.tolerance;
+    const double ratio = width / search->range.tolerance;
     const double wanted = (double)search->seeds * fmin(fmax(1.25, ratio * ratio), 2);
     if (search->seeds >= search->range.most_seeds)
         return false;
     search->seeds = (size_t)fmin(ceil(wanted), (double)search->range.most_seeds);
     return true;
+}
+
+/* Of the visited values that are not sure, relative to their middle: the interval is no narrower.
+ */
+static double unsure_width(const struct capacity_search *search, const struct places *places)
+{
+    if (places->sure >= places->failed)
+        return 0;
+    const double one = point_at(search, places, places->sure)->value;
+    const double two = point_at(search, places, places->failed - 1)->value;
+    return search->range.whole && fabs(one - two) <= 1 ? 0 : 2 * fabs(one - two) / (one + two);
 }
 
 /* The ends of the interval are found this much more exactly than it must be wide. */
@@ -233,12 +243,16 @@ bool capacity_search_next(struct capacity_search *search, double *value)
             return true;
         if (step_between(search, &places, places.held, tolerance / 4, value))
             return true;
-        if (capacity_search_interval(search).narrow)
+        const struct capacity_interval interval = capacity_search_interval(search);
+        if (interval.narrow)
             return false;
+        const double unsure = unsure_width(search, &places);
+        if (unsure > tolerance && seeds_add(search, unsure))
+            continue;
         if (step_between(search, &places, places.sure, tolerance / finer, value) ||
             step_between(search, &places, places.failed, tolerance / finer, value))
             return true;
-        if (!seeds_add(search))
+        if (!seeds_add(search, interval.width))
             return false;
     }
 }
