@@ -175,7 +175,7 @@ static bool joined_write(const struct joining *joining, struct store *store, str
         good = store_reserve(store, joining->paths[i], error);
     for (size_t i = 0; good && i < joining->piece_count; i++) {
         const struct piece *piece = &joining->pieces[i];
-        good = store_copy_run(store, joining->shards[piece->shard], piece->run, error);
+        good = store_copy_run(store, joining->shards[piece->shard], piece->run, NULL, error);
     }
     return good && facts_write(joining, store, error);
 }

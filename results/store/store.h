@@ -111,15 +111,18 @@ void run_source_close(struct run_source *source);
 /* Return its tables, and the index in the sweep of the run in row `run` of its summary. */
 const struct results *run_source_results(const struct run_source *source);
 uint64_t run_source_position(const struct run_source *source, size_t run);
+/* Returns a text attribute of that run's group, which the caller frees; NULL if it has none. */
+char *run_source_text(const struct run_source *source, size_t run, const char *name);
 
 /* Reserves disk space for a copy of the whole file `path`. Must be called before the first run of
  * that file is copied: H5Ocopy of HDF5 1.10 crashes if it writes an attribute to a full disk.
  * store_finish releases unused space. ERROR_RUN if there is not enough space. */
 bool store_reserve(struct store *store, const char *path, struct error *error);
-/* Copies the run in row `run` of the source's summary, with its detailed rows, byte for byte.
- * O(bytes). */
+/* Copies the run in row `run` of the source's summary, with its detailed rows, byte for byte. If
+ * the source is of an earlier form of the sweep, `facts` gives the run's place and names in this
+ * one; else it is NULL. O(bytes). */
 bool store_copy_run(struct store *store, struct run_source *source, size_t run,
-                    struct error *error);
+                    const struct run_facts *facts, struct error *error);
 
 /* Merges the shards of a sweep into `path`. Runs are in the order of the sweep, and their tables
  * are copied byte for byte. So are the rows of failed runs. ERROR_INPUT if a shard is missing or

@@ -85,6 +85,7 @@ static bool provenance_write(hid_t object)
     return hdf5_set_text(object, "program", "esgsim") &&
            hdf5_set_text(object, "version", version_number()) &&
            hdf5_set_text(object, "commit", version_commit()) &&
+           hdf5_set_text(object, "sources", version_sources()) &&
            hdf5_set_text(object, "compiler", version_compiler()) &&
            hdf5_set_text(object, "gsl_version", gsl_version) &&
            hdf5_set_text(object, "cjson_version", cJSON_Version()) &&

@@ -12,6 +12,7 @@
 #include "results/store/store.h"
 #include "sim/cli/guard.h"
 #include "sim/cli/sweep_estimate.h"
+#include "sim/cli/sweep_resume.h"
 #include "sim/cli/sweep_runner_plan.h"
 #include "sim/cli/progress_bar.h"
 #include "sim/cli/modules.h"
@@ -25,6 +26,7 @@ struct sweep_runner {
     const struct sweep_runner_options *options;
     struct sweep_facts facts;
     struct run_folder *folder;
+    struct sweep_resume *resume;
     struct store *store;      /* the results file; not used in a worker */
     struct swept_keys *swept; /* columns of both */
     struct store *part;       /* in a worker: the part in progress; NULL: none */
@@ -47,14 +49,28 @@ struct sweep_runner {
 
 /* ---- One run ------------------------------------------------------------------------------- */
 
-static bool label_run(const struct sweep *sweep, const struct plan *plan, struct run_facts *facts,
-                      struct error *error)
+/* Describes a run as this sweep names it. `values` receives its values of the swept keys, and must
+ * outlive the facts, which the caller frees. NULL: ERROR_RUN. */
+static struct run_facts *facts_create(const struct sweep *sweep, size_t run,
+                                      const struct plan *plan, const char **values,
+                                      struct error *error)
 {
     char label[POLICY_LABEL];
+    struct run_facts *facts = run_facts_create(plan->experiment, plan->policy, plan->values,
+                                               sweep->runs[run].label, error);
+    if (facts == NULL)
+        return NULL;
+    sweep_keys_values(sweep->keys, run / sweep->seeds, values);
     modules_label(sweep, plan->experiment, plan->policy, plan->values, label);
     free(facts->policy_label);
     facts->policy_label = strdup(label);
-    return facts->policy_label != NULL || error_run(error, "out of memory for a run's label");
+    facts->position = run;
+    facts->swept = values;
+    if (facts->policy_label != NULL)
+        return facts;
+    run_facts_free(facts);
+    (void)error_run(error, "out of memory for a run's label");
+    return NULL;
 }
 
 /* Executes the run and records it in the part in progress. */
@@ -62,17 +78,10 @@ static enum worker_pool_outcome run_record(struct sweep_runner *sweep_runner, si
                                            const struct plan *plan, struct error *error)
 {
     struct store *part = sweep_runner->part;
-    struct run_facts *facts = run_facts_create(plan->experiment, plan->policy, plan->values,
-                                               sweep_runner->sweep->runs[run].label, error);
     struct simulation_result result;
     const char *values[SWEEP_KEYS_LIMIT];
-    sweep_keys_values(sweep_runner->sweep->keys, run / sweep_runner->sweep->seeds, values);
-    bool good = facts != NULL && label_run(sweep_runner->sweep, plan, facts, error);
-    if (good) {
-        facts->position = run;
-        facts->swept = values;
-        good = store_begin_run(part, facts, error);
-    }
+    struct run_facts *facts = facts_create(sweep_runner->sweep, run, plan, values, error);
+    bool good = facts != NULL && store_begin_run(part, facts, error);
     run_facts_free(facts);
     if (good) {
         const struct recorder recorder = store_recorder(part);
@@ -141,9 +150,24 @@ static bool publish(void *context, struct error *error)
 
 static bool is_ours(const struct sweep_runner *sweep_runner, size_t run)
 {
-    const struct sweep *sweep = sweep_runner->sweep;
-    const size_t unit = sweep->precision.given ? run / sweep->seeds : run;
-    return unit % sweep_runner->options->shards == sweep_runner->options->shard - 1;
+    return plan_is_ours(sweep_runner->sweep, sweep_runner->options->shard,
+                        sweep_runner->options->shards, run);
+}
+
+static bool run_copy(const struct sweep_runner *sweep_runner, size_t run, struct error *error)
+{
+    struct plan plan;
+    const char *values[SWEEP_KEYS_LIMIT];
+    if (!run_folder_is_kept(sweep_runner->folder, run))
+        return run_folder_copy(sweep_runner->folder, run, sweep_runner->store, NULL, error);
+    if (!plan_load(sweep_runner->sweep, run, &plan, error))
+        return false;
+    struct run_facts *facts = facts_create(sweep_runner->sweep, run, &plan, values, error);
+    const bool good = facts != NULL &&
+                      run_folder_copy(sweep_runner->folder, run, sweep_runner->store, facts, error);
+    run_facts_free(facts);
+    plan_clear(&plan);
+    return good;
 }
 
 /* Copies runs to the results file in the order of the sweep, up to the first run that may still
@@ -157,8 +181,7 @@ static bool assemble(struct sweep_runner *sweep_runner, bool last, struct error 
         if (!is_ours(sweep_runner, run))
             continue;
         if (run_folder_has(sweep_runner->folder, run)) {
-            sweep_runner->store_broken =
-                !run_folder_copy(sweep_runner->folder, run, sweep_runner->store, error);
+            sweep_runner->store_broken = !run_copy(sweep_runner, run, error);
             if (sweep_runner->store_broken)
                 return false;
         } else {
@@ -320,11 +343,12 @@ static struct run_folder *folder_open(const struct sweep_runner *sweep_runner, c
                                       struct error *error)
 {
     const struct sweep_runner_options *options = sweep_runner->options;
+    const struct run_finder finder = sweep_resume_finder(sweep_runner->resume);
     struct run_folder *folder = run_folder_open(path, &sweep_runner->facts,
                                                 options->resume    ? RUNS_RESUME
                                                 : options->restart ? RUNS_RESTART
                                                                    : RUNS_NEW,
-                                                error);
+                                                &finder, error);
     if (folder != NULL && run_folder_damaged(folder) > 0)
         (void)fprintf(stderr,
                       "%s: files that are damaged or cut short: %zu; their runs are done again\n",
@@ -455,41 +479,40 @@ static bool sweep_runner_finish(struct sweep_runner *sweep_runner, bool farmed, 
     return expected > 0 && missing == 0 ? true : failures_tell(sweep_runner, expected, error);
 }
 
-/* Returns 1 if an earlier call wrote complete results, 0 if not, −1 on error. */
+/* Takes runs from the results file of an earlier call. Returns 1 if it is complete, 0 if not, −1 on
+ * error. */
 static int results_there(const struct sweep_runner *sweep_runner, struct error *error)
 {
     const struct sweep_runner_options *options = sweep_runner->options;
-    if (!options->resume || run_folder_count(sweep_runner->folder) > 0 ||
-        access(options->out, F_OK) != 0)
+    const struct run_finder finder = sweep_resume_finder(sweep_runner->resume);
+    const bool alone = run_folder_count(sweep_runner->folder) == 0;
+    if (!options->resume || access(options->out, F_OK) != 0)
         return 0;
-    struct results *results = results_load(options->out, error);
-    if (results == NULL)
-        return -1;
-    const struct sweep_facts facts = results->sweep;
-    const size_t runs = results->run_count;
-    const bool ours = is_of_sweep(sweep_runner, &facts);
+    struct results *results = results_load(options->out, alone ? error : NULL);
+    const bool there = results != NULL;
+    const bool whole =
+        there && alone && is_of_sweep(sweep_runner, &results->sweep) && results->sweep.missing == 0;
+    const size_t runs = there ? results->run_count : 0;
     results_free(results);
-    if (!ours) {
-        (void)error_input(error,
-                          "%s: holds the results of another sweep, shard or version of esgsim; "
-                          "give another --out, or leave out --resume to write it anew",
-                          options->out);
-        return -1;
-    }
-    if (facts.missing > 0)
-        return 0;
-    (void)printf("%zu of %zu runs are in %s\n", runs, runs, options->out);
-    return 1;
+    if (whole)
+        (void)printf("%zu of %zu runs are in %s\n", runs, runs, options->out);
+    if (whole || !there)
+        return whole ? 1 : alone ? -1 : 0;
+    const bool good =
+        run_folder_adopt(sweep_runner->folder, options->out, &finder, alone ? error : NULL);
+    return good || !alone ? 0 : -1;
 }
 
 /* Executes the sweep with the folder open. */
 static bool sweep_runner_pool(struct sweep_runner *sweep_runner, const char *runs_path,
                               struct error *error)
 {
-    const size_t before = run_folder_count(sweep_runner->folder);
+    char kept[1024];
     bool written = false;
-    if (before > 0 && !sweep_runner->options->quiet)
-        (void)fprintf(stderr, "going on: %zu runs had finished\n", before);
+    sweep_resume_tell(sweep_runner->resume, sweep_runner->folder, runs_expected(sweep_runner), kept,
+                      sizeof kept);
+    if (!sweep_runner->options->quiet && kept[0] != '\0')
+        (void)fprintf(stderr, "%s\n", kept);
     bool farmed = values_recall(sweep_runner, error) && assemble(sweep_runner, false, error);
     progress_bar_start(&sweep_runner->progress_bar, "runs", sweep_runner->options->quiet);
     farmed = farmed && rounds_run(sweep_runner, runs_path, error);
@@ -533,7 +556,9 @@ static bool sweep_runner_work(struct sweep_runner *sweep_runner, const char *run
                               struct error *error)
 {
     bool whole = false;
-    if (store_begin(sweep_runner, error))
+    sweep_runner->resume =
+        sweep_resume_create(sweep_runner->sweep, sweep_runner->cells, &sweep_runner->facts, error);
+    if (sweep_runner->resume != NULL && store_begin(sweep_runner, error))
         sweep_runner->folder = folder_open(sweep_runner, runs_path, error);
     if (sweep_runner->folder != NULL) {
         const int there = results_there(sweep_runner, error);
@@ -542,6 +567,7 @@ static bool sweep_runner_work(struct sweep_runner *sweep_runner, const char *run
                          whole || run_folder_count(sweep_runner->folder) == 0);
     }
     store_abandon(sweep_runner->store);
+    sweep_resume_free(sweep_runner->resume);
     return whole;
 }
 

@@ -32,6 +32,12 @@ bool plan_load(const struct sweep *sweep, size_t run, struct plan *plan, struct 
     return false;
 }
 
+bool plan_is_ours(const struct sweep *sweep, uint64_t shard, uint64_t shards, size_t run)
+{
+    const size_t unit = sweep->precision.given ? run / sweep->seeds : run;
+    return unit % shards == shard - 1;
+}
+
 struct row {
     char hash[TEXT_HASH + 1];
     size_t run;
@@ -71,7 +77,7 @@ static void identity_begin(const struct sweep *sweep, FILE *identity)
     for (size_t k = 0; k < sweep->keys->count; k++)
         identity_add(identity, sweep->keys->keys[k].name);
     identity_add(identity, version_number());
-    identity_add(identity, version_commit());
+    identity_add(identity, version_sources());
     identity_add(identity, sweep->precision.metric);
     (void)fprintf(identity, "%zu %" PRIu64 " %a %" PRIu64 "\n", sweep->run_count,
                   (uint64_t)sweep->seeds, sweep->precision.half_width,
@@ -98,6 +104,9 @@ static bool combination_add(const struct sweep *sweep, size_t run, struct row *r
     column_copy_text(cell->policy, sizeof cell->policy, plan.policy->name);
     column_copy_text(cell->setting_label, sizeof cell->setting_label,
                      plan.experiment->setting_label);
+    memcpy(cell->policy_sha256, plan.experiment->policy_sha256, sizeof cell->policy_sha256);
+    run_recorded(plan.experiment, cell->recorded);
+    identity_add(identity, cell->recorded);
     modules_label(sweep, plan.experiment, plan.policy, plan.values, cell->policy_label);
     identity_add(identity, cell->policy_label);
     identity_add(identity, plan.experiment->setting_label);

@@ -6,6 +6,7 @@
 #include <stddef.h>
 
 #include "results/store/columns.h"
+#include "results/store/record.h"
 #include "sched/policy.h"
 #include "sim/cli/modules.h"
 #include "sim/error.h"
@@ -26,7 +27,12 @@ struct plan_cell {
     char policy[TEXT_NAME + 1];
     char policy_label[POLICY_LABEL];
     char setting_label[TEXT_NAME + 1];
+    char policy_sha256[TEXT_SHA256 + 1]; /* of the policy's module, or "" */
+    char recorded[TEXT_RECORDED];        /* run_recorded */
 };
+
+/* Returns whether run `run` belongs to that shard of the sweep. */
+bool plan_is_ours(const struct sweep *sweep, uint64_t shard, uint64_t shards, size_t run);
 
 /* Loads one run of each combination, so that a mistake in the last one is told at once and not
  * after the others have run. Two combinations must differ, or the results would hold one run twice.
