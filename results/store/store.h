@@ -140,8 +140,9 @@ void store_abandon(struct store *store);
 
 struct results {
     char *path;
-    char *version; /* version of the program that wrote the file; commit: its commit */
-    char *commit;
+    char *version; /* version of the program that wrote the file; commit: its commit; sources: */
+    char *commit;  /* the digest of its sources; NULL: not known */
+    char *sources;
     struct summary_row *runs;
     size_t run_count;
     struct application_row *applications; /* each has the hash of one of `runs` */

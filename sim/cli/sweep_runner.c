@@ -462,7 +462,10 @@ static bool sweep_runner_finish(struct sweep_runner *sweep_runner, bool farmed, 
     size_t missing = expected > kept ? expected - kept : 0;
     if (missing == 0 && !farmed)
         missing = 1;
-    const bool writes = good && kept > 0 && may_replace(sweep_runner, missing);
+    /* A shard says which of its runs failed even if all did: merge needs its file. */
+    const bool writes =
+        good && (kept > 0 || (sweep_runner->failures > 0 && sweep_runner->facts.shards > 1)) &&
+        may_replace(sweep_runner, missing);
     if (writes) {
         sweep_runner->facts.missing = missing;
         good = missing_write(sweep_runner, missing, fault) &&
