@@ -225,7 +225,7 @@ static void a_key_is_set_in_one_place_of_the_matrix(void **state)
                    "matrix.setting[1].slo.factor: sets \"slo.factor\", but \"slo.factor\" of the "
                    "matrix sets \"slo.factor\"");
     assert_refused("\"matrix\": {\"setting\": [{\"slo.factor\": 3}], \"slo.factor\": [1]}",
-                   "matrix.slo.factor: sets \"slo.factor\", but \"setting\"");
+                   "matrix.slo.factor[0]: sets \"slo.factor\", but \"setting\"");
     assert_refused("\"matrix\": {\"policy.name\": [\"esg\"], \"policy\": [{\"name\": \"fifo\"}]}",
                    "sets \"policy\", but \"policy.name\" of the matrix sets \"policy.name\"");
     assert_refused("\"matrix\": {\"policy\": [{\"name\": \"fifo\"}], \"policy.name\": [\"esg\"]}",

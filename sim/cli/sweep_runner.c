@@ -150,7 +150,7 @@ static bool publish(void *context, struct error *error)
 
 static bool is_ours(const struct sweep_runner *sweep_runner, size_t run)
 {
-    return plan_is_ours(sweep_runner->sweep, sweep_runner->options->shard,
+    return plan_is_ours(sweep_runner->sweep, sweep_runner->cells, sweep_runner->options->shard,
                         sweep_runner->options->shards, run);
 }
 
@@ -316,6 +316,20 @@ static bool rounds_run(struct sweep_runner *sweep_runner, const char *runs_path,
 
 /* ---- Before and after ------------------------------------------------------------------------ */
 
+/* Loads one run of each combination, and begins with as many seeds as it needs at least. */
+static bool sweep_runner_plan(struct sweep_runner *sweep_runner, struct error *error)
+{
+    const struct sweep *sweep = sweep_runner->sweep;
+    if (!plans_check(sweep, sweep_runner->cells, sweep_runner->facts.identity, error))
+        return false;
+    for (size_t c = 0; c < sweep_runner->combinations; c++) {
+        const size_t most = sweep_runner->cells[c].seeds, first = sweep->precision.first_seeds;
+        sweep_runner->decided[c] = !sweep->precision.given || most == 1;
+        sweep_runner->wanted[c] = sweep_runner->decided[c] ? most : first;
+    }
+    return true;
+}
+
 static bool sweep_runner_prepare(struct sweep_runner *sweep_runner, struct error *error)
 {
     const struct sweep *sweep = sweep_runner->sweep;
@@ -332,10 +346,6 @@ static bool sweep_runner_prepare(struct sweep_runner *sweep_runner, struct error
         sweep_runner->failed == NULL || sweep_runner->pending == NULL ||
         sweep_runner->cells == NULL || (precise && sweep_runner->values == NULL))
         return error_run(error, "out of memory for %zu runs", sweep->run_count);
-    for (size_t c = 0; c < sweep_runner->combinations; c++) {
-        sweep_runner->wanted[c] = precise ? sweep->precision.first_seeds : sweep->seeds;
-        sweep_runner->decided[c] = !precise;
-    }
     return true;
 }
 
@@ -654,7 +664,7 @@ bool sweep_runner_run(const struct sweep *sweep, const struct sweep_runner_optio
         .options = options,
         .facts = {.shard = options->shard, .shards = options->shards, .runs = sweep->run_count}};
     const bool good = sweep_runner_prepare(&sweep_runner, error) &&
-                      plans_check(sweep, sweep_runner.cells, sweep_runner.facts.identity, error) &&
+                      sweep_runner_plan(&sweep_runner, error) &&
                       (options->dry_run ? dry_run(&sweep_runner, error)
                                         : sweep_runner_execute(&sweep_runner, error));
     free(sweep_runner.wanted);

@@ -32,10 +32,12 @@ bool plan_load(const struct sweep *sweep, size_t run, struct plan *plan, struct 
     return false;
 }
 
-bool plan_is_ours(const struct sweep *sweep, uint64_t shard, uint64_t shards, size_t run)
+bool plan_is_ours(const struct sweep *sweep, const struct plan_cell *cells, uint64_t shard,
+                  uint64_t shards, size_t run)
 {
-    const size_t unit = sweep->precision.given ? run / sweep->seeds : run;
-    return unit % shards == shard - 1;
+    const size_t combination = run / sweep->seeds, seed = run % sweep->seeds;
+    const size_t unit = sweep->precision.given ? combination : cells[combination].before + seed;
+    return seed < cells[combination].seeds && unit % shards == shard - 1;
 }
 
 struct row {
@@ -106,6 +108,8 @@ static bool combination_add(const struct sweep *sweep, size_t run, struct row *r
                      plan.experiment->setting_label);
     memcpy(cell->policy_sha256, plan.experiment->policy_sha256, sizeof cell->policy_sha256);
     run_recorded(plan.experiment, cell->recorded);
+    cell->seeds = experiment_is_random(plan.experiment) ? sweep->seeds : 1;
+    cell->before = run == 0 ? 0 : cell[-1].before + cell[-1].seeds;
     identity_add(identity, cell->recorded);
     modules_label(sweep, plan.experiment, plan.policy, plan.values, cell->policy_label);
     identity_add(identity, cell->policy_label);

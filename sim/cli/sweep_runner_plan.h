@@ -29,10 +29,13 @@ struct plan_cell {
     char setting_label[TEXT_NAME + 1];
     char policy_sha256[TEXT_SHA256 + 1]; /* of the policy's module, or "" */
     char recorded[TEXT_RECORDED];        /* run_recorded */
+    size_t seeds;                        /* runs that it has at most: 1 if nothing is random */
+    size_t before;                       /* runs of the combinations before it */
 };
 
 /* Returns whether run `run` belongs to that shard of the sweep. */
-bool plan_is_ours(const struct sweep *sweep, uint64_t shard, uint64_t shards, size_t run);
+bool plan_is_ours(const struct sweep *sweep, const struct plan_cell *cells, uint64_t shard,
+                  uint64_t shards, size_t run);
 
 /* Loads one run of each combination, so that a mistake in the last one is told at once and not
  * after the others have run. Two combinations must differ, or the results would hold one run twice.
