@@ -272,7 +272,7 @@ static void tables_hold_the_same_bytes_by_either_way_and_again(void **state)
     assert_non_null(store);
     assert_true(store_reserve(store, part, &error));
     for (size_t i = 0; i < 3; i++)
-        assert_true(store_copy_run(store, source, i, &error));
+        assert_true(store_copy_run(store, source, i, NULL, &error));
     run_source_close(source);
     assert_true(store_finish(store, &error));
     assert_same_tables(a, b);

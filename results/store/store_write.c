@@ -85,6 +85,7 @@ static bool provenance_write(hid_t object)
     return hdf5_set_text(object, "program", "esgsim") &&
            hdf5_set_text(object, "version", version_number()) &&
            hdf5_set_text(object, "commit", version_commit()) &&
+           hdf5_set_text(object, "sources", version_sources()) &&
            hdf5_set_text(object, "compiler", version_compiler()) &&
            hdf5_set_text(object, "gsl_version", gsl_version) &&
            hdf5_set_text(object, "cjson_version", cJSON_Version()) &&
@@ -469,6 +470,19 @@ bool store_set_sweep(struct store *store, const struct sweep_facts *facts, struc
             hdf5_set_u64(store->file, "sweep_runs", facts->runs) &&
             hdf5_set_u64(store->file, "missing_runs", facts->missing)) ||
            store_fault(store, error, "the sweep's description");
+}
+
+bool store_set_missing(struct store *store, const struct missing_run *rows, size_t count,
+                       struct error *error)
+{
+    if (count == 0)
+        return true;
+    struct table_writer table = {.block = NULL};
+    bool good = table_begin(&table, store->file, "missing", &store->applications, &layout_missing,
+                            1, SUMMARY_CHUNK, SUMMARY_BLOCK);
+    for (size_t i = 0; good && i < count; i++)
+        good = table_append(&table, &rows[i]);
+    return (table_close(&table) && good) || store_fault(store, error, "the missing runs");
 }
 
 bool store_drop_run(struct store *store, struct error *error)
