@@ -291,7 +291,9 @@ static void print_interval(const struct capacity_question *question,
         capacity_print_value(texts[1], interval->fails);
     printf("; surely holds at %s, surely fails at %s; %zu seed%s: ", texts[0], texts[1],
            search->seeds, search->seeds == 1 ? "" : "s");
-    if (interval->narrow)
+    if (search->range.most_seeds == 1)
+        printf("nothing random is drawn\n");
+    else if (interval->narrow)
         printf("within the tolerance\n");
     else
         printf("the budget is spent, and the interval is %.2g %% wide, not %g %%\n",

@@ -65,14 +65,17 @@ static struct experiment *experiment_at(const struct runner *runner, const char 
     return experiment_load_with(runner->inputs, question->path, runner->overrides, count, error);
 }
 
-/* Returns whether the experiment and its policy accept the value. */
-static bool value_check(const struct runner *runner, const char *policy, double value,
+/* Returns whether the experiment and its policy accept the value. Sets `*random`, if it is not
+ * NULL, to whether seeds can differ there. */
+static bool value_check(const struct runner *runner, const char *policy, double value, bool *random,
                         struct error *error)
 {
     double *values = NULL;
     struct experiment *experiment =
         experiment_at(runner, policy, value, runner->answer->first_seed, error);
     const bool good = experiment != NULL && runner_policy(experiment, &values, error) != NULL;
+    if (good && random != NULL)
+        *random = experiment_is_random(experiment);
     free(values);
     experiment_free(experiment);
     return good;
@@ -129,8 +132,8 @@ static bool key_read(const struct runner *runner, double *start, struct error *e
 /* A key takes only whole numbers if it refuses the halves on both sides of a valid one. */
 static bool key_is_whole(const struct runner *runner, const char *policy, double value)
 {
-    return value == floor(value) && !value_check(runner, policy, value + 0.5, NULL) &&
-           !value_check(runner, policy, value - 0.5, NULL);
+    return value == floor(value) && !value_check(runner, policy, value + 0.5, NULL, NULL) &&
+           !value_check(runner, policy, value - 0.5, NULL, NULL);
 }
 
 static bool range_check(const struct runner *runner, const struct capacity_range *range,
@@ -166,8 +169,6 @@ static bool searches_start(struct runner *runner, struct error *error)
     struct capacity_range range = {.low = question->low,
                                    .high = question->high,
                                    .tolerance = question->tolerance,
-                                   .seeds = question->seeds,
-                                   .most_seeds = question->most_seeds,
                                    .direction = question->direction};
     if (!key_read(runner, &range.start, error))
         return false;
@@ -178,9 +179,13 @@ static bool searches_start(struct runner *runner, struct error *error)
         const char *policy = question->policy_count > 0 ? question->policies[i] : NULL;
         /* The nearest whole number: a fraction is reported as a bad end of the range below. */
         range.whole = key_is_whole(runner, policy, round(probe));
-        if (!range_check(runner, &range, error) || !value_check(runner, policy, probe, error) ||
-            (!isnan(range.high) && !value_check(runner, policy, range.high, error)))
+        bool random = true;
+        if (!range_check(runner, &range, error) ||
+            !value_check(runner, policy, probe, &random, error) ||
+            (!isnan(range.high) && !value_check(runner, policy, range.high, NULL, error)))
             return false;
+        range.seeds = random ? question->seeds : 1;
+        range.most_seeds = random ? question->most_seeds : 1;
         capacity_search_start(&answer->curves[i].search, &range);
     }
     answer->whole = range.whole;
@@ -341,7 +346,7 @@ static bool curve_ask(const struct runner *runner, struct task *task, bool *ende
     for (;;) {
         struct error fault = {0};
         *ended = !capacity_search_next(&task->curve->search, &task->value);
-        if (*ended || value_check(runner, task_policy(runner, task), task->value, &fault))
+        if (*ended || value_check(runner, task_policy(runner, task), task->value, NULL, &fault))
             return true;
         if (fault.kind == ERROR_INPUT && task_refuse(runner, task, &fault, error))
             continue;
