@@ -116,6 +116,28 @@ static bool store_open(struct store *store, struct error *error)
     return good || store_fault(store, error, "the tables");
 }
 
+/* Refuses to replace a file that no run of esgsim wrote: it may be an input. An empty file, and a
+ * damaged HDF5 file, which may be a results file, can be replaced. */
+static bool older_check(const char *path, struct error *error)
+{
+    struct stat status;
+    if (stat(path, &status) != 0 || !S_ISREG(status.st_mode) || status.st_size == 0)
+        return true;
+    const hid_t file =
+        H5Fis_hdf5(path) > 0 ? H5Fopen(path, H5F_ACC_RDONLY, H5P_DEFAULT) : H5I_INVALID_HID;
+    char *program = file < 0 ? NULL : hdf5_get_text(file, "program");
+    const bool results = file < 0 ? H5Fis_hdf5(path) > 0
+                                  : program != NULL && strcmp(program, "esgsim") == 0 &&
+                                        H5Lexists(file, "summary", H5P_DEFAULT) > 0;
+    free(program);
+    if (file >= 0)
+        (void)H5Fclose(file);
+    return results || error_input(error,
+                                  "%s: is there and is no results file of esgsim; name another "
+                                  "results file, or move that one away",
+                                  path);
+}
+
 static struct store *create(const char *path, bool is_part, struct error *error)
 {
     hdf5_silence();
@@ -126,7 +148,7 @@ static struct store *create(const char *path, bool is_part, struct error *error)
     }
     store->is_part = is_part;
     store->file = store->runs = store->run = -1;
-    if (!atomic_file_begin(&store->out, path, error)) {
+    if ((!is_part && !older_check(path, error)) || !atomic_file_begin(&store->out, path, error)) {
         store_free(store);
         return NULL;
     }
