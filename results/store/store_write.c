@@ -128,7 +128,7 @@ static bool older_check(const char *path, struct error *error)
     char *program = file < 0 ? NULL : hdf5_get_text(file, "program");
     const bool results = file < 0 ? H5Fis_hdf5(path) > 0
                                   : program != NULL && strcmp(program, "esgsim") == 0 &&
-                                        H5Lexists(file, "summary", H5P_DEFAULT) > 0;
+                                        H5Lexists(file, "runs", H5P_DEFAULT) > 0;
     free(program);
     if (file >= 0)
         (void)H5Fclose(file);
@@ -148,14 +148,14 @@ static struct store *create(const char *path, bool is_part, struct error *error)
     }
     store->is_part = is_part;
     store->file = store->runs = store->run = -1;
-    if ((!is_part && !older_check(path, error)) || !atomic_file_begin(&store->out, path, error)) {
+    if (!atomic_file_begin(&store->out, path, error)) {
         store_free(store);
         return NULL;
     }
     /* HDF5 seeks in its file, so the target must be a regular file. */
     const bool good =
         store->out.renames
-            ? store_open(store, error)
+            ? (is_part || older_check(path, error)) && store_open(store, error)
             : error_input(error, "%s: is not a regular file; name another results file", path);
     if (good)
         return store;
