@@ -26,14 +26,21 @@ static const char recorded[] =
     "\"matrix\": {\"record\": [\"all\"], \"requests\": [100, 400, 1600, 6400, 25600]}";
 
 static char folder[] = "/tmp/esgsim-sweeps-XXXXXX";
-static const char *const names[] = {"sweep.json",   "a.h5",
-                                    "b.h5",         "c.h5",
-                                    "d.h5",         "e.h5",
-                                    "f.h5",         "g.h5",
-                                    "all.h5",       "out",
-                                    "link.h5",      "a.h5.runs",
-                                    "a.h5.journal", "a.h5.runs/part-0.h5",
-                                    "mine.so",      "a.h5.runs/kept-0.h5"};
+static const char *const names[] = {"sweep.json",
+                                    "a.h5",
+                                    "b.h5",
+                                    "c.h5",
+                                    "d.h5",
+                                    "e.h5",
+                                    "f.h5",
+                                    "g.h5",
+                                    "all.h5",
+                                    "out",
+                                    "link.h5",
+                                    "a.h5.runs",
+                                    "a.h5.runs/part-0.h5",
+                                    "mine.so",
+                                    "a.h5.runs/kept-0.h5"};
 enum { NAMES = sizeof names / sizeof names[0] };
 
 /* Valid to the end; `name` is one of `names`. */
@@ -308,28 +315,6 @@ static void through_a_link_the_runs_lie_beside_the_results(void **state)
     assert_int_equal(run(&options), 2);
     assert_int_equal(lstat(in_folder("a.h5.runs"), &status), 0);
     assert_int_equal(status.st_size, strlen("a file that has the folder's name"));
-}
-
-static void the_journal_of_an_earlier_version_is_told_and_discarded_by_restart_alone(void **state)
-{
-    (void)state;
-    sweep_write(in_folder("sweep.json"), "\"seeds\": 2");
-    write_text(in_folder("a.h5.journal"), "esgsim journal2 and some runs");
-    struct sweep_runner_options options = options_of("a.h5", 1);
-    for (int resume = 0; resume <= 1; resume++) {
-        options.resume = resume != 0;
-        assert_int_equal(run(&options), 2);
-        assert_true(was_said("a.h5.journal: holds finished runs in the format of an earlier"));
-        assert_int_equal(access(in_folder("a.h5"), F_OK), -1);
-    }
-    options.resume = false;
-    options.restart = true;
-    assert_int_equal(run(&options), 0);
-    assert_int_equal(access(in_folder("a.h5.journal"), F_OK), -1);
-    /* Somebody else's file of that name is none of ours. */
-    write_text(in_folder("a.h5.journal"), "dear diary");
-    assert_int_equal(run(&options), 0);
-    assert_int_equal(access(in_folder("a.h5.journal"), F_OK), 0);
 }
 
 static void a_dry_run_lists_the_runs_of_its_shard_and_writes_nothing(void **state)
@@ -822,7 +807,6 @@ int main(void)
         TEST(resuming_what_is_whole_runs_nothing_and_what_is_foreign_is_refused),
         TEST(one_run_is_a_sweep_and_a_shard_without_runs_is_refused),
         TEST(through_a_link_the_runs_lie_beside_the_results),
-        TEST(the_journal_of_an_earlier_version_is_told_and_discarded_by_restart_alone),
         TEST(a_dry_run_lists_the_runs_of_its_shard_and_writes_nothing),
         TEST(no_seeds_and_senseless_precisions_are_refused),
         TEST(a_full_disk_keeps_what_had_finished_and_resuming_completes_it),

@@ -35,8 +35,9 @@
 struct store;
 struct results;
 
-/* Begins the results file `path` and locks it. NULL: ERROR_INPUT if the path is not writable,
- * ERROR_RUN if another process has the lock. End with store_finish or store_abandon. */
+/* Begins the results file `path` and locks it. NULL: ERROR_INPUT if the path is not writable, or is
+ * a file that is not empty and not a results file, which is never replaced. ERROR_RUN if another
+ * process has the lock. End with store_finish or store_abandon. */
 struct store *store_create(const char *path, struct error *error);
 
 /* The same for a part of a sweep (results/store/run_folder.h). The part ends with a seal

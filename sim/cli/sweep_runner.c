@@ -42,7 +42,7 @@ struct sweep_runner {
     size_t next;         /* first run neither in the results file nor skipped */
     size_t ended_before; /* runs of earlier rounds */
     bool store_broken;
-    size_t failures;
+    size_t failures, killed; /* runs; of these, ended by a signal from outside */
     struct error first_failure;
     struct progress_bar progress_bar;
 };
@@ -207,6 +207,11 @@ static bool value_note(struct sweep_runner *sweep_runner, size_t run, struct err
     return true;
 }
 
+static bool is_killed(const char *message)
+{
+    return strncmp(message, WORKER_POOL_KILLED, strlen(WORKER_POOL_KILLED)) == 0;
+}
+
 static bool collect(void *context, size_t job, uint64_t place, const struct error *failure,
                     struct error *error)
 {
@@ -220,8 +225,10 @@ static bool collect(void *context, size_t job, uint64_t place, const struct erro
     sweep_runner->failed[run] = strdup(failure->message);
     if (sweep_runner->failed[run] == NULL)
         return error_run(error, "out of memory for the message of a failed run");
-    if (sweep_runner->failures++ == 0)
+    const bool killed = is_killed(failure->message);
+    if (sweep_runner->failures++ == 0 || (killed && sweep_runner->killed == 0))
         sweep_runner->first_failure = *failure;
+    sweep_runner->killed += killed;
     progress_bar_end(&sweep_runner->progress_bar);
     if (!sweep_runner->progress_bar.quiet)
         (void)fprintf(stderr, "run %zu (%s seed=%" PRIu64 ") failed: %s\n", run,
@@ -397,10 +404,13 @@ static bool missing_write(const struct sweep_runner *sweep_runner, size_t missin
     const struct sweep *sweep = sweep_runner->sweep;
     struct missing_run *rows = calloc(missing + 1, sizeof *rows);
     size_t count = 0;
-    for (size_t run = 0; rows != NULL && run < sweep->run_count && count < missing; run++)
+    for (size_t run = 0; rows != NULL && run < sweep->run_count && count < missing; run++) {
+        const char *message = sweep_runner->failed[run];
+        const bool failed = message != NULL && !is_killed(message);
         if (is_expected(sweep_runner, run) && !run_folder_has(sweep_runner->folder, run))
-            plan_missing(sweep, sweep_runner->cells, run, sweep_runner->failed[run],
-                         &rows[count++]);
+            plan_missing(sweep, sweep_runner->cells, run, failed ? MISSING_FAILED : MISSING_NOT_RUN,
+                         message, &rows[count++]);
+    }
     const bool good = rows != NULL ? store_set_missing(sweep_runner->store, rows, count, error)
                                    : error_run(error, "out of memory for the list of missing runs");
     free(rows);
@@ -452,6 +462,9 @@ static bool failures_tell(const struct sweep_runner *sweep_runner, size_t expect
         return error_input(error, "%s: no run falls to shard %" PRIu64 "/%" PRIu64,
                            sweep_runner->sweep->path, sweep_runner->options->shard,
                            sweep_runner->options->shards);
+    if (sweep_runner->killed > 0)
+        return error_run(error, "%zu of %zu runs were not finished; the first: %s",
+                         sweep_runner->failures, expected, sweep_runner->first_failure.message);
     if (run_folder_count(sweep_runner->folder) == 0)
         return error_run(error, "all %zu runs failed; the first: %s", sweep_runner->failures,
                          sweep_runner->first_failure.message);
@@ -584,31 +597,6 @@ static bool sweep_runner_work(struct sweep_runner *sweep_runner, const char *run
     return whole;
 }
 
-/* Earlier versions kept finished runs in a file instead of a folder. */
-static bool journal_check(const struct sweep_runner_options *options, const char *target,
-                          struct error *error)
-{
-    static const char magic[] = "esgsim journal";
-    char *path = NULL, head[sizeof magic] = "";
-    if (asprintf(&path, "%s.journal", target) < 0)
-        return error_run(error, "out of memory for the sweep");
-    FILE *file = fopen(path, "r");
-    const bool there =
-        file != NULL && fgets(head, sizeof head, file) != NULL && strcmp(head, magic) == 0;
-    if (file != NULL)
-        (void)fclose(file);
-    bool good = true;
-    if (there && options->restart)
-        (void)unlink(path);
-    else if (there)
-        good = error_input(error,
-                           "%s: holds finished runs in the format of an earlier version of esgsim; "
-                           "finish the sweep with that version, or discard them with --restart",
-                           path);
-    free(path);
-    return good;
-}
-
 static void runs_print(const struct sweep_runner *sweep_runner)
 {
     const struct sweep *sweep = sweep_runner->sweep;
@@ -645,7 +633,7 @@ static bool dry_run(const struct sweep_runner *sweep_runner, struct error *error
 static bool sweep_runner_execute(struct sweep_runner *sweep_runner, struct error *error)
 {
     char *target = atomic_file_target(sweep_runner->options->out, error), *runs_path = NULL;
-    bool good = target != NULL && journal_check(sweep_runner->options, target, error);
+    bool good = target != NULL;
     if (good && asprintf(&runs_path, "%s.runs", target) < 0) {
         runs_path = NULL;
         good = error_run(error, "out of memory for the sweep");

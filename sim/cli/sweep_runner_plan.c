@@ -124,7 +124,7 @@ static bool combination_add(const struct sweep *sweep, size_t run, struct row *r
 }
 
 void plan_missing(const struct sweep *sweep, const struct plan_cell *cells, size_t run,
-                  const char *message, struct missing_run *row)
+                  const char *status, const char *message, struct missing_run *row)
 {
     const struct plan_cell *cell = &cells[run / sweep->seeds];
     memset(row, 0, sizeof *row);
@@ -135,12 +135,8 @@ void plan_missing(const struct sweep *sweep, const struct plan_cell *cells, size
     column_copy_text(row->policy, sizeof row->policy, cell->policy);
     column_copy_text(row->policy_label, sizeof row->policy_label, cell->policy_label);
     column_copy_text(row->label, sizeof row->label, sweep->runs[run].label);
-    column_copy_text(row->status, sizeof row->status,
-                     message != NULL ? MISSING_FAILED : MISSING_NOT_RUN);
+    column_copy_text(row->status, sizeof row->status, status);
     column_copy_text(row->message, sizeof row->message, message != NULL ? message : "");
-    for (char *c = row->message; *c != '\0'; c++)
-        if ((unsigned char)*c < ' ' || *c == 127)
-            *c = ' '; /* a policy may have written it */
 }
 
 bool plans_check(const struct sweep *sweep, struct plan_cell *cells, char identity_hash[65],

@@ -44,8 +44,8 @@ bool plan_is_ours(const struct sweep *sweep, const struct plan_cell *cells, uint
 bool plans_check(const struct sweep *sweep, struct plan_cell *cells, char identity_hash[65],
                  struct error *error);
 
-/* Fills the row of /missing for run `run`, which failed with `message`, or was not run (NULL). */
+/* Fills the row of /missing for run `run`. `message` may be NULL. */
 void plan_missing(const struct sweep *sweep, const struct plan_cell *cells, size_t run,
-                  const char *message, struct missing_run *row);
+                  const char *status, const char *message, struct missing_run *row);
 
 #endif
