@@ -217,71 +217,46 @@ static bool options_check(struct options *options, struct error *error)
 
 static const char *direction_name(enum capacity_direction direction)
 {
-    return direction == CAPACITY_EITHER     ? "greatest or least"
-           : direction == CAPACITY_GREATEST ? "greatest"
-                                            : "least";
-}
-
-static void print_number(double number)
-{
-    if (isfinite(number))
-        printf(" %14.6g", number);
-    else
-        printf(" %14s", "none");
-}
-
-static const char *answer_name(const struct capacity_point *point)
-{
-    static const char *const names[] = {"surely fails", "not sure", "surely holds"};
-    return point->refused ? "refused" : names[capacity_point_answer(point) + 1];
-}
-
-/* The end of the mean's interval, in the metric's unit. `side`: -1 or 1. */
-static double limit_of(const struct capacity_curve *curve, size_t point, int side)
-{
-    return curve->estimates[point].mean + side * curve->search.points[point].half;
+    return direction == CAPACITY_GREATEST ? "greatest" : "least";
 }
 
 static void print_curve(const struct capacity_question *question,
                         const struct capacity_curve *curve)
 {
-    size_t order[CAPACITY_POINTS];
-    const struct capacity_search *search = &curve->search;
-    capacity_search_order(search, order);
     printf("\n%s\n%20s %14s %14s %14s %6s  %s\n", curve->policy, question->key, "mean",
            "lower limit", "upper limit", "seeds", question->metric->name);
-    for (size_t i = 0; i < search->count; i++) {
-        const struct capacity_point *point = &search->points[order[i]];
+    for (size_t i = 0; i < curve->search.count; i++) {
+        const struct capacity_point *point = &curve->search.points[i];
         char text[CAPACITY_TEXT];
         capacity_print_value(text, point->value);
-        printf("%20s", text);
-        print_number(curve->estimates[order[i]].mean);
-        print_number(limit_of(curve, order[i], -1));
-        print_number(limit_of(curve, order[i], 1));
-        printf(" %6zu  %s\n", point->refused ? 0 : point->seeds, answer_name(point));
+        if (isnan(point->mean))
+            printf("%20s %14s %14s %14s %6s", text, "none", "none", "none", "-");
+        else
+            printf("%20s %14.6g %14.6g %14.6g %6zu", text, point->mean, point->mean - point->half,
+                   point->mean + point->half, point->seeds);
+        printf("  %s\n", capacity_answer_name(point));
     }
 }
 
 static void print_notes(const struct capacity_question *question,
                         const struct capacity_curve *curve)
 {
-    size_t from;
-    size_t to;
+    const struct capacity_point *from;
+    const struct capacity_point *to;
     char texts[2][CAPACITY_TEXT];
     if (!isnan(curve->refused)) {
         capacity_print_value(texts[0], curve->refused);
         printf("    refused at %s: %s\n", texts[0], curve->reason);
     }
     if (capacity_search_bend(&curve->search, &from, &to)) {
-        capacity_print_value(texts[0], curve->search.points[from].value);
-        capacity_print_value(texts[1], curve->search.points[to].value);
+        capacity_print_value(texts[0], from->value);
+        capacity_print_value(texts[1], to->value);
         printf("    not monotone: mean %s is %g at %s and %g at %s\n", question->metric->name,
-               curve->estimates[from].mean, texts[0], curve->estimates[to].mean, texts[1]);
+               from->mean, texts[0], to->mean, texts[1]);
     }
 }
 
-static void print_interval(const struct capacity_question *question,
-                           const struct capacity_search *search,
+static void print_interval(const struct capacity_search *search,
                            const struct capacity_interval *interval)
 {
     char texts[2][CAPACITY_TEXT] = {"none", "none"};
@@ -297,7 +272,7 @@ static void print_interval(const struct capacity_question *question,
         printf("within the tolerance\n");
     else
         printf("the budget is spent, and the interval is %.2g %% wide, not %g %%\n",
-               100 * interval->width, 100 * question->tolerance);
+               100 * interval->width, 100 * search->range.tolerance);
 }
 
 static void print_answer(const struct capacity_question *question,
@@ -305,25 +280,22 @@ static void print_answer(const struct capacity_question *question,
 {
     const struct capacity_search *search = &curve->search;
     const struct capacity_interval interval = capacity_search_interval(search);
-    const enum capacity_verdict verdict = capacity_search_verdict(search);
-    size_t order[CAPACITY_POINTS];
     char texts[2][CAPACITY_TEXT];
-    capacity_search_order(search, order);
-    capacity_print_value(texts[0], search->points[order[0]].value);
-    capacity_print_value(texts[1], search->points[order[search->count - 1]].value);
     printf("%s: ", curve->policy);
-    if (verdict == CAPACITY_FOUND) {
+    if (interval.verdict == CAPACITY_FOUND) {
         capacity_print_value(texts[0], interval.crossing);
         printf("%s %s %s", direction_name(search->range.direction), question->key, texts[0]);
     } else {
+        capacity_print_value(texts[0], search->points[0].value);
+        capacity_print_value(texts[1], search->points[search->count - 1].value);
         printf("the mean holds at %s %s visited, from %s to %s",
-               verdict == CAPACITY_ALL ? "every" : "no", question->key, texts[0], texts[1]);
+               interval.verdict == CAPACITY_ALL ? "every" : "no", question->key, texts[0],
+               texts[1]);
     }
-    if (search->range.direction == CAPACITY_EITHER) {
+    if (search->range.direction == CAPACITY_EITHER)
         printf("; give another --low or --high\n");
-    } else {
-        print_interval(question, search, &interval);
-    }
+    else
+        print_interval(search, &interval);
     print_notes(question, curve);
 }
 
@@ -349,23 +321,31 @@ static void print_text(const struct capacity_question *question,
 
 /* ---- JSON ------------------------------------------------------------------------------------ */
 
-static cJSON *number_json(double number)
+static void add_number(cJSON *object, const char *key, double number)
 {
-    return isfinite(number) ? cJSON_CreateNumber(number) : cJSON_CreateNull();
+    cJSON_AddItemToObject(object, key,
+                          isfinite(number) ? cJSON_CreateNumber(number) : cJSON_CreateNull());
 }
 
-static cJSON *point_json(const struct capacity_curve *curve, size_t index)
+static cJSON *numbers_json(const double *numbers, size_t count)
 {
-    const struct capacity_point *point = &curve->search.points[index];
+    cJSON *list = cJSON_CreateArray();
+    for (size_t i = 0; i < count; i++)
+        cJSON_AddItemToArray(list, isfinite(numbers[i]) ? cJSON_CreateNumber(numbers[i])
+                                                        : cJSON_CreateNull());
+    return list;
+}
+
+static cJSON *point_json(const struct capacity_point *point)
+{
     cJSON *object = cJSON_CreateObject();
     cJSON_AddNumberToObject(object, "value", point->value);
-    cJSON_AddItemToObject(object, "mean", number_json(curve->estimates[index].mean));
-    cJSON_AddItemToObject(object, "low", number_json(limit_of(curve, index, -1)));
-    cJSON_AddItemToObject(object, "high", number_json(limit_of(curve, index, 1)));
-    cJSON_AddStringToObject(object, "answer", answer_name(point));
-    cJSON *seeds = cJSON_AddArrayToObject(object, "seeds");
-    for (size_t s = 0; !point->refused && s < point->seeds; s++)
-        cJSON_AddItemToArray(seeds, number_json(curve->estimates[index].values[s]));
+    add_number(object, "mean", point->mean);
+    add_number(object, "low", point->mean - point->half);
+    add_number(object, "high", point->mean + point->half);
+    cJSON_AddStringToObject(object, "answer", capacity_answer_name(point));
+    cJSON_AddItemToObject(object, "seeds",
+                          numbers_json(point->measured, point->refused ? 0 : point->seeds));
     return object;
 }
 
@@ -374,26 +354,25 @@ static cJSON *curve_json(const struct capacity_curve *curve)
     const struct capacity_search *search = &curve->search;
     static const char *const verdicts[] = {"found", "all hold", "none holds"};
     const struct capacity_interval interval = capacity_search_interval(search);
-    const bool known = search->range.direction != CAPACITY_EITHER;
-    size_t from;
-    size_t to;
+    const double ends[] = {interval.holds, interval.fails};
+    const struct capacity_point *from;
+    const struct capacity_point *to;
     cJSON *object = cJSON_CreateObject();
     cJSON_AddStringToObject(object, "policy", curve->policy);
-    cJSON_AddStringToObject(object, "verdict", verdicts[capacity_search_verdict(search)]);
-    cJSON_AddItemToObject(object, "direction",
-                          known ? cJSON_CreateString(direction_name(search->range.direction))
-                                : cJSON_CreateNull());
-    cJSON *ends = cJSON_AddArrayToObject(object, "interval");
-    cJSON_AddItemToArray(ends, number_json(interval.holds));
-    cJSON_AddItemToArray(ends, number_json(interval.fails));
-    cJSON_AddItemToObject(object, "crossing", number_json(interval.crossing));
-    cJSON_AddItemToObject(object, "width", number_json(interval.width));
+    cJSON_AddStringToObject(object, "verdict", verdicts[interval.verdict]);
+    if (search->range.direction == CAPACITY_EITHER)
+        cJSON_AddNullToObject(object, "direction");
+    else
+        cJSON_AddStringToObject(object, "direction", direction_name(search->range.direction));
+    cJSON_AddItemToObject(object, "interval", numbers_json(ends, 2));
+    add_number(object, "crossing", interval.crossing);
+    cJSON_AddNumberToObject(object, "width", interval.width);
     cJSON_AddBoolToObject(object, "within_tolerance", interval.narrow);
     cJSON_AddNumberToObject(object, "seeds", (double)search->seeds);
     cJSON_AddBoolToObject(object, "monotone", !capacity_search_bend(search, &from, &to));
     cJSON *list = cJSON_AddArrayToObject(object, "visited");
     for (size_t i = 0; i < search->count; i++)
-        cJSON_AddItemToArray(list, point_json(curve, i));
+        cJSON_AddItemToArray(list, point_json(&search->points[i]));
     return object;
 }
 

@@ -46,6 +46,12 @@ void capacity_print_value(char text[CAPACITY_TEXT], double value)
     }
 }
 
+const char *capacity_answer_name(const struct capacity_point *point)
+{
+    static const char *const names[] = {"surely fails", "not sure", "surely holds"};
+    return point->refused ? "refused" : names[capacity_point_answer(point) + 1];
+}
+
 /* ---- Experiments ----------------------------------------------------------------------------- */
 
 /* NULL as policy: the experiment's own. */
@@ -325,9 +331,6 @@ static bool task_refuse(const struct runner *runner, const struct task *task,
             *error = *refusal;
         return false;
     }
-    const size_t place = capacity_search_find(&curve->search, task->value);
-    if (place < curve->search.count)
-        curve->estimates[place].mean = NAN;
     curve->refused = task->value;
     (void)snprintf(curve->reason, sizeof curve->reason, "%.*s", (int)sizeof curve->reason - 1,
                    refusal->message);
@@ -365,15 +368,14 @@ static void tasks_clear(struct runner *runner)
 /* Room for the task's seeds, with the values that are known. */
 static bool task_prepare(struct task *task, struct error *error)
 {
-    const struct capacity_search *search = &task->curve->search;
-    const size_t place = capacity_search_find(search, task->value);
-    task->known = place < search->count ? search->points[place].seeds : 0;
-    task->seeds = search->seeds;
+    const struct capacity_point *point = capacity_search_find(&task->curve->search, task->value);
+    task->known = point != NULL ? point->seeds : 0;
+    task->seeds = task->curve->search.seeds;
     task->measured = calloc(task->seeds, sizeof *task->measured);
     if (task->measured == NULL)
         return error_run(error, "out of memory for %zu runs", task->seeds);
     for (size_t i = 0; i < task->known; i++)
-        task->measured[i] = task->curve->estimates[place].values[i];
+        task->measured[i] = point->measured[i];
     return true;
 }
 
@@ -400,16 +402,15 @@ static bool round_plan(struct runner *runner, struct error *error)
 }
 
 static void progress_tell(struct runner *runner, const struct task *task,
-                          const struct capacity_point *point, double mean)
+                          const struct capacity_point *point)
 {
-    static const char *const answers[] = {"surely fails", "is not sure", "surely holds"};
     char text[CAPACITY_TEXT];
-    capacity_print_value(text, task->value);
+    capacity_print_value(text, point->value);
     progress_bar_end(&runner->progress_bar);
     if (!runner->question->quiet)
         (void)fprintf(stderr, "%s: %s=%s: %s %g ± %g over %zu seeds: %s\n", task->curve->policy,
-                      runner->question->key, text, runner->question->metric->name, mean,
-                      point->half, point->seeds, answers[capacity_point_answer(point) + 1]);
+                      runner->question->key, text, runner->question->metric->name, point->mean,
+                      point->half, point->seeds, capacity_answer_name(point));
 }
 
 /* A metric that has no value in any run of the first round can never hold. */
@@ -426,14 +427,12 @@ static bool task_take(struct runner *runner, struct task *task, struct error *er
     if (without == n && search->count == 0)
         return error_input(error, "%s: %s has no value with policy %s; name another --metric",
                            question->path, question->metric->name, task->curve->policy);
-    const double mean = capacity_search_measure(search, task->value, task->measured,
-                                                question->at_most, question->threshold);
-    const size_t place = capacity_search_find(search, task->value);
-    struct capacity_estimate *estimate = &task->curve->estimates[place];
-    free(estimate->values);
-    *estimate = (struct capacity_estimate){.mean = mean, .values = task->measured};
+    struct capacity_point *point = capacity_search_measure(search, task->value, task->measured,
+                                                           question->at_most, question->threshold);
+    free(point->measured);
+    point->measured = task->measured;
     task->measured = NULL;
-    progress_tell(runner, task, &search->points[place], mean);
+    progress_tell(runner, task, point);
     return true;
 }
 
@@ -482,7 +481,7 @@ void capacity_answer_clear(struct capacity_answer *answer)
     for (size_t i = 0; i < answer->curve_count; i++) {
         struct capacity_curve *curve = &answer->curves[i];
         for (size_t p = 0; p < CAPACITY_POINTS; p++)
-            free(curve->estimates[p].values);
+            free(curve->search.points[p].measured);
         free(curve->policy);
     }
     free(answer->curves);
