@@ -220,6 +220,14 @@ static const char *direction_name(enum capacity_direction direction)
     return direction == CAPACITY_GREATEST ? "greatest" : "least";
 }
 
+/* The end of the mean's interval; that of a share is within 0..1. `side`: -1 or 1. */
+static double limit_of(const struct capacity_question *question, const struct capacity_point *point,
+                       int side)
+{
+    const double limit = point->mean + side * point->half;
+    return metric_is_share(question->metric) && !isnan(limit) ? fmin(fmax(limit, 0), 1) : limit;
+}
+
 static void print_curve(const struct capacity_question *question,
                         const struct capacity_curve *curve)
 {
@@ -232,8 +240,8 @@ static void print_curve(const struct capacity_question *question,
         if (isnan(point->mean))
             printf("%20s %14s %14s %14s %6s", text, "none", "none", "none", "-");
         else
-            printf("%20s %14.6g %14.6g %14.6g %6zu", text, point->mean, point->mean - point->half,
-                   point->mean + point->half, point->seeds);
+            printf("%20s %14.6g %14.6g %14.6g %6zu", text, point->mean,
+                   limit_of(question, point, -1), limit_of(question, point, 1), point->seeds);
         printf("  %s\n", capacity_answer_name(point));
     }
 }
@@ -264,14 +272,14 @@ static void print_interval(const struct capacity_search *search,
         capacity_print_value(texts[0], interval->holds);
     if (!isnan(interval->fails))
         capacity_print_value(texts[1], interval->fails);
-    printf("; surely holds at %s, surely fails at %s; %zu seed%s: ", texts[0], texts[1],
+    printf("; surely holds at %s, surely fails at %s; %zu seed%s", texts[0], texts[1],
            search->seeds, search->seeds == 1 ? "" : "s");
     if (search->range.most_seeds == 1)
-        printf("nothing random is drawn\n");
+        printf(": nothing random is drawn\n");
     else if (interval->narrow)
-        printf("within the tolerance\n");
+        printf("%s\n", interval->verdict == CAPACITY_FOUND ? ": within the tolerance" : "");
     else
-        printf("the budget is spent, and the interval is %.2g %% wide, not %g %%\n",
+        printf(": the budget is spent, and the interval is %.2g %% wide, not %g %%\n",
                100 * interval->width, 100 * search->range.tolerance);
 }
 
@@ -336,20 +344,22 @@ static cJSON *numbers_json(const double *numbers, size_t count)
     return list;
 }
 
-static cJSON *point_json(const struct capacity_point *point)
+static cJSON *point_json(const struct capacity_question *question,
+                         const struct capacity_point *point)
 {
     cJSON *object = cJSON_CreateObject();
     cJSON_AddNumberToObject(object, "value", point->value);
     add_number(object, "mean", point->mean);
-    add_number(object, "low", point->mean - point->half);
-    add_number(object, "high", point->mean + point->half);
+    add_number(object, "low", limit_of(question, point, -1));
+    add_number(object, "high", limit_of(question, point, 1));
     cJSON_AddStringToObject(object, "answer", capacity_answer_name(point));
     cJSON_AddItemToObject(object, "seeds",
                           numbers_json(point->measured, point->refused ? 0 : point->seeds));
     return object;
 }
 
-static cJSON *curve_json(const struct capacity_curve *curve)
+static cJSON *curve_json(const struct capacity_question *question,
+                         const struct capacity_curve *curve)
 {
     const struct capacity_search *search = &curve->search;
     static const char *const verdicts[] = {"found", "all hold", "none holds"};
@@ -372,7 +382,7 @@ static cJSON *curve_json(const struct capacity_curve *curve)
     cJSON_AddBoolToObject(object, "monotone", !capacity_search_bend(search, &from, &to));
     cJSON *list = cJSON_AddArrayToObject(object, "visited");
     for (size_t i = 0; i < search->count; i++)
-        cJSON_AddItemToArray(list, point_json(&search->points[i]));
+        cJSON_AddItemToArray(list, point_json(question, &search->points[i]));
     return object;
 }
 
@@ -393,7 +403,7 @@ static bool print_json(const struct capacity_question *question,
     cJSON_AddBoolToObject(root, "deterministic", answer->deterministic);
     cJSON *list = cJSON_AddArrayToObject(root, "policies");
     for (size_t i = 0; i < answer->curve_count; i++)
-        cJSON_AddItemToArray(list, curve_json(&answer->curves[i]));
+        cJSON_AddItemToArray(list, curve_json(question, &answer->curves[i]));
     return cli_print_json(root, error);
 }
 
