@@ -3,6 +3,7 @@
  *   /summary              one row per run, in the order of the runs
  *   /applications         one row per run and application
  *   /training             one row per run with trainings, if there is one
+ *   /missing              one row per run that the sweep should have and the file has not
  *   /runs/<hash>          one group per run; its attributes give all inputs of the run
  *   /runs/<hash>/requests, batches, jobs, containers, decisions, timeline    if recorded
  *   /runs/<hash>/trainings, leases    if recorded, of runs with trainings
@@ -34,8 +35,9 @@
 struct store;
 struct results;
 
-/* Begins the results file `path` and locks it. NULL: ERROR_INPUT if the path is not writable,
- * ERROR_RUN if another process has the lock. End with store_finish or store_abandon. */
+/* Begins the results file `path` and locks it. NULL: ERROR_INPUT if the path is not writable, or is
+ * a file that is not empty and not a results file, which is never replaced. ERROR_RUN if another
+ * process has the lock. End with store_finish or store_abandon. */
 struct store *store_create(const char *path, struct error *error);
 
 /* The same for a part of a sweep (results/store/run_folder.h). The part ends with a seal
@@ -89,7 +91,7 @@ struct sweep_facts {
     char identity[64 + 1];  /* SHA-256 of all inputs of the sweep's tables, except the shard */
     uint64_t shard, shards; /* shard 1..shards; shards = 0: the file is not of a sweep */
     uint64_t runs;          /* of the whole sweep: upper bound of a run's index */
-    uint64_t missing;       /* runs of the shard that are not in the file */
+    uint64_t missing;       /* runs of the shard that are not in the file: rows of /missing */
 };
 
 /* Writes the command that made a sweep's file to its attribute `sweep_command`. */
@@ -98,6 +100,11 @@ bool store_set_command(struct store *store, const char *command, struct error *e
 /* Writes it to the file. */
 bool store_set_sweep(struct store *store, const struct sweep_facts *facts, struct error *error);
 
+/* Writes the table /missing, rows in the order of the sweep. Does nothing if `count` is 0. Call it
+ * at most once, after the last run. */
+bool store_set_missing(struct store *store, const struct missing_run *rows, size_t count,
+                       struct error *error);
+
 /* Opens a results file of a sweep as a source of runs to copy. NULL: ERROR_INPUT. */
 struct run_source;
 struct run_source *run_source_open(const char *path, struct error *error);
@@ -105,19 +112,23 @@ void run_source_close(struct run_source *source);
 /* Return its tables, and the index in the sweep of the run in row `run` of its summary. */
 const struct results *run_source_results(const struct run_source *source);
 uint64_t run_source_position(const struct run_source *source, size_t run);
+/* Returns a text attribute of that run's group, which the caller frees; NULL if it has none. */
+char *run_source_text(const struct run_source *source, size_t run, const char *name);
 
 /* Reserves disk space for a copy of the whole file `path`. Must be called before the first run of
  * that file is copied: H5Ocopy of HDF5 1.10 crashes if it writes an attribute to a full disk.
  * store_finish releases unused space. ERROR_RUN if there is not enough space. */
 bool store_reserve(struct store *store, const char *path, struct error *error);
-/* Copies the run in row `run` of the source's summary, with its detailed rows, byte for byte.
- * O(bytes). */
+/* Copies the run in row `run` of the source's summary, with its detailed rows, byte for byte. If
+ * the source is of an earlier form of the sweep, `facts` gives the run's place and names in this
+ * one; else it is NULL. O(bytes). */
 bool store_copy_run(struct store *store, struct run_source *source, size_t run,
-                    struct error *error);
+                    const struct run_facts *facts, struct error *error);
 
 /* Merges the shards of a sweep into `path`. Runs are in the order of the sweep, and their tables
- * are copied byte for byte. ERROR_INPUT if a shard is missing, duplicate or incomplete, or
- * differs in sweep, number of shards or program version. The message names the file. */
+ * are copied byte for byte. So are the rows of failed runs. ERROR_INPUT if a shard is missing or
+ * duplicate, has runs that were not run, or differs in sweep, number of shards or program. The
+ * message names the file. */
 bool store_merge(const char *path, const char *const *shards, size_t count, struct error *error);
 
 /* Writes and closes the file, then publishes it by rename. On failure (ERROR_RUN) an older file is
@@ -130,14 +141,19 @@ void store_abandon(struct store *store);
 
 struct results {
     char *path;
-    char *version; /* version of the program that wrote the file; commit: its commit */
-    char *commit;
+    char *version; /* version of the program that wrote the file; commit: its commit; sources: */
+    char *commit;  /* the digest of its sources; NULL: not known */
+    char *sources;
     struct summary_row *runs;
     size_t run_count;
     struct application_row *applications; /* each has the hash of one of `runs` */
     size_t application_count;
     struct training_summary_row *training; /* runs with trainings, in the order of `runs` */
     size_t training_count;
+    /* Runs that the sweep should have and the file has not, in the order of the sweep. Files of
+     * earlier versions have no such rows: then missing_count is 0 and sweep.missing is not. */
+    struct missing_run *missing;
+    size_t missing_count;
     char **notices;           /* per run: lines for notices_next (record.h); NULL: none */
     struct swept_keys *swept; /* keys that the sweep sets; NULL: none */
     unsigned char *values;    /* per run: its row of their values, swept->row_bytes each */

@@ -89,6 +89,12 @@ static bool tables_read(hid_t file, struct results *results, struct error *error
                           &results->training_count, error);
         results->training = training;
     }
+    if (good && H5Lexists(file, "missing", H5P_DEFAULT) > 0) {
+        void *missing = NULL;
+        good = table_read(file, path, "missing", &layout_missing, &missing, &results->missing_count,
+                          error);
+        results->missing = missing;
+    }
     return good && results_check(results, error);
 }
 
@@ -179,6 +185,7 @@ static bool notices_read(hid_t file, struct results *results, struct error *erro
 static bool origin_check(const struct results *results, struct error *error)
 {
     return ((results->version == NULL || utf8_is_name(results->version)) &&
+            (results->sources == NULL || utf8_is_name(results->sources)) &&
             (results->commit == NULL || utf8_is_name(results->commit)) &&
             (results->command == NULL || utf8_is_name(results->command))) ||
            error_input(error,
@@ -197,6 +204,7 @@ struct results *results_load(const char *path, struct error *error)
     struct results *results = calloc(1, sizeof *results);
     if (results != NULL && (results->path = strdup(path)) != NULL) {
         results->version = hdf5_get_text(file, "version");
+        results->sources = hdf5_get_text(file, "sources");
         results->commit = hdf5_get_text(file, "commit");
         results->command = hdf5_get_text(file, "sweep_command");
         sweep_read(file, &results->sweep);
@@ -371,8 +379,10 @@ void results_free(struct results *results)
     free(results->version);
     free(results->command);
     free(results->commit);
+    free(results->sources);
     free(results->runs);
     free(results->applications);
     free(results->training);
+    free(results->missing);
     free(results);
 }

@@ -217,94 +217,70 @@ static bool options_check(struct options *options, struct error *error)
 
 static const char *direction_name(enum capacity_direction direction)
 {
-    return direction == CAPACITY_EITHER     ? "greatest or least"
-           : direction == CAPACITY_GREATEST ? "greatest"
-                                            : "least";
+    return direction == CAPACITY_GREATEST ? "greatest" : "least";
 }
 
-static void print_number(double number)
+/* The end of the mean's interval; that of a share is within 0..1. `side`: -1 or 1. */
+static double limit_of(const struct capacity_question *question, const struct capacity_point *point,
+                       int side)
 {
-    if (isfinite(number))
-        printf(" %14.6g", number);
-    else
-        printf(" %14s", "none");
-}
-
-static const char *answer_name(const struct capacity_point *point)
-{
-    static const char *const names[] = {"surely fails", "not sure", "surely holds"};
-    return point->refused ? "refused" : names[capacity_point_answer(point) + 1];
-}
-
-/* The end of the mean's interval, in the metric's unit. `side`: -1 or 1. */
-static double limit_of(const struct capacity_curve *curve, size_t point, int side)
-{
-    return curve->estimates[point].mean + side * curve->search.points[point].half;
+    const double limit = point->mean + side * point->half;
+    return metric_is_share(question->metric) && !isnan(limit) ? fmin(fmax(limit, 0), 1) : limit;
 }
 
 static void print_curve(const struct capacity_question *question,
                         const struct capacity_curve *curve)
 {
-    size_t order[CAPACITY_POINTS];
-    const struct capacity_search *search = &curve->search;
-    capacity_search_order(search, order);
-    printf("\n%s\n%20s %14s %14s %14s %6s  %s\n", curve->policy, question->key, "mean", "at least",
-           "at most", "seeds", question->metric->name);
-    for (size_t i = 0; i < search->count; i++) {
-        const struct capacity_point *point = &search->points[order[i]];
+    printf("\n%s\n%20s %14s %14s %14s %6s  %s\n", curve->policy, question->key, "mean",
+           "lower limit", "upper limit", "seeds", question->metric->name);
+    for (size_t i = 0; i < curve->search.count; i++) {
+        const struct capacity_point *point = &curve->search.points[i];
         char text[CAPACITY_TEXT];
         capacity_print_value(text, point->value);
-        printf("%20s", text);
-        print_number(curve->estimates[order[i]].mean);
-        print_number(limit_of(curve, order[i], -1));
-        print_number(limit_of(curve, order[i], 1));
-        printf(" %6zu  %s\n", point->refused ? 0 : point->seeds, answer_name(point));
+        if (isnan(point->mean))
+            printf("%20s %14s %14s %14s %6s", text, "none", "none", "none", "-");
+        else
+            printf("%20s %14.6g %14.6g %14.6g %6zu", text, point->mean,
+                   limit_of(question, point, -1), limit_of(question, point, 1), point->seeds);
+        printf("  %s\n", capacity_answer_name(point));
     }
 }
 
 static void print_notes(const struct capacity_question *question,
                         const struct capacity_curve *curve)
 {
-    size_t from;
-    size_t to;
+    const struct capacity_point *from;
+    const struct capacity_point *to;
     char texts[2][CAPACITY_TEXT];
     if (!isnan(curve->refused)) {
         capacity_print_value(texts[0], curve->refused);
         printf("    refused at %s: %s\n", texts[0], curve->reason);
     }
     if (capacity_search_bend(&curve->search, &from, &to)) {
-        capacity_print_value(texts[0], curve->search.points[from].value);
-        capacity_print_value(texts[1], curve->search.points[to].value);
+        capacity_print_value(texts[0], from->value);
+        capacity_print_value(texts[1], to->value);
         printf("    not monotone: mean %s is %g at %s and %g at %s\n", question->metric->name,
-               curve->estimates[from].mean, texts[0], curve->estimates[to].mean, texts[1]);
+               from->mean, texts[0], to->mean, texts[1]);
     }
 }
 
-static void print_end(const char *answer, double value)
+static void print_interval(const struct capacity_search *search,
+                           const struct capacity_interval *interval)
 {
-    char text[CAPACITY_TEXT];
-    if (isnan(value))
-        printf("; %s at no value visited", answer);
-    else {
-        capacity_print_value(text, value);
-        printf("; %s at %s", answer, text);
-    }
-}
-
-static void print_width(const struct capacity_question *question,
-                        const struct capacity_curve *curve,
-                        const struct capacity_interval *interval)
-{
-    const size_t seeds = curve->search.seeds;
-    printf("; %zu seed%s, ", seeds, seeds == 1 ? "" : "s");
-    if (interval->narrow)
-        printf("interval within %s\n",
-               curve->search.range.whole ? "1 or the tolerance" : "the tolerance");
+    char texts[2][CAPACITY_TEXT] = {"none", "none"};
+    if (!isnan(interval->holds))
+        capacity_print_value(texts[0], interval->holds);
+    if (!isnan(interval->fails))
+        capacity_print_value(texts[1], interval->fails);
+    printf("; surely holds at %s, surely fails at %s; %zu seed%s", texts[0], texts[1],
+           search->seeds, search->seeds == 1 ? "" : "s");
+    if (search->range.most_seeds == 1)
+        printf(": nothing random is drawn\n");
+    else if (interval->narrow)
+        printf("%s\n", interval->verdict == CAPACITY_FOUND ? ": within the tolerance" : "");
     else
-        printf("%s, and the interval is %.2g %% wide, not %g %%\n",
-               seeds < question->most_seeds ? "no value between can be told apart"
-                                            : "the whole budget",
-               100 * interval->width, 100 * question->tolerance);
+        printf(": the budget is spent, and the interval is %.2g %% wide, not %g %%\n",
+               100 * interval->width, 100 * search->range.tolerance);
 }
 
 static void print_answer(const struct capacity_question *question,
@@ -312,37 +288,36 @@ static void print_answer(const struct capacity_question *question,
 {
     const struct capacity_search *search = &curve->search;
     const struct capacity_interval interval = capacity_search_interval(search);
-    const enum capacity_verdict verdict = capacity_search_verdict(search);
-    size_t order[CAPACITY_POINTS];
     char texts[2][CAPACITY_TEXT];
-    capacity_search_order(search, order);
-    capacity_print_value(texts[0], search->points[order[0]].value);
-    capacity_print_value(texts[1], search->points[order[search->count - 1]].value);
     printf("%s: ", curve->policy);
-    if (verdict == CAPACITY_FOUND) {
+    if (interval.verdict == CAPACITY_FOUND) {
         capacity_print_value(texts[0], interval.crossing);
         printf("%s %s %s", direction_name(search->range.direction), question->key, texts[0]);
     } else {
+        capacity_print_value(texts[0], search->points[0].value);
+        capacity_print_value(texts[1], search->points[search->count - 1].value);
         printf("the mean holds at %s %s visited, from %s to %s",
-               verdict == CAPACITY_ALL ? "every" : "no", question->key, texts[0], texts[1]);
+               interval.verdict == CAPACITY_ALL ? "every" : "no", question->key, texts[0],
+               texts[1]);
     }
-    if (search->range.direction == CAPACITY_EITHER) {
+    if (search->range.direction == CAPACITY_EITHER)
         printf("; give another --low or --high\n");
-    } else {
-        print_end("surely holds", interval.holds);
-        print_end("surely fails", interval.fails);
-        print_width(question, curve, &interval);
-    }
+    else
+        print_interval(search, &interval);
     print_notes(question, curve);
 }
 
 static void print_text(const struct capacity_question *question,
                        const struct capacity_answer *answer)
 {
-    printf("%s: mean %s %s %g; limits of %g %% over %" PRIu64 " to %" PRIu64 " seeds; %s %s\n",
+    printf("%s: mean %s %s %g with %g %% confidence over %" PRIu64 " to %" PRIu64 " seeds; %s ",
            question->path, question->metric->name, question->at_most ? "at most" : "at least",
            question->threshold, 100 * CAPACITY_CONFIDENCE, question->seeds, question->most_seeds,
-           question->key, answer->whole ? "in whole numbers" : "in any step");
+           question->key);
+    if (answer->whole)
+        printf("in whole numbers\n");
+    else
+        printf("within %g %%\n", 100 * question->tolerance);
     for (size_t i = 0; i < answer->curve_count; i++)
         print_curve(question, &answer->curves[i]);
     printf("\n");
@@ -354,51 +329,60 @@ static void print_text(const struct capacity_question *question,
 
 /* ---- JSON ------------------------------------------------------------------------------------ */
 
-static cJSON *number_json(double number)
+static void add_number(cJSON *object, const char *key, double number)
 {
-    return isfinite(number) ? cJSON_CreateNumber(number) : cJSON_CreateNull();
+    cJSON_AddItemToObject(object, key,
+                          isfinite(number) ? cJSON_CreateNumber(number) : cJSON_CreateNull());
 }
 
-static cJSON *point_json(const struct capacity_curve *curve, size_t index)
+static cJSON *numbers_json(const double *numbers, size_t count)
 {
-    const struct capacity_point *point = &curve->search.points[index];
+    cJSON *list = cJSON_CreateArray();
+    for (size_t i = 0; i < count; i++)
+        cJSON_AddItemToArray(list, isfinite(numbers[i]) ? cJSON_CreateNumber(numbers[i])
+                                                        : cJSON_CreateNull());
+    return list;
+}
+
+static cJSON *point_json(const struct capacity_question *question,
+                         const struct capacity_point *point)
+{
     cJSON *object = cJSON_CreateObject();
     cJSON_AddNumberToObject(object, "value", point->value);
-    cJSON_AddItemToObject(object, "mean", number_json(curve->estimates[index].mean));
-    cJSON_AddItemToObject(object, "low", number_json(limit_of(curve, index, -1)));
-    cJSON_AddItemToObject(object, "high", number_json(limit_of(curve, index, 1)));
-    cJSON_AddStringToObject(object, "answer", answer_name(point));
-    cJSON *seeds = cJSON_AddArrayToObject(object, "seeds");
-    for (size_t s = 0; !point->refused && s < point->seeds; s++)
-        cJSON_AddItemToArray(seeds, number_json(curve->estimates[index].values[s]));
+    add_number(object, "mean", point->mean);
+    add_number(object, "low", limit_of(question, point, -1));
+    add_number(object, "high", limit_of(question, point, 1));
+    cJSON_AddStringToObject(object, "answer", capacity_answer_name(point));
+    cJSON_AddItemToObject(object, "seeds",
+                          numbers_json(point->measured, point->refused ? 0 : point->seeds));
     return object;
 }
 
-static cJSON *curve_json(const struct capacity_curve *curve)
+static cJSON *curve_json(const struct capacity_question *question,
+                         const struct capacity_curve *curve)
 {
     const struct capacity_search *search = &curve->search;
     static const char *const verdicts[] = {"found", "all hold", "none holds"};
     const struct capacity_interval interval = capacity_search_interval(search);
-    const bool known = search->range.direction != CAPACITY_EITHER;
-    size_t from;
-    size_t to;
+    const double ends[] = {interval.holds, interval.fails};
+    const struct capacity_point *from;
+    const struct capacity_point *to;
     cJSON *object = cJSON_CreateObject();
     cJSON_AddStringToObject(object, "policy", curve->policy);
-    cJSON_AddStringToObject(object, "verdict", verdicts[capacity_search_verdict(search)]);
-    cJSON_AddItemToObject(object, "direction",
-                          known ? cJSON_CreateString(direction_name(search->range.direction))
-                                : cJSON_CreateNull());
-    cJSON *ends = cJSON_AddArrayToObject(object, "interval");
-    cJSON_AddItemToArray(ends, number_json(interval.holds));
-    cJSON_AddItemToArray(ends, number_json(interval.fails));
-    cJSON_AddItemToObject(object, "crossing", number_json(interval.crossing));
-    cJSON_AddItemToObject(object, "width", number_json(interval.width));
+    cJSON_AddStringToObject(object, "verdict", verdicts[interval.verdict]);
+    if (search->range.direction == CAPACITY_EITHER)
+        cJSON_AddNullToObject(object, "direction");
+    else
+        cJSON_AddStringToObject(object, "direction", direction_name(search->range.direction));
+    cJSON_AddItemToObject(object, "interval", numbers_json(ends, 2));
+    add_number(object, "crossing", interval.crossing);
+    cJSON_AddNumberToObject(object, "width", interval.width);
     cJSON_AddBoolToObject(object, "within_tolerance", interval.narrow);
     cJSON_AddNumberToObject(object, "seeds", (double)search->seeds);
     cJSON_AddBoolToObject(object, "monotone", !capacity_search_bend(search, &from, &to));
     cJSON *list = cJSON_AddArrayToObject(object, "visited");
     for (size_t i = 0; i < search->count; i++)
-        cJSON_AddItemToArray(list, point_json(curve, i));
+        cJSON_AddItemToArray(list, point_json(question, &search->points[i]));
     return object;
 }
 
@@ -419,7 +403,7 @@ static bool print_json(const struct capacity_question *question,
     cJSON_AddBoolToObject(root, "deterministic", answer->deterministic);
     cJSON *list = cJSON_AddArrayToObject(root, "policies");
     for (size_t i = 0; i < answer->curve_count; i++)
-        cJSON_AddItemToArray(list, curve_json(&answer->curves[i]));
+        cJSON_AddItemToArray(list, curve_json(question, &answer->curves[i]));
     return cli_print_json(root, error);
 }
 

@@ -45,6 +45,12 @@ void capacity_print_value(char text[CAPACITY_TEXT], double value)
     }
 }
 
+const char *capacity_answer_name(const struct capacity_point *point)
+{
+    static const char *const names[] = {"surely fails", "not sure", "surely holds"};
+    return point->refused ? "refused" : names[capacity_point_answer(point) + 1];
+}
+
 /* ---- Experiments ----------------------------------------------------------------------------- */
 
 /* NULL as policy: the experiment's own. */
@@ -64,14 +70,17 @@ static struct experiment *experiment_at(const struct runner *runner, const char 
     return experiment_load_with(runner->inputs, question->path, runner->overrides, count, error);
 }
 
-/* Returns whether the experiment and its policy accept the value. */
-static bool value_check(const struct runner *runner, const char *policy, double value,
+/* Returns whether the experiment and its policy accept the value. Sets `*random`, if it is not
+ * NULL, to whether seeds can differ there. */
+static bool value_check(const struct runner *runner, const char *policy, double value, bool *random,
                         struct error *error)
 {
     double *values = NULL;
     struct experiment *experiment =
         experiment_at(runner, policy, value, runner->answer->first_seed, error);
     const bool good = experiment != NULL && runner_policy(experiment, &values, error) != NULL;
+    if (good && random != NULL)
+        *random = experiment_is_random(experiment);
     free(values);
     experiment_free(experiment);
     return good;
@@ -128,8 +137,8 @@ static bool key_read(const struct runner *runner, double *start, struct error *e
 /* A key takes only whole numbers if it refuses the halves on both sides of a valid one. */
 static bool key_is_whole(const struct runner *runner, const char *policy, double value)
 {
-    return value == floor(value) && !value_check(runner, policy, value + 0.5, NULL) &&
-           !value_check(runner, policy, value - 0.5, NULL);
+    return value == floor(value) && !value_check(runner, policy, value + 0.5, NULL, NULL) &&
+           !value_check(runner, policy, value - 0.5, NULL, NULL);
 }
 
 static bool range_check(const struct runner *runner, const struct capacity_range *range,
@@ -165,8 +174,6 @@ static bool searches_start(struct runner *runner, struct error *error)
     struct capacity_range range = {.low = question->low,
                                    .high = question->high,
                                    .tolerance = question->tolerance,
-                                   .seeds = question->seeds,
-                                   .most_seeds = question->most_seeds,
                                    .direction = question->direction};
     if (!key_read(runner, &range.start, error))
         return false;
@@ -177,9 +184,13 @@ static bool searches_start(struct runner *runner, struct error *error)
         const char *policy = question->policy_count > 0 ? question->policies[i] : NULL;
         /* The nearest whole number: a fraction is reported as a bad end of the range below. */
         range.whole = key_is_whole(runner, policy, round(probe));
-        if (!range_check(runner, &range, error) || !value_check(runner, policy, probe, error) ||
-            (!isnan(range.high) && !value_check(runner, policy, range.high, error)))
+        bool random = true;
+        if (!range_check(runner, &range, error) ||
+            !value_check(runner, policy, probe, &random, error) ||
+            (!isnan(range.high) && !value_check(runner, policy, range.high, NULL, error)))
             return false;
+        range.seeds = random ? question->seeds : 1;
+        range.most_seeds = random ? question->most_seeds : 1;
         capacity_search_start(&answer->curves[i].search, &range);
     }
     answer->whole = range.whole;
@@ -309,9 +320,6 @@ static bool task_refuse(const struct runner *runner, const struct task *task,
             *error = *refusal;
         return false;
     }
-    const size_t place = capacity_search_find(&curve->search, task->value);
-    if (place < curve->search.count)
-        curve->estimates[place].mean = NAN;
     curve->refused = task->value;
     (void)snprintf(curve->reason, sizeof curve->reason, "%.*s", (int)sizeof curve->reason - 1,
                    refusal->message);
@@ -330,7 +338,7 @@ static bool curve_ask(const struct runner *runner, struct task *task, bool *ende
     for (;;) {
         struct error fault = {0};
         *ended = !capacity_search_next(&task->curve->search, &task->value);
-        if (*ended || value_check(runner, task_policy(runner, task), task->value, &fault))
+        if (*ended || value_check(runner, task_policy(runner, task), task->value, NULL, &fault))
             return true;
         if (fault.kind == ERROR_INPUT && task_refuse(runner, task, &fault, error))
             continue;
@@ -349,15 +357,14 @@ static void tasks_clear(struct runner *runner)
 /* Room for the task's seeds, with the values that are known. */
 static bool task_prepare(struct task *task, struct error *error)
 {
-    const struct capacity_search *search = &task->curve->search;
-    const size_t place = capacity_search_find(search, task->value);
-    task->known = place < search->count ? search->points[place].seeds : 0;
-    task->seeds = search->seeds;
+    const struct capacity_point *point = capacity_search_find(&task->curve->search, task->value);
+    task->known = point != NULL ? point->seeds : 0;
+    task->seeds = task->curve->search.seeds;
     task->measured = calloc(task->seeds, sizeof *task->measured);
     if (task->measured == NULL)
         return error_run(error, "out of memory for %zu runs", task->seeds);
     for (size_t i = 0; i < task->known; i++)
-        task->measured[i] = task->curve->estimates[place].values[i];
+        task->measured[i] = point->measured[i];
     return true;
 }
 
@@ -384,16 +391,15 @@ static bool round_plan(struct runner *runner, struct error *error)
 }
 
 static void progress_tell(struct runner *runner, const struct task *task,
-                          const struct capacity_point *point, double mean)
+                          const struct capacity_point *point)
 {
-    static const char *const answers[] = {"surely fails", "is not sure", "surely holds"};
     char text[CAPACITY_TEXT];
-    capacity_print_value(text, task->value);
+    capacity_print_value(text, point->value);
     progress_bar_end(&runner->progress_bar);
     if (!runner->question->quiet)
         (void)fprintf(stderr, "%s: %s=%s: %s %g ± %g over %zu seeds: %s\n", task->curve->policy,
-                      runner->question->key, text, runner->question->metric->name, mean,
-                      point->half, point->seeds, answers[capacity_point_answer(point) + 1]);
+                      runner->question->key, text, runner->question->metric->name, point->mean,
+                      point->half, point->seeds, capacity_answer_name(point));
 }
 
 /* A metric that has no value in any run of the first round can never hold. */
@@ -410,14 +416,12 @@ static bool task_take(struct runner *runner, struct task *task, struct error *er
     if (without == n && search->count == 0)
         return error_input(error, "%s: %s has no value with policy %s; name another --metric",
                            question->path, question->metric->name, task->curve->policy);
-    const double mean = capacity_search_measure(search, task->value, task->measured,
-                                                question->at_most, question->threshold);
-    const size_t place = capacity_search_find(search, task->value);
-    struct capacity_estimate *estimate = &task->curve->estimates[place];
-    free(estimate->values);
-    *estimate = (struct capacity_estimate){.mean = mean, .values = task->measured};
+    struct capacity_point *point = capacity_search_measure(search, task->value, task->measured,
+                                                           question->at_most, question->threshold);
+    free(point->measured);
+    point->measured = task->measured;
     task->measured = NULL;
-    progress_tell(runner, task, &search->points[place], mean);
+    progress_tell(runner, task, point);
     return true;
 }
 
@@ -466,7 +470,7 @@ void capacity_answer_clear(struct capacity_answer *answer)
     for (size_t i = 0; i < answer->curve_count; i++) {
         struct capacity_curve *curve = &answer->curves[i];
         for (size_t p = 0; p < CAPACITY_POINTS; p++)
-            free(curve->estimates[p].values);
+            free(curve->search.points[p].measured);
         free(curve->policy);
     }
     free(answer->curves);

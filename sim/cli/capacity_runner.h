@@ -37,18 +37,11 @@ struct capacity_question {
     bool quiet;
 };
 
-/* What the runs at one value gave. */
-struct capacity_estimate {
-    double mean;    /* NAN: a seed has no value, or the value of the key was refused */
-    double *values; /* per seed; NULL: refused */
-};
-
 struct capacity_curve {
     char *policy;
-    struct capacity_search search;
-    struct capacity_estimate estimates[CAPACITY_POINTS]; /* of search.points */
-    double refused;   /* the last value that was not valid; NAN: none */
-    char reason[256]; /* why it was not */
+    struct capacity_search search; /* points have the metric of every seed as `measured` */
+    double refused;                /* the last value that was not valid; NAN: none */
+    char reason[256];              /* why it was not */
 };
 
 struct capacity_answer {
@@ -64,6 +57,9 @@ struct capacity_answer {
 bool capacity_run(const struct capacity_question *question, struct capacity_answer *answer,
                   struct error *error);
 void capacity_answer_clear(struct capacity_answer *answer);
+
+/* "surely holds", "not sure", "surely fails" or "refused". */
+const char *capacity_answer_name(const struct capacity_point *point);
 
 /* The shortest decimal text that is read back as the same number. */
 enum { CAPACITY_TEXT = 32 };

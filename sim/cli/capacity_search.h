@@ -2,23 +2,20 @@
  *
  * The search asks for one value at a time and is told by how much the mean meets the threshold
  * there, and the half-width of the mean's confidence interval. The condition *surely holds* where
- * the whole interval is on the good side of the threshold, and *surely fails* where the whole
- * interval is on the bad side. The answer is the interval between the last value that surely holds
- * and the first one that surely fails. In it lies the crossing, where the mean is at the threshold.
+ * the whole interval meets the threshold, and *surely fails* where the whole interval misses it.
+ * The answer is the interval between the last value that surely holds and the first that surely
+ * fails. In it lies the crossing, where the mean is at the threshold.
  *
- * The search finds two values with the crossing between them: the ends of a given range, or values
- * found by doubling and halving from a start. Then it bisects towards the crossing and towards both
- * ends of the interval. If the interval remains too wide it asks for more seeds, at the values on
- * which the answer rests. It runs no simulation.
+ * Two values with the crossing between them are the ends of a given range, or are found by doubling
+ * and halving from a start. Bisection then goes towards the crossing and both ends of the interval.
+ * If the interval remains too wide, the search asks for more seeds at the values on which the
+ * answer rests. It runs no simulation.
  *
- * The coverage follows from common random numbers: with the same seeds at every value, the three
- * curves are fixed functions of the value. If they are monotone, the interval misses the true
- * crossing only if the confidence interval of the mean at that one value does. So the number of
- * values visited does not matter. That more seeds are added only where the interval is wide makes
- * it miss slightly more often; CAPACITY_CONFIDENCE allows for that (tests/test_capacity.c).
- *
- * The mean need not be monotone. The search then ends at one of several crossings, and
- * capacity_search_bend finds a contradiction among the visited values.
+ * With common random numbers, mean and limits are fixed functions of the value. If they are
+ * monotone, the interval misses the true crossing only if the confidence interval of the mean at
+ * that one value does, however many values are visited. Adding seeds where the interval is wide
+ * makes it miss slightly more often. CAPACITY_CONFIDENCE allows for that (tests/test_capacity.c).
+ * Where the mean is not monotone, the search ends at one of several crossings.
  */
 #ifndef ESGSIM_SIM_CLI_CAPACITY_SEARCH_H
 #define ESGSIM_SIM_CLI_CAPACITY_SEARCH_H
@@ -54,70 +51,67 @@ struct capacity_range {
 
 struct capacity_point {
     double value;
-    double margin; /* by which the mean meets the threshold; below 0: it does not; -INFINITY: there
-                      is no mean */
-    double half;   /* half-width of its confidence interval */
-    size_t seeds;  /* on which both rest */
-    bool refused;  /* the value is not valid */
+    double mean;      /* NAN: a seed has no value, or the value of the key was refused */
+    double margin;    /* by which the mean meets the threshold; -INFINITY: there is no mean */
+    double half;      /* half-width of the mean's confidence interval */
+    size_t seeds;     /* on which these rest */
+    double *measured; /* the caller's */
+    bool refused;     /* the value is not valid */
 };
 
 struct capacity_search {
     struct capacity_range range;
-    struct capacity_point points[CAPACITY_POINTS]; /* in the order of the search */
+    struct capacity_point points[CAPACITY_POINTS]; /* by ascending value */
     size_t count;
     size_t seeds;             /* on which the answer rests */
     bool low_open, high_open; /* more values beyond those visited may be asked for */
+    bool upward;              /* EITHER: the next value is above */
 };
 
-/* What is known of the crossing. */
+/* What is known of the crossing. Without a direction, the verdict alone. */
 struct capacity_interval {
+    enum capacity_verdict verdict;
     double holds;    /* the last value that surely holds; NAN: none of the visited ones does */
     double fails;    /* the first one that surely fails; NAN: none does */
-    double crossing; /* whole numbers: the last value whose mean meets the threshold. NAN: the mean
-                        does not cross it in the range */
+    double crossing; /* whole numbers: the last value whose mean meets the threshold; NAN: none */
     double width;    /* of the interval, relative to its middle; without an end: to the last value
-                        visited on its side */
+                        visited on its side; 0 between neighbouring whole numbers */
     bool narrow;     /* within the tolerance */
 };
 
 /* Values must be above 0; a whole number may be 0. */
 void capacity_search_start(struct capacity_search *search, const struct capacity_range *range);
 
-/* Sets the next value to try, with `search->seeds` seeds. It may be one that was tried with fewer
- * (capacity_search_find). False: the search has ended. Repeats its answer until the value is taken
- * or refused. */
+/* Sets the next value to try, with `search->seeds` seeds. It may be one that was tried with fewer.
+ * False: the search has ended. Repeats its answer until the value is taken or refused. */
 bool capacity_search_next(struct capacity_search *search, double *value);
 
-/* Takes the answer for the value that capacity_search_next gave. */
-void capacity_search_take(struct capacity_search *search, double value, double margin, double half);
+/* Takes the answer for the value that capacity_search_next gave. Returns its point, which is valid
+ * until the next value is taken. O(n). */
+struct capacity_point *capacity_search_take(struct capacity_search *search, double value,
+                                            double margin, double half);
 
 /* The same from the metric at the value, one per seed: the interval of the mean over n seeds is
- * mean ± t·s/√n, where t is the quantile of Student's distribution with n − 1 degrees of freedom
- * for CAPACITY_CONFIDENCE. One seed stands for all: there is no interval. The condition surely
- * fails where a seed has no value (NAN). Returns the mean. */
-double capacity_search_measure(struct capacity_search *search, double value, const double *seeds,
-                               bool at_most, double threshold);
+ * mean ± t·s/√n, with the quantile t of Student's distribution with n − 1 degrees of freedom. One
+ * seed stands for all. The condition surely fails where a seed has no value (NAN). */
+struct capacity_point *capacity_search_measure(struct capacity_search *search, double value,
+                                               const double *seeds, bool at_most, double threshold);
 
 /* The value is not valid. It counts as one at which the condition fails, and the search looks no
  * further on its side. Without a direction it is no answer: the range ends before it. False: the
  * value is the start or a given end. */
 bool capacity_search_refuse(struct capacity_search *search, double value);
 
-/* The index of the point with that value; `count` if it was not tried. O(n). */
-size_t capacity_search_find(const struct capacity_search *search, double value);
+/* The point with that value; NULL: it was not tried. O(n). */
+struct capacity_point *capacity_search_find(struct capacity_search *search, double value);
 
 enum capacity_certainty capacity_point_answer(const struct capacity_point *point);
-enum capacity_verdict capacity_search_verdict(const struct capacity_search *search);
-/* The direction is range.direction; EITHER: none was found, and the interval is not known. */
 struct capacity_interval capacity_search_interval(const struct capacity_search *search);
-
-/* Sets order[0..count-1] to the indices of the visited points in ascending order of value. O(n²).
- */
-void capacity_search_order(const struct capacity_search *search, size_t order[CAPACITY_POINTS]);
 
 /* Finds the visited neighbours `*from` and `*to` between which the mean goes against the rest of
  * the curve, by more than both half-widths together: it gets worse towards the side on which the
- * condition should hold. Indices of points. False: there are none, or no direction is known. */
-bool capacity_search_bend(const struct capacity_search *search, size_t *from, size_t *to);
+ * condition should hold. False: there are none, or no direction is known. */
+bool capacity_search_bend(const struct capacity_search *search, const struct capacity_point **from,
+                          const struct capacity_point **to);
 
 #endif

@@ -119,7 +119,7 @@ static void add_trace(FILE *text, const struct experiment *experiment,
             trace, tally->first_s);
     if (trace_file_is_cut(experiment->arrivals.trace_path))
         add(text, "note: the last line of trace %s has no end: the file may be cut", trace);
-    if (tally->fixed_times)
+    if (tally->fixed_times && experiment_is_random(experiment))
         add(text,
             "note: every seed replays the arrival times of trace %s: intervals over seeds cover "
             "noise only, not arrivals",
@@ -147,6 +147,9 @@ char *notices_text(const struct experiment *experiment, const struct simulation_
     add_predicted(text, &result->run);
     if (experiment->workload.application_count > 0 && experiment->arrivals.process == ARRIVAL_TRACE)
         add_trace(text, experiment, &result->arrivals);
+    if (!experiment_is_random(experiment))
+        add(text, "note: nothing random is drawn, so every seed gives this run: a sweep runs one "
+                  "seed, and there is no interval");
     if (fclose(text) == 0)
         return lines;
     free(lines);

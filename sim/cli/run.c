@@ -14,11 +14,14 @@
 #include "sim/cli/run_once.h"
 #include "sim/cli/worker_pool.h"
 #include "traces/json/atomic_file.h"
+#include "workloads/inputs.h"
+#include "workloads/loader_internal.h"
 
 /* A seed may be given in an experiment. JSON numbers are exact up to 2^53. */
 #define SEED_MAX (UINT64_C(1) << 53)
 
 struct run_options {
+    struct inputs *inputs; /* the files that are read */
     const char *path;
     const char *out;
     const char *timeline;
@@ -330,7 +333,8 @@ static bool runs_load(struct run_options *options, struct policy_run *runs, size
         if (options->policy_count > 0 &&
             !cli_settings_add(settings, "policy.name", options->policies[i], error))
             return false;
-        runs[i].experiment = experiment_load(options->path, settings->list, settings->count, error);
+        runs[i].experiment = experiment_load_with(options->inputs, options->path, settings->list,
+                                                  settings->count, error);
         settings->count = kept;
         if (runs[i].experiment == NULL)
             return false;
@@ -338,7 +342,8 @@ static bool runs_load(struct run_options *options, struct policy_run *runs, size
         if (runs[i].policy == NULL)
             return false;
     }
-    return true;
+    return inputs_spare(options->inputs, "--out", options->out, error) &&
+           inputs_spare(options->inputs, "--timeline", options->timeline, error);
 }
 
 static bool runs_simulate(const struct run_options *options, struct policy_run *runs, size_t count,
@@ -355,7 +360,8 @@ static bool run_work(struct run_options *options, struct error *error)
 {
     struct policy_run runs[CLI_POLICIES_MAX] = {0};
     const size_t count = options->policy_count > 0 ? options->policy_count : 1;
-    bool good = runs_load(options, runs, count, error) &&
+    options->inputs = inputs_create(error);
+    bool good = options->inputs != NULL && runs_load(options, runs, count, error) &&
                 runs_simulate(options, runs, count, options->quiet, error);
     if (!guard_restore_output(options->output) && good)
         good = error_run(error, "standard output has been closed, by a policy perhaps");
@@ -365,6 +371,7 @@ static bool run_work(struct run_options *options, struct error *error)
         free(runs[i].values);
         experiment_free(runs[i].experiment);
     }
+    inputs_free(options->inputs);
     return good;
 }
 

@@ -290,8 +290,7 @@ static void end_word(const struct simulation_place *place, int status, int numbe
         guard_word(place, what, number != 0 ? strsignal(number) : "", message);
         (void)error_run(failure, "%s", message);
     } else if (number != 0) {
-        (void)error_run(failure, "the worker process was ended by a signal: %s (%d)",
-                        strsignal(number), number);
+        (void)error_run(failure, WORKER_POOL_KILLED ": %s (%d)", strsignal(number), number);
     } else {
         (void)error_run(failure,
                         "the worker process ended before it had handed back (exit status %d)",
