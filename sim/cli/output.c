@@ -100,6 +100,38 @@ void output_warnings(const struct simulation_result *result)
             (void)fprintf(stderr, "esgsim: warning: %s\n", text);
 }
 
+static bool is_set(const struct cli_settings *settings, const char *key)
+{
+    for (size_t i = 0; i < settings->count; i++)
+        if (strcmp(settings->list[i].key, key) == 0)
+            return true;
+    return false;
+}
+
+void output_note_warmup(const struct cli_settings *settings, const struct experiment *experiment)
+{
+    const uint64_t tenth = experiment->requests / 10;
+    if (is_set(settings, "requests") && !is_set(settings, "warmup_requests") &&
+        experiment->warmup_requests > tenth)
+        (void)fprintf(stderr,
+                      "esgsim: note: the warm-up remains %" PRIu64 " requests, as in the file; "
+                      "--set warmup_requests=%" PRIu64 " makes it a tenth of the measured ones\n",
+                      experiment->warmup_requests, tenth);
+}
+
+void output_note_cold(const struct simulation_result *result)
+{
+    const struct measures *all = &result->overall;
+    if (all->cold_start_rate > 0.5 || (all->cold_start_rate > 0.1 && all->slo_hit_rate < 0.5))
+        (void)fprintf(
+            stderr,
+            "esgsim: note: %.3g %% of the jobs waited for a container to start, and others "
+            "in queues behind them; "
+            "platform.initial sets how many are warm at the beginning, such as "
+            "{\"per_invoker\": 5}, and platform.keep_alive_s how long they remain\n",
+            100 * all->cold_start_rate);
+}
+
 /* Peak memory of this process so far, KiB. */
 static long peak_memory_kb(void)
 {
@@ -348,15 +380,15 @@ static double table_bound_hits(const struct simulation_result *result)
     return fmin(result->overall.bound_slo_hit_rate, result->run.bound_capacity_slo_hit_rate);
 }
 
-/* Arrivals of `closed` depend on the policy, and the bounds with them. */
+/* Arrivals of `closed` depend on the policy, and the bounds with them. Otherwise only the first run
+ * has bounds. */
 static bool table_has_bounds(const struct output_run *runs, size_t count)
 {
+    const double hits = table_bound_hits(runs[0].result);
     for (size_t i = 1; i < count; i++)
-        if (table_bound_hits(runs[i].result) != table_bound_hits(runs[0].result) ||
-            runs[i].result->overall.bound_cost_per_request_usd !=
-                runs[0].result->overall.bound_cost_per_request_usd)
+        if (fabs(table_bound_hits(runs[i].result) - hits) > 0)
             return false;
-    return true;
+    return !isnan(hits);
 }
 
 /* Trainings: a row per policy. */

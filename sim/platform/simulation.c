@@ -7,11 +7,14 @@
 
 #include <gsl/gsl_randist.h>
 
+#include "sched/common/capacity_bound.h"
 #include "sim/platform/batches.h"
+#include "sim/platform/bounds.h"
 #include "sim/platform/containers.h"
 #include "sim/platform/instances.h"
 #include "sim/platform/interference.h"
 #include "sim/platform/keep_alive.h"
+#include "sim/platform/notices.h"
 #include "sim/platform/policy_api.h"
 #include "sim/platform/policy_calls.h"
 #include "sim/platform/replay.h"
@@ -174,6 +177,8 @@ static void user_asks(struct platform *platform, uint32_t user)
     jobs_admit(platform,
                application_draw(platform->workload, experiment->seed, platform->next_request), 0,
                user);
+    if (platform->next_request == requests_total(experiment))
+        metrics_close_window(&platform->metrics, &platform->cluster.use, platform->now);
 }
 
 /* ---- The loop -------------------------------------------------------------------------------- */
@@ -325,6 +330,8 @@ static bool simulation_step(struct platform *platform, struct cursor *cursor)
         jobs_admit(platform, application, slo, SIM_NONE);
         if (!platform->failed && !cursor_advance(platform, cursor))
             return false;
+        if (!cursor->there)
+            metrics_close_window(&platform->metrics, &platform->cluster.use, platform->now);
     }
     if (!platform->failed)
         controller_wake(platform);
@@ -444,7 +451,7 @@ static bool platform_init(struct platform *platform)
     const bool interference = experiment->platform.interference && platform->backend == NULL;
     if (platform->event_queue == NULL || platform->predictors == NULL || !jobs_init(platform) ||
         !batches_init(platform) || !gpu_work_init(platform, interference) ||
-        !trainings_init(platform))
+        !trainings_init(platform) || !bounds_open(platform))
         return error_run(platform->error, "out of memory at the start of a run");
     return keep_alive_init(platform);
 }
@@ -461,6 +468,7 @@ static void platform_clear(struct platform *platform, bool policy_started)
     trainings_clear(platform);
     instances_clear(platform);
     keep_alive_clear(platform);
+    capacity_bound_destroy(platform->bound);
     free(platform->fastest);
     free(platform->predictors);
     if (platform->event_queue != NULL)
@@ -502,7 +510,7 @@ static bool requests_close(struct platform *platform, struct simulation_result *
     metrics->evictions = evictions;
     platform->setup_s += wall_seconds() - flush;
     if (!metrics_report(metrics, platform->workload, &platform->cluster.capacity, platform->now,
-                        result, platform->error))
+                        platform->bounded, result, platform->error))
         return false;
     result->run.events = platform->events;
     return true;
@@ -519,39 +527,67 @@ static bool simulation_close(struct platform *platform, struct simulation_result
     return false;
 }
 
-bool simulation_replay(const struct experiment *experiment, const struct policy *policy,
-                       const double *values, const struct backend *backend,
-                       const struct recorder *recorder, const struct progress *progress,
-                       struct simulation_result *result, struct error *error)
+/* Fills in what is known only after the last event. */
+static bool result_complete(struct platform *platform, struct simulation_result *result)
+{
+    const struct experiment *experiment = platform->experiment;
+    if (experiment->workload.application_count > 0 && result->overall.requests == 0)
+        return error_input(platform->error,
+                           "%s: arrivals: the trace ended within the warm-up of %" PRIu64
+                           " requests; lower warmup_requests or take more of the trace",
+                           experiment->path, experiment->warmup_requests);
+    return bounds_close(platform, result) &&
+           ((result->notices = notices_text(experiment, result)) != NULL ||
+            error_run(platform->error, "out of memory for the run's notices"));
+}
+
+/* Opens the open arrival process, if there is one, and simulates. */
+static bool simulation_execute(struct platform *platform, struct cursor *cursor,
+                               const struct progress *progress, double start,
+                               struct simulation_result *result)
+{
+    const struct experiment *experiment = platform->experiment;
+    bool ready = true;
+    if (experiment->arrivals.process != ARRIVAL_CLOSED &&
+        experiment->workload.application_count > 0) {
+        cursor->stream = arrival_stream_open(&experiment->arrivals, platform->workload,
+                                             experiment->seed, platform->error);
+        ready = cursor->stream != NULL;
+    }
+    ready = ready && simulation_prepare(platform, cursor);
+    platform->setup_s = wall_seconds() - start;
+    if (ready)
+        simulation_loop(platform, cursor, progress);
+    if (!ready || platform->failed || !simulation_close(platform, result))
+        return false;
+    if (cursor->stream != NULL)
+        result->arrivals = arrival_stream_tally(cursor->stream);
+    if (result_complete(platform, result) && experiment_inputs_check(experiment, platform->error))
+        return true;
+    simulation_result_clear(result);
+    return false;
+}
+
+bool simulation_run_with(const struct experiment *experiment, const struct policy *policy,
+                         const double *values, const struct simulation_options *options,
+                         struct simulation_result *result, struct error *error)
 {
     double start = wall_seconds();
     struct error local = {0};
     struct platform platform = {.experiment = experiment,
                                 .workload = &experiment->workload,
                                 .policy = policy,
-                                .recorder = recorder,
-                                .backend = backend,
+                                .recorder = options->recorder,
+                                .backend = options->backend,
+                                .bounded = options->bounds,
                                 .error = error != NULL ? error : &local};
     struct cursor cursor = {.left = requests_total(experiment)};
     *result = (struct simulation_result){0};
     const struct platform *before = policy_calls_begin(&platform);
-    bool ready = platform_init(&platform);
-    bool policy_started = ready;
-    ready = ready && policy_init(&platform, values);
-    if (ready && experiment->arrivals.process != ARRIVAL_CLOSED &&
-        experiment->workload.application_count > 0) {
-        cursor.stream = arrival_stream_open(&experiment->arrivals, platform.workload,
-                                            experiment->seed, platform.error);
-        ready = cursor.stream != NULL;
-    }
-    ready = ready && simulation_prepare(&platform, &cursor);
-    platform.setup_s = wall_seconds() - start;
-    if (ready)
-        simulation_loop(&platform, &cursor, progress);
-    bool done = ready && !platform.failed && simulation_close(&platform, result);
+    bool policy_started = platform_init(&platform);
+    bool done = policy_started && policy_init(&platform, values) &&
+                simulation_execute(&platform, &cursor, options->progress, start, result);
     const double end = wall_seconds();
-    if (done && cursor.stream != NULL)
-        result->arrivals = arrival_stream_tally(cursor.stream);
     if (cursor.stream != NULL)
         arrival_stream_close(cursor.stream);
     platform_clear(&platform, policy_started && platform.policy_state != NULL);
@@ -566,5 +602,6 @@ bool simulation_run(const struct experiment *experiment, const struct policy *po
                     const struct progress *progress, struct simulation_result *result,
                     struct error *error)
 {
-    return simulation_replay(experiment, policy, values, NULL, recorder, progress, result, error);
+    const struct simulation_options options = {.recorder = recorder, .progress = progress};
+    return simulation_run_with(experiment, policy, values, &options, result, error);
 }

@@ -17,6 +17,8 @@
  * - trainings.c, training_rates.c, training_metrics.c: trainings, their gangs and leases.
  * - policy_api_training.c: the queries and actions of sched/policy_training.h.
  * - metrics.c: totals and percentiles.
+ * - bounds.c: the bounds, for runs that ask for them.
+ * - notices.c: what a reader of the figures must know.
  *
  * If batches execute on a backend, sim/backend/hardware.c implements replay.h.
  */
@@ -33,6 +35,7 @@
 #include "traces/profile/interference.h"
 
 struct backend;
+struct capacity_bound;
 struct trainings;
 
 __extension__ typedef __int128 wide_t;
@@ -220,6 +223,8 @@ struct platform {
     uint64_t callbacks;            /* number of callbacks called so far */
     const struct recorder *recorder;
     const struct backend *backend; /* executes batches; NULL: the model computes their times */
+    bool bounded;                  /* the run asks for bounds */
+    struct capacity_bound *bound;  /* NULL: it collects nothing */
     struct event_queue *event_queue;
     struct cluster cluster;
     struct controller controller;

@@ -1,4 +1,4 @@
-#include "sim/cli/notices.h"
+#include "sim/platform/notices.h"
 
 #include <inttypes.h>
 #include <stdarg.h>
@@ -86,6 +86,18 @@ static void add_interference(FILE *text, const struct experiment *experiment)
     }
 }
 
+/* No figures in the text: a report counts equal notices over its runs. */
+static void add_stationarity(FILE *text, const struct simulation_result *result)
+{
+    if (result->queues_grew || result->long_drain)
+        add(text,
+            "warning: the run is not stationary, because %s: its hit rate, latency and cost depend "
+            "on how long it is",
+            result->queues_grew ? "its queues grew until the last arrival"
+                                : "the drain after the last arrival took over a tenth of the time "
+                                  "of arrivals");
+}
+
 static const char *file_name(const char *path)
 {
     const char *slash = strrchr(path, '/');
@@ -131,42 +143,11 @@ char *notices_text(const struct experiment *experiment, const struct simulation_
     if (text == NULL)
         return NULL;
     add_interference(text, experiment);
+    add_stationarity(text, result);
     if (experiment->workload.application_count > 0 && experiment->arrivals.process == ARRIVAL_TRACE)
         add_trace(text, experiment, &result->arrivals);
     if (fclose(text) == 0)
         return lines;
     free(lines);
     return NULL;
-}
-
-static bool is_set(const struct cli_settings *settings, const char *key)
-{
-    for (size_t i = 0; i < settings->count; i++)
-        if (strcmp(settings->list[i].key, key) == 0)
-            return true;
-    return false;
-}
-
-void notices_print_warmup(const struct cli_settings *settings, const struct experiment *experiment)
-{
-    const uint64_t tenth = experiment->requests / 10;
-    if (is_set(settings, "requests") && !is_set(settings, "warmup_requests") &&
-        experiment->warmup_requests > tenth)
-        (void)fprintf(stderr,
-                      "esgsim: note: the warm-up remains %" PRIu64 " requests, as in the file; "
-                      "--set warmup_requests=%" PRIu64 " makes it a tenth of the measured ones\n",
-                      experiment->warmup_requests, tenth);
-}
-
-void notices_print_cold(const struct simulation_result *result)
-{
-    const struct measures *all = &result->overall;
-    if (all->cold_start_rate > 0.5 || (all->cold_start_rate > 0.1 && all->slo_hit_rate < 0.5))
-        (void)fprintf(
-            stderr,
-            "esgsim: note: %.3g %% of the jobs waited for a container to start, and others "
-            "in queues behind them; "
-            "platform.initial sets how many are warm at the beginning, such as "
-            "{\"per_invoker\": 5}, and platform.keep_alive_s how long they remain\n",
-            100 * all->cold_start_rate);
 }
