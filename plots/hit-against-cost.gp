@@ -91,7 +91,7 @@ do for [p=1:panels] {
     # The first contenders are drawn last, over the others.
     plot data using (column("front") == 1 ? column("cost") : NaN):(column("hit")) smooth unique \
              with steps lc rgb "#b8b8b8" lw 3 title or_sized("Pareto front of these", "Pareto front"), \
-         NaN with lines lc rgb ink dt (6 * dash, 4 * dash) lw 1.2 title "bound", \
+         NaN with lines lc rgb ink dt (6 * dash, 4 * dash) lw 1.2 title (bound_hit == bound_hit ? "bound" : ""), \
          for [r=1:rows] NaN with points pt points[r] ps 1.2 * mark lc rgb colours[r] title short(names[r]), \
          for [r=rows:1:-1] data using (int(column("row")) == r ? costs[r] : NaN):(hits[r]):(cost_half[r]):(hit_half[r]) \
              with xyerrorbars pt -1 lw 1.4 lc rgb colours[r] notitle, \

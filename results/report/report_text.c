@@ -161,7 +161,8 @@ static void print_legend(FILE *out)
         "parallel\n"
         "               branches their sum may exceed the mean latency\n"
         "  units        work that the policy reports: node expansions, candidates\n"
-        "  bound        upper bound of SLO hits: requests whose fastest path, alone and with its "
+        "  bound        where the sweep asks for it (\"bounds\"): upper bound of SLO hits, "
+        "requests whose fastest path, alone and with its "
         "noise,\n"
         "               meets the SLO. Cost of the cheapest path whose nominal time meets the "
         "SLO;\n"
@@ -212,6 +213,8 @@ static void add_bound(const struct report *report, const struct report_scenario 
                       const char *application, const struct columns *columns,
                       struct text_table *table)
 {
+    if (report_bounded(report, scenario) == NULL)
+        return;
     text_table_row(table);
     text_table_cell(table, 0, "  bound");
     for (size_t m = 0; m < columns->count; m++) {

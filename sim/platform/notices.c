@@ -86,16 +86,15 @@ static void add_interference(FILE *text, const struct experiment *experiment)
     }
 }
 
-/* No figures in the text: a report counts equal notices over its runs. */
+/* No figures in the texts: a report counts equal notices over its runs. */
 static void add_stationarity(FILE *text, const struct simulation_result *result)
 {
-    if (result->queues_grew || result->long_drain)
-        add(text,
-            "warning: the run is not stationary, because %s: its hit rate, latency and cost depend "
-            "on how long it is",
-            result->queues_grew ? "its queues grew until the last arrival"
-                                : "the drain after the last arrival took over a tenth of the time "
-                                  "of arrivals");
+    if (result->queues_grew)
+        add(text, "warning: the run is not stationary: its queues grew until the last arrival, so "
+                  "hit rate and latency depend on how long the run is");
+    else if (result->long_drain)
+        add(text, "warning: the drain after the last arrival took over a tenth of the time of "
+                  "arrivals, so hit rate and latency can depend on how long the run is");
 }
 
 static const char *file_name(const char *path)

@@ -47,9 +47,10 @@ struct simulation_result {
     struct arrival_tally arrivals;      /* of a trace; zero for other arrival processes */
     /* What a reader of the figures must know, one per line; "": nothing. "warning: ..." means that
      * figures may not mean what they seem to. "note: ..." is about something the experiment asked
-     * for. Read them with notices_next (results/store/record.h). */
+     * for. */
     char *notices;
-    /* Signs of a run that is not stationary: its figures depend on its length (sim/README.md). */
+    /* Signs that figures depend on the length of the run (sim/README.md, "Runs that are not
+     * stationary"). */
     bool queues_grew;     /* until the last arrival */
     bool long_drain;      /* the drain took over a tenth of the time of arrivals */
     double wall_s;        /* wall-clock time; not deterministic, so never in tables */
