@@ -550,7 +550,7 @@ moved() {
     run sh -c 'cd / && exec "$@"' - "$folder/moved/bin/esgsim" "$@"
 }
 moved run "$strict" --set requests=50 --set warmup_requests=0
-expect "a moved program runs an experiment of the data beside it" 0 '^bound '
+expect "a moved program runs an experiment of the data beside it" 0 '^esg '
 moved plot traces/profiles/v100-mps-igniter.json --out "$folder/moved"
 expect "a moved program draws by the scripts beside it" 0 'profile-v100-mps-igniter-json\.svg'
 moved list applications

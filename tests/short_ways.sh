@@ -31,8 +31,18 @@ for policy in fifo edf esg; do
         explain "the row of $policy is that of $policy alone" "$(grep "^$policy" "$folder/several")"
     fi
 done
+if grep -q '^bound' "$folder/out"; then
+    fail "a row alone has no bounds" "$(cat "$folder/out")"
+else
+    pass "a row alone has no bounds"
+fi
 # shellcheck disable=SC2086
 run "$esgsim" run "$strict" $small --policy edf --json --quiet
+if sed -n '/"bound":/,/}/p' "$folder/out" | grep -q null; then
+    fail "run --json has every bound" "$(cat "$folder/out")"
+else
+    pass "run --json has every bound"
+fi
 stable "$folder/out" >"$folder/edf.json"
 hits=$(sed -n 's/^	"slo_hit_rate":	\([0-9.]*\),$/\1/p' "$folder/out" | awk '{ printf "%.2f", 100 * $1 }')
 cost=$(sed -n 's/^	"cost_per_request_usd":	\([0-9.e-]*\),$/\1/p' "$folder/out" | awk '{ printf "%.4f", 1000 * $1 }')
