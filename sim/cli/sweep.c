@@ -161,6 +161,9 @@ const struct command command_sweep = {
         "mean\n"
         "is that narrow; \"seeds\" (default 10) is how many it has at least.\n"
         "\n"
+        "\"bounds\": true in the sweep computes what no policy can beat, once per setting and "
+        "seed.\n"
+        "\n"
         "Examples: esgsim sweep workloads/experiments/paper.json --dry-run\n"
         "          esgsim sweep workloads/experiments/paper.json --out paper.h5\n"
         "          esgsim sweep paper.json --shard 2/8 --resume --out part2.h5\n",

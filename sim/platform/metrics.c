@@ -2,6 +2,9 @@
 
 #include <stdlib.h>
 
+#include "sched/common/capacity_bound.h"
+#include "sched/common/cost_lower_bound.h"
+
 /* The drain as a share of the time of arrivals: is long; is too short for queues that grew. */
 static const double LONG_DRAIN = 0.1, SHORT_DRAIN = 0.02;
 /* Share of the pairs of times of which the later has the longer queues. */
@@ -120,7 +123,7 @@ static void measures_fill(struct measures *out, const struct tally *tally, bool 
                                                                    (double)tally->planned_batches)
                                                            : NAN;
     out->bound_slo_hit_rate = bounded ? share((double)tally->bound_hits, n) : NAN;
-    out->bound_cost_per_request_usd = NAN; /* bounds_close sets it */
+    out->bound_cost_per_request_usd = NAN; /* metrics_report_bounds sets it */
 }
 
 /* Price of all GPUs per hour. */
@@ -211,6 +214,36 @@ bool metrics_report(struct metrics *metrics, const struct workload *workload,
     if (metrics->measuring && metrics->last_arrival < SIM_FOREVER)
         stationarity_judge(metrics, result);
     return true;
+}
+
+/* Sets the overall bound to the mean over applications, weighted by their numbers of requests. */
+static bool cost_bounds_fill(const struct workload *workload, struct simulation_result *result,
+                             struct error *error)
+{
+    double *cost = calloc(result->application_count, sizeof *cost);
+    if (cost == NULL)
+        return error_run(error, "out of memory for the bounds");
+    const bool ok = cost_lower_bounds(workload, cost, error);
+    double sum = 0;
+    for (size_t a = 0; ok && a < result->application_count; a++) {
+        result->applications[a].bound_cost_per_request_usd = cost[a];
+        if (result->applications[a].requests > 0)
+            sum += cost[a] * (double)result->applications[a].requests;
+    }
+    if (ok)
+        result->overall.bound_cost_per_request_usd = sum / (double)result->overall.requests;
+    free(cost);
+    return ok;
+}
+
+bool metrics_report_bounds(const struct workload *workload, struct capacity_bound *bound,
+                           struct simulation_result *result, struct error *error)
+{
+    double hits = NAN;
+    if (bound != NULL && !capacity_bound_hits(bound, &hits, error))
+        return false;
+    result->run.bound_capacity_slo_hit_rate = hits / (double)result->overall.requests;
+    return cost_bounds_fill(workload, result, error);
 }
 
 void simulation_result_clear(struct simulation_result *result)

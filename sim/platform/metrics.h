@@ -15,6 +15,7 @@
 
 struct request;
 struct batch;
+struct capacity_bound;
 
 /* Totals of one application. */
 struct tally {
@@ -67,5 +68,11 @@ void metrics_close_window(struct metrics *metrics, const struct cluster_use *use
 bool metrics_report(struct metrics *metrics, const struct workload *workload,
                     const struct cluster_use *capacity, sim_time_t now, bool bounded,
                     struct simulation_result *result, struct error *error);
+
+/* Sets the bounds but bound_slo_hit_rate. `bound` has all requests; NULL: none of it, as for a run
+ * on a backend, of whose times it knows nothing. False with ERROR_RUN when out of memory.
+ * O(n log n) for n measured requests. */
+bool metrics_report_bounds(const struct workload *workload, struct capacity_bound *bound,
+                           struct simulation_result *result, struct error *error);
 
 #endif

@@ -9,7 +9,6 @@
 
 #include "sched/common/capacity_bound.h"
 #include "sim/platform/batches.h"
-#include "sim/platform/bounds.h"
 #include "sim/platform/containers.h"
 #include "sim/platform/instances.h"
 #include "sim/platform/interference.h"
@@ -379,9 +378,15 @@ static bool simulation_stuck(struct platform *platform, const struct cursor *cur
 /* Sets up the state before the first request. */
 static bool simulation_prepare(struct platform *platform, struct cursor *cursor)
 {
+    const struct experiment *experiment = platform->experiment;
+    if (experiment->workload.application_count > 0 &&
+        experiment->arrivals.process != ARRIVAL_CLOSED &&
+        (cursor->stream = arrival_stream_open(&experiment->arrivals, platform->workload,
+                                              experiment->seed, platform->error)) == NULL)
+        return false;
     containers_init(platform);
     users_init(platform);
-    platform_schedule(platform, platform->experiment->platform.sample_interval, EVENT_SAMPLE, 0);
+    platform_schedule(platform, experiment->platform.sample_interval, EVENT_SAMPLE, 0);
     return !platform->failed && cursor_advance(platform, cursor) &&
            (platform->backend == NULL || replay_open(platform));
 }
@@ -451,8 +456,12 @@ static bool platform_init(struct platform *platform)
     const bool interference = experiment->platform.interference && platform->backend == NULL;
     if (platform->event_queue == NULL || platform->predictors == NULL || !jobs_init(platform) ||
         !batches_init(platform) || !gpu_work_init(platform, interference) ||
-        !trainings_init(platform) || !bounds_open(platform))
+        !trainings_init(platform))
         return error_run(platform->error, "out of memory at the start of a run");
+    if (platform->bounded && platform->backend == NULL &&
+        experiment->workload.application_count > 0 &&
+        (platform->bound = capacity_bound_create(platform->workload, platform->error)) == NULL)
+        return false;
     return keep_alive_init(platform);
 }
 
@@ -528,41 +537,24 @@ static bool simulation_close(struct platform *platform, struct simulation_result
 }
 
 /* Fills in what is known only after the last event. */
-static bool result_complete(struct platform *platform, struct simulation_result *result)
+static bool result_complete(struct platform *platform, const struct cursor *cursor,
+                            struct simulation_result *result)
 {
     const struct experiment *experiment = platform->experiment;
-    if (experiment->workload.application_count > 0 && result->overall.requests == 0)
-        return error_input(platform->error,
-                           "%s: arrivals: the trace ended within the warm-up of %" PRIu64
-                           " requests; lower warmup_requests or take more of the trace",
-                           experiment->path, experiment->warmup_requests);
-    return bounds_close(platform, result) &&
-           ((result->notices = notices_text(experiment, result)) != NULL ||
-            error_run(platform->error, "out of memory for the run's notices"));
-}
-
-/* Opens the open arrival process, if there is one, and simulates. */
-static bool simulation_execute(struct platform *platform, struct cursor *cursor,
-                               const struct progress *progress, double start,
-                               struct simulation_result *result)
-{
-    const struct experiment *experiment = platform->experiment;
-    bool ready = true;
-    if (experiment->arrivals.process != ARRIVAL_CLOSED &&
-        experiment->workload.application_count > 0) {
-        cursor->stream = arrival_stream_open(&experiment->arrivals, platform->workload,
-                                             experiment->seed, platform->error);
-        ready = cursor->stream != NULL;
-    }
-    ready = ready && simulation_prepare(platform, cursor);
-    platform->setup_s = wall_seconds() - start;
-    if (ready)
-        simulation_loop(platform, cursor, progress);
-    if (!ready || platform->failed || !simulation_close(platform, result))
-        return false;
+    const bool measured = result->overall.requests > 0;
     if (cursor->stream != NULL)
         result->arrivals = arrival_stream_tally(cursor->stream);
-    if (result_complete(platform, result) && experiment_inputs_check(experiment, platform->error))
+    if (!measured && experiment->workload.application_count > 0)
+        error_input(platform->error,
+                    "%s: arrivals: the trace ended within the warm-up of %" PRIu64
+                    " requests; lower warmup_requests or take more of the trace",
+                    experiment->path, experiment->warmup_requests);
+    else if ((!platform->bounded || !measured ||
+              metrics_report_bounds(platform->workload, platform->bound, result,
+                                    platform->error)) &&
+             experiment_inputs_check(experiment, platform->error) &&
+             ((result->notices = notices_text(experiment, result)) != NULL ||
+              error_run(platform->error, "out of memory for the run's notices")))
         return true;
     simulation_result_clear(result);
     return false;
@@ -585,8 +577,13 @@ bool simulation_run_with(const struct experiment *experiment, const struct polic
     *result = (struct simulation_result){0};
     const struct platform *before = policy_calls_begin(&platform);
     bool policy_started = platform_init(&platform);
-    bool done = policy_started && policy_init(&platform, values) &&
-                simulation_execute(&platform, &cursor, options->progress, start, result);
+    bool ready =
+        policy_started && policy_init(&platform, values) && simulation_prepare(&platform, &cursor);
+    platform.setup_s = wall_seconds() - start;
+    if (ready)
+        simulation_loop(&platform, &cursor, options->progress);
+    bool done = ready && !platform.failed && simulation_close(&platform, result) &&
+                result_complete(&platform, &cursor, result);
     const double end = wall_seconds();
     if (cursor.stream != NULL)
         arrival_stream_close(cursor.stream);

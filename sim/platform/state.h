@@ -16,8 +16,7 @@
  * - keep_alive.c: the idle time of containers, by the experiment's or the policy's keep-alive.
  * - trainings.c, training_rates.c, training_metrics.c: trainings, their gangs and leases.
  * - policy_api_training.c: the queries and actions of sched/policy_training.h.
- * - metrics.c: totals and percentiles.
- * - bounds.c: the bounds, for runs that ask for them.
+ * - metrics.c: totals, percentiles and bounds.
  * - notices.c: what a reader of the figures must know.
  *
  * If batches execute on a backend, sim/backend/hardware.c implements replay.h.
@@ -224,7 +223,7 @@ struct platform {
     const struct recorder *recorder;
     const struct backend *backend; /* executes batches; NULL: the model computes their times */
     bool bounded;                  /* the run asks for bounds */
-    struct capacity_bound *bound;  /* NULL: it collects nothing */
+    struct capacity_bound *bound;  /* has the requests so far; NULL: none wanted */
     struct event_queue *event_queue;
     struct cluster cluster;
     struct controller controller;
