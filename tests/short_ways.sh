@@ -59,6 +59,16 @@ if stable "$folder/out" | grep -qF "{\"policies\":[{" && stable "$folder/out" | 
 else
     explain "run --policies --json has one object per policy, as of one alone" "$(cat "$folder/edf.json")"
 fi
+run "$esgsim" run workloads/experiments/theory/mm1.json --set arrivals.rate_per_s=150 --set slo.ms=20 \
+    --policies fifo,clockwork,sjf --set requests=2000
+expect "a warning of some policies names them" 0 '^warning: fifo, sjf: the run is not stationary'
+run "$esgsim" run workloads/experiments/theory/mm1.json --set arrivals.rate_per_s=150 --policies fifo,sjf --set requests=2000
+expect "a warning of all policies names none" 0 '^warning: the run is not stationary'
+if [ "$(grep -c 'not stationary' "$folder/err")" -eq 1 ]; then
+    pass "and is on standard error once"
+else
+    explain "and is on standard error once" "one warning"
+fi
 # shellcheck disable=SC2086
 run "$esgsim" run "$strict" $small --policies fifo,edf --details
 expect "run --details prints each application" 0 '^expanded-image-classification +[0-9]+ '

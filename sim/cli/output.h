@@ -19,8 +19,9 @@ struct output_run {
  * NULL: memory exhausted. */
 cJSON *output_run_json(const struct output_run *shown);
 
-/* Prints the run's warnings on standard error. */
-void output_warnings(const struct simulation_result *result);
+/* Prints the warnings of `count` runs of one experiment on standard error, each once. One that not
+ * all runs have is printed with the policies of those that do. */
+void output_warnings(const struct output_run *runs, size_t count);
 
 /* Says on standard error that --set requests=N leaves the warm-up as the file gives it, if that is
  * more than a tenth of N, its default. */

@@ -277,23 +277,17 @@ static bool print_json(const struct run_options *options, const struct output_ru
     return cli_print_json(root, error);
 }
 
-static bool same_notices(const struct simulation_result *a, const struct simulation_result *b)
-{
-    return a->notices != NULL && b->notices != NULL && strcmp(a->notices, b->notices) == 0;
-}
-
 static bool runs_print(const struct run_options *options, const struct policy_run *runs,
                        size_t count, bool quiet, struct error *error)
 {
     struct output_run shown[CLI_POLICIES_MAX];
     for (size_t i = 0; i < count; i++) {
         shown[i] = (struct output_run){runs[i].experiment, &runs[i].result};
-        if (quiet)
-            continue;
-        if (i == 0 || !same_notices(&runs[i].result, &runs[i - 1].result))
-            output_warnings(&runs[i].result);
-        output_note_cold(&runs[i].result);
+        if (!quiet)
+            output_note_cold(&runs[i].result);
     }
+    if (!quiet)
+        output_warnings(shown, count);
     if (!quiet)
         output_note_warmup(&options->settings, runs[0].experiment);
     if (options->json)
