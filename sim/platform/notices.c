@@ -91,10 +91,10 @@ static void add_stationarity(FILE *text, const struct simulation_result *result)
 {
     if (result->queues_grew)
         add(text, "warning: the run is not stationary: its queues grew until the last arrival, so "
-                  "hit rate and latency depend on how long the run is");
+                  "hit rate and latency " NOTICE_OF_LENGTH);
     else if (result->long_drain)
         add(text, "warning: the drain after the last arrival took over a tenth of the time of "
-                  "arrivals, so hit rate and latency can depend on how long the run is");
+                  "arrivals, so hit rate and latency " NOTICE_OF_LENGTH);
 }
 
 static const char *file_name(const char *path)
