@@ -69,6 +69,15 @@ if [ "$(grep -c 'not stationary' "$folder/err")" -eq 1 ]; then
 else
     explain "and is on standard error once" "one warning"
 fi
+run "$esgsim" run workloads/experiments/theory/mm1.json --set arrivals.rate_per_s=150 --set requests=2000 \
+    --out "$folder/grew.h5" --quiet
+run "$esgsim" report "$folder/grew.h5"
+expect "the report has the warning" 0 'WARNING +the run is not stationary'
+if command -v gnuplot >/dev/null; then
+    run "$esgsim" plot "$folder/grew.h5" --out "$folder/grew" --only hit-rate --quiet
+    run sh -c 'cat "$1"/hit-rate*.csv' - "$folder/grew"
+    expect "and so has the caption of a figure" 0 'Warning: hit rate and latency of some runs depend on how long'
+fi
 # shellcheck disable=SC2086
 run "$esgsim" run "$strict" $small --policies fifo,edf --details
 expect "run --details prints each application" 0 '^expanded-image-classification +[0-9]+ '
