@@ -87,7 +87,7 @@ ALL_HDR  := $(HEADERS) $(wildcard sim/cli/*.h results/*/*.h plots/*.h traces/cal
 
 # What plays and writes a replay, for a program that is not esgsim.
 REPLAY_OBJ := $(patsubst %,$(BUILD)/%.o,results/compare/replay results/store/store_write results/store/seal results/store/hdf5_table \
-              results/store/columns results/store/swept results/store/record sim/cli/options sim/cli/run_once sim/cli/notices)
+              results/store/columns results/store/swept results/store/record sim/cli/options sim/cli/run_once)
 
 PLUGINS  := $(patsubst %.c,$(BUILD)/%.so,$(wildcard tests/plugins/*.c))
 LIB_OBJ  := $(LIB_SRC:%.c=$(BUILD)/%.o)

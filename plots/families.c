@@ -6,6 +6,7 @@
 
 #include "results/report/training_table.h"
 #include "results/store/columns.h"
+#include "sim/platform/notices.h"
 
 bool source_one_policy(const struct report_scenario *scenario)
 {
@@ -85,6 +86,18 @@ uint64_t source_run_size(const struct source *source, const struct report_scenar
                        : row->measures.finished + row->measures.unfinished;
 }
 
+/* A sentence if runs of the scenarios are not stationary, else "". */
+static const char *length_warning(const struct report *report, const struct report_scenario *first,
+                                  size_t scenarios)
+{
+    for (size_t n = 0; n < report->notice_count; n++)
+        for (size_t s = 0; s < scenarios; s++)
+            if (report->notices[n].in[(size_t)(first - report->scenarios) + s] &&
+                strstr(report->notices[n].text, NOTICE_OF_LENGTH) != NULL)
+                return " Warning: hit rate and latency of some runs " NOTICE_OF_LENGTH ".";
+    return "";
+}
+
 char *source_caption(const struct source *source, const struct report_scenario *scenario,
                      const char *lead, bool intervals)
 {
@@ -113,14 +126,15 @@ char *source_caption(const struct source *source, const struct report_scenario *
     char *caption = NULL;
     const bool several = seeds[1] > 1;
     if (basis == NULL ||
-        asprintf(&caption, "%s%s%s%s seed%s of %s%s%s %s%s. %s", lead, lead[0] != '\0' ? " " : "",
+        asprintf(&caption, "%s%s%s%s seed%s of %s%s%s %s%s. %s%s", lead, lead[0] != '\0' ? " " : "",
                  !several    ? ""
                  : intervals ? "Means of "
                              : "All of ",
                  of_seeds, several ? "s" : "", low, requests[0] == requests[1] ? "" : " to ",
                  requests[0] == requests[1] ? "" : high,
                  source_serves(first) ? "requests" : "trainings",
-                 intervals && several ? " each; bars: 95 % Student t intervals" : "", basis) < 0)
+                 intervals && several ? " each; bars: 95 % Student t intervals" : "", basis,
+                 length_warning(report, first, scenarios)) < 0)
         caption = NULL;
     free(basis);
     return caption;

@@ -6,6 +6,7 @@
 #include <cjson/cJSON.h>
 
 #include "plots/families.h"
+#include "results/report/report_columns.h"
 #include "results/report/training_table.h"
 
 /* ---- Panels of dots ------------------------------------------------------------------------- */
@@ -21,11 +22,20 @@ struct dots_panel {
     double scale;
 };
 
+/* NAN: `metric` is NULL, or no run of the scenario has bounds. */
+static double bound_value(const struct source *source, const struct report_scenario *scenario,
+                          const char *application, const char *metric, double scale)
+{
+    const struct report_contender *bounded = report_bounded(source->report, scenario);
+    return metric == NULL || bounded == NULL
+               ? NAN
+               : source_estimate(source, bounded, application, metric, scale).mean;
+}
+
 static void dots_row(const struct source *source, const struct report_scenario *scenario,
                      const struct dots_panel *panel, size_t number, size_t c, struct sheet *sheet)
 {
     const struct report_contender *contender = &scenario->contenders[c];
-    const size_t any = scenario->reference == REPORT_NONE ? 0 : scenario->reference;
     const struct look look = source_look(scenario, c);
     const struct estimate value =
         source_estimate(source, contender, panel->application, panel->metric, panel->scale);
@@ -36,11 +46,8 @@ static void dots_row(const struct source *source, const struct report_scenario *
     sheet_text_cut(sheet, contender->title, LABEL_LIMIT);
     sheet_number(sheet, value.mean);
     sheet_number(sheet, value.half_width);
-    sheet_number(sheet, panel->bound == NULL
-                            ? NAN
-                            : source_estimate(source, &scenario->contenders[any],
-                                              panel->application, panel->bound, panel->scale)
-                                  .mean);
+    sheet_number(sheet,
+                 bound_value(source, scenario, panel->application, panel->bound, panel->scale));
     sheet_colour(sheet, look.colour);
     sheet_number(sheet, look.point);
     sheet_row_end(sheet);
@@ -90,8 +97,10 @@ static bool draw_hit_rate(const struct source *source, const struct report_scena
     static const struct dots_panel like = {NULL,           "SLO hit rate (%)",   NULL,
                                            "slo_hit_rate", "bound_slo_hit_rate", 100};
     return dots_by_application(source, scenario, "hit-rate",
-                               "Requests that finished within their SLO. Dashed: what no policy "
-                               "can beat.",
+                               report_bounded(source->report, scenario) == NULL
+                                   ? "Requests that finished within their SLO."
+                                   : "Requests that finished within their SLO. Dashed: what no "
+                                     "policy can beat.",
                                &like, list, error);
 }
 
@@ -102,9 +111,12 @@ static bool draw_cost(const struct source *source, const struct report_scenario 
         NULL, "$ per 1,000 requests", NULL, "cost_per_request_usd", "bound_cost_per_request_usd",
         1000};
     return dots_by_application(source, scenario, "cost",
-                               "Pay-per-use: execution time × (vCPU + vGPU price); axes do not "
-                               "begin at 0. Dashed: the cheapest configurations that meet the SLO "
-                               "alone.",
+                               report_bounded(source->report, scenario) == NULL
+                                   ? "Pay-per-use: execution time × (vCPU + vGPU price); axes do "
+                                     "not begin at 0."
+                                   : "Pay-per-use: execution time × (vCPU + vGPU price); axes do "
+                                     "not begin at 0. Dashed: the cheapest configurations that "
+                                     "meet the SLO alone.",
                                &like, list, error);
 }
 
@@ -180,10 +192,12 @@ static bool on_front(const double *costs, const double *hits, size_t count, size
 static void tradeoff_rows(const struct source *source, const struct report_scenario *scenario,
                           double *costs, double *hits, struct sheet *sheet)
 {
-    static const char *const metrics[] = {"cost_per_request_usd", "slo_hit_rate",
-                                          "bound_cost_per_request_usd", "bound_slo_hit_rate"};
-    static const double scales[] = {1000, 100, 1000, 100};
+    static const char *const metrics[] = {"cost_per_request_usd", "slo_hit_rate"};
+    static const double scales[] = {1000, 100};
     const size_t count = scenario->contender_count;
+    const double bound_cost =
+        bound_value(source, scenario, NULL, "bound_cost_per_request_usd", 1000);
+    const double bound_hit = bound_value(source, scenario, NULL, "bound_slo_hit_rate", 100);
     for (size_t c = 0; c < count; c++) {
         costs[c] =
             source_estimate(source, &scenario->contenders[c], NULL, metrics[0], scales[0]).mean;
@@ -192,8 +206,8 @@ static void tradeoff_rows(const struct source *source, const struct report_scena
     }
     for (size_t c = 0; c < count; c++) {
         const struct look look = source_look(scenario, c);
-        struct estimate values[4];
-        for (size_t m = 0; m < 4; m++)
+        struct estimate values[2];
+        for (size_t m = 0; m < 2; m++)
             values[m] =
                 source_estimate(source, &scenario->contenders[c], NULL, metrics[m], scales[m]);
         sheet_count(sheet, c + 1);
@@ -203,8 +217,8 @@ static void tradeoff_rows(const struct source *source, const struct report_scena
             sheet_number(sheet, values[m].half_width);
         }
         sheet_count(sheet, on_front(costs, hits, count, c));
-        sheet_number(sheet, values[2].mean);
-        sheet_number(sheet, values[3].mean);
+        sheet_number(sheet, bound_cost);
+        sheet_number(sheet, bound_hit);
         sheet_colour(sheet, look.colour);
         sheet_number(sheet, look.point);
         sheet_row_end(sheet);
@@ -216,9 +230,11 @@ static bool draw_tradeoff(const struct source *source, const struct report_scena
 {
     struct sheet sheet;
     char *caption = source_caption(source, scenario,
-                                   "All applications. Up and to the left is better; dashed: the "
-                                   "most that can be hit, and the cheapest configurations that "
-                                   "meet the SLO at nominal times.",
+                                   report_bounded(source->report, scenario) == NULL
+                                       ? "All applications. Up and to the left is better."
+                                       : "All applications. Up and to the left is better; dashed: "
+                                         "the most that can be hit, and the cheapest "
+                                         "configurations that meet the SLO at nominal times.",
                                    true);
     double *values = calloc(2 * scenario->contender_count + 1, sizeof *values);
     bool good = caption != NULL && values != NULL ? true : figure_no_memory(error);

@@ -590,7 +590,7 @@ moved() {
     run sh -c 'cd / && exec "$@"' - "$folder/moved/bin/esgsim" "$@"
 }
 moved run "$strict" --set requests=50 --set warmup_requests=0
-expect "a moved program runs an experiment of the data beside it" 0 '^bound '
+expect "a moved program runs an experiment of the data beside it" 0 '^esg '
 moved plot traces/profiles/v100-mps-igniter.json --out "$folder/moved"
 expect "a moved program draws by the scripts beside it" 0 'profile-v100-mps-igniter-json\.svg'
 moved list applications
@@ -753,8 +753,7 @@ run "$esgsim" report "$folder/silent.h5"
 expect "and the report says so" 0 'WARNING +the profile has no interference model'
 run "$esgsim" report "$folder/silent.h5" --format html
 expect "and the page" 0 '<dt>Warning</dt><dd>the profile has no interference model'
-# shellcheck disable=SC2086
-run "$esgsim" run "$strict" $small --set "profile=$folder/none.json" --json
+run "$esgsim" run "$strict" --set requests=1000 --set "profile=$folder/none.json" --json
 expect "a profile that states that it has none is noted and not warned of" 0 '"warnings":.\[\],'
 run "$esgsim" check "$folder/none.json"
 expect "and is a valid profile" 0 'ok \(profile\)'
@@ -783,7 +782,7 @@ run "$esgsim" run "$strict" --set requests=50
 says "run says that requests alone leave the warm-up" 'remains 1000 requests.*--set warmup_requests=5 '
 run "$esgsim" run "$strict" --set requests=50 --quiet
 silent "and is quiet where it is told to be"
-run "$esgsim" run "$strict" --set requests=50 --set warmup_requests=20
+run "$esgsim" run "$strict" --set requests=1000 --set warmup_requests=20
 silent "and where the warm-up is given, too"
 run "$esgsim" run "$strict" --set requests=30 --set warmup_requests=1 --set platform.initial=cold
 says "run says that most jobs started cold, and which key changes it" \

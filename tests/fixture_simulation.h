@@ -102,8 +102,9 @@ static inline bool run_with(const char *json, const struct policy *policy, const
     assert_non_null(policy);
     if (log != NULL)
         memset(log, 0, sizeof *log);
-    const bool ok = runner_execute(experiment, policy, values, log != NULL ? &recorder : NULL, NULL,
-                                   result, error);
+    const struct simulation_options options = {.recorder = log != NULL ? &recorder : NULL,
+                                               .bounds = true};
+    const bool ok = simulation_run_with(experiment, policy, values, &options, result, error);
     free(values);
     experiment_free(experiment);
     return ok;

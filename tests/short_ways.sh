@@ -31,8 +31,18 @@ for policy in fifo edf esg; do
         explain "the row of $policy is that of $policy alone" "$(grep "^$policy" "$folder/several")"
     fi
 done
+if grep -q '^bound' "$folder/out"; then
+    fail "a row alone has no bounds" "$(cat "$folder/out")"
+else
+    pass "a row alone has no bounds"
+fi
 # shellcheck disable=SC2086
 run "$esgsim" run "$strict" $small --policy edf --json --quiet
+if sed -n '/"bound":/,/}/p' "$folder/out" | grep -q null; then
+    fail "run --json has every bound" "$(cat "$folder/out")"
+else
+    pass "run --json has every bound"
+fi
 stable "$folder/out" >"$folder/edf.json"
 hits=$(sed -n 's/^	"slo_hit_rate":	\([0-9.]*\),$/\1/p' "$folder/out" | awk '{ printf "%.2f", 100 * $1 }')
 cost=$(sed -n 's/^	"cost_per_request_usd":	\([0-9.e-]*\),$/\1/p' "$folder/out" | awk '{ printf "%.4f", 1000 * $1 }')
@@ -48,6 +58,25 @@ if stable "$folder/out" | grep -qF "{\"policies\":[{" && stable "$folder/out" | 
     pass "run --policies --json has one object per policy, as of one alone"
 else
     explain "run --policies --json has one object per policy, as of one alone" "$(cat "$folder/edf.json")"
+fi
+run "$esgsim" run workloads/experiments/theory/mm1.json --set arrivals.rate_per_s=150 --set slo.ms=20 \
+    --policies fifo,clockwork,sjf --set requests=2000
+expect "a warning of some policies names them" 0 '^warning: fifo, sjf: the run is not stationary'
+run "$esgsim" run workloads/experiments/theory/mm1.json --set arrivals.rate_per_s=150 --policies fifo,sjf --set requests=2000
+expect "a warning of all policies names none" 0 '^warning: the run is not stationary'
+if [ "$(grep -c 'not stationary' "$folder/err")" -eq 1 ]; then
+    pass "and is on standard error once"
+else
+    explain "and is on standard error once" "one warning"
+fi
+run "$esgsim" run workloads/experiments/theory/mm1.json --set arrivals.rate_per_s=150 --set requests=2000 \
+    --out "$folder/grew.h5" --quiet
+run "$esgsim" report "$folder/grew.h5"
+expect "the report has the warning" 0 'WARNING +the run is not stationary'
+if command -v gnuplot >/dev/null; then
+    run "$esgsim" plot "$folder/grew.h5" --out "$folder/grew" --only hit-rate --quiet
+    run sh -c 'cat "$1"/hit-rate*.csv' - "$folder/grew"
+    expect "and so has the caption of a figure" 0 'Warning: hit rate and latency of some runs depend on how long'
 fi
 # shellcheck disable=SC2086
 run "$esgsim" run "$strict" $small --policies fifo,edf --details

@@ -280,6 +280,26 @@ static void too_little_gives_no_figure(void **state)
     batch_means_clear(&series);
 }
 
+static void a_steady_rise_is_told_from_noise(void **state)
+{
+    (void)state;
+    struct batch_means rising, level, bursts;
+    assert_true(batch_means_init(&rising, 1) && batch_means_init(&level, 1) &&
+                batch_means_init(&bursts, 1));
+    for (int i = 0; i < 1000; i++) {
+        assert_int_equal(isnan(batch_means_rising(&rising)), i < 2 * BATCH_MEANS_INTERVAL_BATCHES);
+        batch_means_add(&rising, i);
+        batch_means_add(&level, 7);
+        batch_means_add(&bursts, i * 37 % 101);
+    }
+    assert_true(batch_means_rising(&rising) == 1);
+    assert_true(batch_means_rising(&level) == 0);
+    assert_true(fabs(batch_means_rising(&bursts) - 0.5) < 0.2);
+    batch_means_clear(&rising);
+    batch_means_clear(&level);
+    batch_means_clear(&bursts);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -290,6 +310,7 @@ int main(void)
         cmocka_unit_test(cutting_off_the_warm_up_of_a_full_queue_takes_its_bias_away),
         cmocka_unit_test(intervals_from_one_run_cover_the_mean_as_often_as_they_say),
         cmocka_unit_test(too_little_gives_no_figure),
+        cmocka_unit_test(a_steady_rise_is_told_from_noise),
     };
     return cmocka_run_group_tests_name("batch_means", tests, NULL, NULL);
 }

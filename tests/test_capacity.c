@@ -282,7 +282,7 @@ static int scan_answer(const char *path, const struct scan_case *scan, double va
     for (unsigned seed = 1; seed <= SEEDS; seed++) {
         struct simulation_result result;
         experiment->seed = seed;
-        assert_true(runner_execute(experiment, policy, values, NULL, NULL, &result, &error));
+        assert_true(simulation_run(experiment, policy, values, NULL, NULL, &result, &error));
         sum += result.overall.slo_hit_rate;
         squares += result.overall.slo_hit_rate * result.overall.slo_hit_rate;
         simulation_result_clear(&result);

@@ -51,7 +51,7 @@ static void simulate_into(struct store *store, const struct experiment *experime
     const struct policy *policy = runner_policy(experiment, &values, &error);
     bool good = policy != NULL && store_begin_experiment(store, experiment, policy, values, &error);
     const struct recorder recorder = store_recorder(store);
-    good = good && runner_execute(experiment, policy, values, &recorder, NULL, &result, &error) &&
+    good = good && simulation_run(experiment, policy, values, &recorder, NULL, &result, &error) &&
            store_end_run(store, &result, &error);
     if (!good)
         fail_msg("%s", error.message);

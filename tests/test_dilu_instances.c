@@ -46,7 +46,7 @@ static bool try_run(unsigned invokers, const char *policy, const struct policy *
     simulation_result_clear(&result);
     lease_count = 0;
     const bool good =
-        found != NULL && runner_execute(experiment, found, values, &recorder, NULL, &result, error);
+        found != NULL && simulation_run(experiment, found, values, &recorder, NULL, &result, error);
     free(values);
     experiment_free(experiment);
     return good;

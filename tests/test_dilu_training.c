@@ -186,7 +186,7 @@ static bool try_run(const char *json, struct error *error)
     trained_count = lease_count = 0;
     simulation_result_clear(&result);
     const bool good = policy != NULL &&
-                      runner_execute(experiment, policy, values, &recorder, NULL, &result, error);
+                      simulation_run(experiment, policy, values, &recorder, NULL, &result, error);
     free(values);
     experiment_free(experiment);
     return good;

@@ -212,7 +212,7 @@ static void simulate(unsigned trial)
     lease_count = 0;
     first_arrival = SIM_FOREVER;
     last_finish = 0;
-    if (!runner_execute(experiment, &going_wild, (const double[]){0}, &recorder, NULL, &result,
+    if (!simulation_run(experiment, &going_wild, (const double[]){0}, &recorder, NULL, &result,
                         &error))
         fail_msg("%s", error.message);
     (void)unlink(path);

@@ -34,7 +34,7 @@ static void train(const char *json)
     const struct policy *policy = runner_policy(experiment, &values, &error);
     finished = 0;
     if (policy == NULL ||
-        !runner_execute(experiment, policy, values, &recorder, NULL, &result, &error))
+        !simulation_run(experiment, policy, values, &recorder, NULL, &result, &error))
         fail_msg("%s", error.message);
     simulation_result_clear(&result);
     free(values);
@@ -307,7 +307,7 @@ static void a_gang_that_never_fits_is_bad_input(void **state)
         struct experiment *experiment = load(json);
         const struct policy *policy = runner_policy(experiment, &values, &error);
         assert_non_null(policy);
-        const bool good = runner_execute(experiment, policy, values, NULL, NULL, &result, &error);
+        const bool good = simulation_run(experiment, policy, values, NULL, NULL, &result, &error);
         const char *expected = cases[c].message != NULL ? cases[c].message : "";
         if (good != (cases[c].message == NULL))
             fail_msg("case %zu: %s", c, good ? "the run ends well" : error.message);

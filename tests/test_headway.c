@@ -495,7 +495,7 @@ static void with_every_step_off_it_is_a_plain_planner(void **unused)
             struct error error = {0};
             const struct recorder recorder = log_recorder(&logs[i]);
             memset(&logs[i], 0, sizeof logs[i]);
-            if (!runner_execute(experiment, both[i], settings[i], &recorder, NULL, &result, &error))
+            if (!simulation_run(experiment, both[i], settings[i], &recorder, NULL, &result, &error))
                 fail_msg("%s", error.message);
             simulation_result_clear(&result);
             experiment_free(experiment);

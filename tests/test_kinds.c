@@ -697,7 +697,7 @@ static void a_plan_knows_the_speed_of_the_gpu(void **state)
     const struct policy *policy = runner_policy(e, &values, &error);
     assert_non_null(policy);
     planned = taken = 0;
-    assert_true(runner_execute(e, policy, values, &recorder, NULL, &result, &error));
+    assert_true(simulation_run(e, policy, values, &recorder, NULL, &result, &error));
     assert_true(taken >= 20 * 40 * SIM_MS); /* 20 ms at the least at speed 1 */
     assert_int_equal(planned, taken);
     simulation_result_clear(&result);

@@ -40,7 +40,7 @@ static void simulate(const char *json, const struct policy *policy)
     struct experiment *experiment = load(json);
     training_count = lease_count = 0;
     memset(&requests, 0, sizeof requests);
-    if (!runner_execute(experiment, policy, (const double[]){0}, &recorder, NULL, &result, &error))
+    if (!simulation_run(experiment, policy, (const double[]){0}, &recorder, NULL, &result, &error))
         fail_msg("%s", error.message);
     simulation_result_clear(&result);
     experiment_free(experiment);

@@ -1035,23 +1035,24 @@ static void the_predicted_share_is_of_execution_time_in_cells_that_were_not_meas
     simulation_result_clear(&result);
 }
 
-static void utilisation_and_idle_cost_are_integrals_over_the_measured_time(void **state)
+static void utilisation_ends_with_the_arrivals_and_costs_with_the_run(void **state)
 {
     (void)state;
     static struct log log;
     struct simulation_result result;
-    /* Measured from 2,000 to 3,100: two executions of 100 ms, 0.9 s idle between them. */
+    /* Measured from 2,000 to 3,100: two executions of 100 ms, 0.9 s idle between them. The second
+     * begins with the last arrival, at 3,000. */
     run_well(WORLD(INVOKERS("1", "8", MPS4), QUARTERS, ",\"initial\":{\"f\":1}", EVERY("1000"),
                    ONE COUNT("1", "2")),
              &simple, &log, &result);
     const struct run_measures *r = &result.run;
     assert_close(r->simulated_s, 1.1);
-    assert_close(r->vcpu_utilisation, 0.2 / (8 * 1.1));
-    assert_close(r->gpu_utilisation, 0.2 / (4 * 1.1));
+    assert_close(r->vcpu_utilisation, 0.1 / 8);
+    assert_close(r->gpu_utilisation, 0.1 / 4);
     assert_close(r->memory_utilisation, 100.0 / 8192);
-    assert_close(r->gpu_memory_utilisation, (100 * 1.1 + 10 * 0.2) / (8192 * 1.1));
+    assert_close(r->gpu_memory_utilisation, (100 + 10 * 0.1) / 8192);
     assert_close(r->gpu_fragmentation, 0.75);
-    assert_close(r->gpu_provisioned, 1.1 / (4 * 1.1));
+    assert_close(r->gpu_provisioned, 1.0 / 4);
     assert_close(result.overall.cost_usd, 0.2 * 0.011);
     assert_close(result.overall.cost_hold_usd, 0);
     assert_close(r->cost_idle_usd, 0.9 * 0.011);
@@ -1087,10 +1088,11 @@ static void vgpus_are_stranded_where_nothing_that_waits_would_fit(void **state)
     struct simulation_result result;
     /* The request of 0 ms has the one vCPU of invoker 0 and one of its 4 vGPUs, until 100. The one
      * of 10 ms waits for it, at the samples of 30, 60 and 90: it would fit on invoker 1. So 3 of 7
-     * free vGPUs are stranded. From 100 on nothing waits and nothing is sampled. */
+     * free vGPUs are stranded. From 100 on nothing waits and nothing is sampled. The arrival at 500
+     * ends the time that counts. */
     run_trace(WORLD(INVOKERS("2", "1", MPS4), QUARTERS, ",\"sample_interval_s\":0.03", TRACE,
-                    ONE COUNT("0", "2")),
-              "0,app\n10,app\n", &simple, &log, &result);
+                    ONE COUNT("0", "3")),
+              "0,app\n10,app\n500,app\n", &simple, &log, &result);
     assert_int_equal(log.batches[1].started_ns, 100 * SIM_MS);
     assert_close(result.run.stranded_vgpu, 3.0 / 7);
     simulation_result_clear(&result);
@@ -1103,8 +1105,8 @@ static void vgpus_are_stranded_where_nothing_that_waits_would_fit(void **state)
     simulation_result_clear(&result);
     /* No invoker but the busy one: all that are free are stranded. */
     run_trace(WORLD(INVOKERS("1", "1", MPS4), QUARTERS, ",\"sample_interval_s\":0.03", TRACE,
-                    ONE COUNT("0", "2")),
-              "0,app\n10,app\n", &simple, &log, &result);
+                    ONE COUNT("0", "3")),
+              "0,app\n10,app\n500,app\n", &simple, &log, &result);
     assert_close(result.run.stranded_vgpu, 1);
     simulation_result_clear(&result);
 }
@@ -1264,7 +1266,7 @@ int main(void)
         cmocka_unit_test(two_users_of_one_server_take_turns),
         cmocka_unit_test(a_batch_across_the_warm_up_boundary_counts_for_its_measured_jobs),
         cmocka_unit_test(the_predicted_share_is_of_execution_time_in_cells_that_were_not_measured),
-        cmocka_unit_test(utilisation_and_idle_cost_are_integrals_over_the_measured_time),
+        cmocka_unit_test(utilisation_ends_with_the_arrivals_and_costs_with_the_run),
         cmocka_unit_test(idle_containers_cost_what_their_reference_does),
         cmocka_unit_test(vgpus_are_stranded_where_nothing_that_waits_would_fit),
         cmocka_unit_test(a_planner_serves_a_function_of_a_single_configuration),

@@ -129,7 +129,7 @@ static void assert_runs(const struct settings *settings, bool parameter)
     const struct policy *policy = runner_policy(experiment, &values, &error);
     if (policy == NULL)
         fail_msg("%s", error.message);
-    if (runner_execute(experiment, policy, values, NULL, NULL, &result, &error)) {
+    if (simulation_run(experiment, policy, values, NULL, NULL, &result, &error)) {
         assert_true(isfinite(result.overall.cost_usd) && result.overall.cost_usd >= 0);
         if (result.overall.dropped == result.overall.requests)
             assert_true(isnan(result.overall.latency_ms_mean));
@@ -242,7 +242,7 @@ static void a_time_beyond_the_clock_names_the_key_that_set_it(void **state)
             fail_msg("%s", error.message);
         const struct policy *policy = runner_policy(experiment, &values, &error);
         assert_non_null(policy);
-        if (runner_execute(experiment, policy, values, NULL, NULL, &result, &error))
+        if (simulation_run(experiment, policy, values, NULL, NULL, &result, &error))
             fail_msg("%s = %s: the clock does not end", cases[k].other, cases[k].other_value);
         if (strstr(error.message, "clock's end") == NULL ||
             strstr(error.message, cases[k].named) == NULL)

@@ -57,10 +57,10 @@ static struct outcome play(const struct experiment *experiment, const struct bac
     if (policy == NULL)
         fail_msg("%s", outcome.error.message);
     const struct recorder recorder = run_rows_recorder(&outcome.rows);
-    outcome.good = backend != NULL ? runner_replay(experiment, policy, values, backend, &recorder,
-                                                   progress, &outcome.result, &outcome.error)
-                                   : runner_execute(experiment, policy, values, &recorder, progress,
-                                                    &outcome.result, &outcome.error);
+    const struct simulation_options options = {
+        .backend = backend, .recorder = &recorder, .progress = progress, .bounds = true};
+    outcome.good =
+        simulation_run_with(experiment, policy, values, &options, &outcome.result, &outcome.error);
     free(values);
     return outcome;
 }

@@ -14,6 +14,7 @@
 
 #include "results/report/csv.h"
 #include "results/report/report.h"
+#include "results/report/report_columns.h"
 #include "results/report/table.h"
 #include "tests/fixture_results.h"
 
@@ -198,6 +199,40 @@ static void give_notices(struct results *results)
     results->notices[0] = strdup("warning: no model");
     results->notices[1] = strdup("warning: no model\nnote: fixed times");
     results->notices[6] = strdup("note: fixed times");
+}
+
+/* As in a sweep whose first policy is fifo; the reference of comparisons is esg. */
+static void take_bounds_of_esg(struct results *results)
+{
+    for (size_t r = 0; r < results->run_count; r++)
+        if (strcmp(results->runs[r].policy, "esg") == 0)
+            results->runs[r].measures.bound_slo_hit_rate = NAN;
+}
+
+static void take_all_bounds(struct results *results)
+{
+    for (size_t r = 0; r < results->run_count; r++)
+        results->runs[r].measures.bound_slo_hit_rate = NAN;
+}
+
+static void the_bound_is_that_of_the_runs_that_have_it(void **state)
+{
+    (void)state;
+    struct opened opened = report_open(light, LIGHT);
+    assert_string_equal(report_bounded(opened.report, &opened.report->scenarios[0])->title, "esg");
+    report_close(&opened);
+    opened = report_open_changed(take_bounds_of_esg);
+    assert_string_equal(report_bounded(opened.report, &opened.report->scenarios[0])->title, "fifo");
+    char *text = printed(&opened, NULL, report_text);
+    assert_non_null(strstr(text, "\n  bound            "));
+    free(text);
+    report_close(&opened);
+    opened = report_open_changed(take_all_bounds);
+    assert_null(report_bounded(opened.report, &opened.report->scenarios[0]));
+    text = printed(&opened, NULL, report_text);
+    assert_null(strstr(text, "\n  bound            "));
+    free(text);
+    report_close(&opened);
 }
 
 static void a_notice_of_many_runs_is_told_once_with_their_number(void **state)
@@ -650,6 +685,7 @@ int main(void)
         cmocka_unit_test(policies_of_one_name_from_several_modules_are_not_pooled),
         cmocka_unit_test(labels_are_what_is_shown),
         cmocka_unit_test(a_mean_tells_over_how_many_seeds_it_is_where_some_have_no_figure),
+        cmocka_unit_test(the_bound_is_that_of_the_runs_that_have_it),
         cmocka_unit_test(a_notice_of_many_runs_is_told_once_with_their_number),
         cmocka_unit_test(published_figures_stand_beside_ours),
         cmocka_unit_test(the_published_figures_that_ship_can_be_read),

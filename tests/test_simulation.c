@@ -515,6 +515,110 @@ static void a_batch_that_is_not_full_takes_and_costs_what_a_full_one_does(void *
     simulation_result_clear(&result);
 }
 
+/* ---- A complete result ------------------------------------------------------------------------
+ */
+
+static void assert_no_bounds(const struct simulation_result *result)
+{
+    assert_true(isnan(result->run.bound_capacity_slo_hit_rate));
+    for (size_t a = 0; a <= result->application_count; a++) {
+        const struct measures *measures =
+            a < result->application_count ? &result->applications[a] : &result->overall;
+        assert_true(isnan(measures->bound_slo_hit_rate));
+        assert_true(isnan(measures->bound_cost_per_request_usd));
+    }
+}
+
+static void a_program_gets_bounds_when_it_asks_and_notices_always(void **state)
+{
+    (void)state;
+    /* Four batches of two run at a time in 100 ms at most: 80 requests per second. 160 arrive. */
+    struct experiment *experiment =
+        load(EXPERIMENT("1", QUIET ",\"interference\":false", EVERY("6.25"),
+                        ONE ",\"slo\":{\"ms\":150},\"warmup_requests\":0,\"requests\":400"));
+    struct simulation_result plain, asked;
+    struct error error = {0};
+    const struct simulation_options bounds = {.bounds = true};
+    if (!simulation_run(experiment, &scattered, NULL, NULL, NULL, &plain, &error) ||
+        !simulation_run_with(experiment, &scattered, NULL, &bounds, &asked, &error))
+        fail_msg("%s", error.message);
+    assert_no_bounds(&plain);
+    assert_true(asked.overall.bound_slo_hit_rate == 1);
+    assert_true(asked.applications[0].bound_slo_hit_rate == 1);
+    assert_true(asked.run.bound_capacity_slo_hit_rate >= asked.overall.slo_hit_rate);
+    assert_true(fabs(asked.run.bound_capacity_slo_hit_rate - 0.5) < 0.05);
+    /* A batch of two on one vCPU and one vGPU. */
+    assert_true(fabs(asked.overall.bound_cost_per_request_usd - 0.1 * 0.011 / 2) < 1e-12);
+    assert_true(plain.overall.slo_hit_rate == asked.overall.slo_hit_rate);
+    assert_int_equal(plain.run.events, asked.run.events);
+    assert_true(plain.queues_grew && asked.queues_grew);
+    assert_non_null(strstr(plain.notices, "warning: the run is not stationary"));
+    assert_string_equal(plain.notices, asked.notices);
+    simulation_result_clear(&plain);
+    simulation_result_clear(&asked);
+    experiment_free(experiment);
+}
+
+/* ---- Runs that are not stationary --------------------------------------------------------------
+ */
+
+/* Of `seeds` runs of M/M/1, how many warn. */
+static size_t warnings_at(const char *rate, const char *requests, size_t seeds)
+{
+    const struct override overrides[] = {
+        {"arrivals.rate_per_s", rate}, {"requests", requests}, {"warmup_requests", "200"}};
+    struct error error = {0};
+    double *values = NULL;
+    size_t warnings = 0;
+    struct experiment *experiment =
+        experiment_load("workloads/experiments/theory/mm1.json", overrides, 3, &error);
+    assert_non_null(experiment);
+    const struct policy *policy = runner_policy(experiment, &values, &error);
+    assert_non_null(policy);
+    for (size_t seed = 1; seed <= seeds; seed++) {
+        struct simulation_result result;
+        experiment->seed = seed;
+        assert_true(simulation_run(experiment, policy, values, NULL, NULL, &result, &error));
+        warnings += strstr(result.notices, "warning: ") != NULL;
+        simulation_result_clear(&result);
+    }
+    free(values);
+    experiment_free(experiment);
+    return warnings;
+}
+
+static void queues_that_grow_are_told_from_queues_that_are_long(void **state)
+{
+    (void)state;
+    assert_true(warnings_at("90", "1000", 100) <= 5);
+    assert_true(warnings_at("90", "3000", 100) <= 5);
+    assert_true(warnings_at("90", "10000", 100) <= 5);
+    assert_int_equal(warnings_at("110", "10000", 20), 20);
+    assert_int_equal(warnings_at("150", "1000", 20), 20);
+}
+
+static void a_drain_of_a_tenth_of_the_arrivals_is_told(void **state)
+{
+    (void)state;
+    /* A request takes 161 ms to the end, in two stages and a transfer; one arrives per second. */
+    static const char *const counts[] = {"2", "3"};
+    for (size_t i = 0; i < 2; i++) {
+        static struct log log;
+        struct simulation_result result;
+        char json[4096];
+        (void)snprintf(
+            json, sizeof json,
+            EXPERIMENT("2", QUIET, EVERY("1000"), CHAIN ",\"warmup_requests\":0,\"requests\":%s"),
+            counts[i]);
+        run_well(json, &scattered, &log, &result);
+        assert_int_equal(result.long_drain, i == 0);
+        assert_false(result.queues_grew);
+        assert_int_equal(strstr(result.notices, "the drain after the last arrival") != NULL,
+                         i == 0);
+        simulation_result_clear(&result);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -535,6 +639,9 @@ int main(void)
         cmocka_unit_test(a_broken_rule_ends_the_run_and_is_named),
         cmocka_unit_test(every_policy_keeps_every_invariant_on_random_worlds),
         cmocka_unit_test(a_batch_that_is_not_full_takes_and_costs_what_a_full_one_does),
+        cmocka_unit_test(a_program_gets_bounds_when_it_asks_and_notices_always),
+        cmocka_unit_test(queues_that_grow_are_told_from_queues_that_are_long),
+        cmocka_unit_test(a_drain_of_a_tenth_of_the_arrivals_is_told),
     };
     return cmocka_run_group_tests_name("simulation", tests, NULL, NULL);
 }

@@ -454,6 +454,40 @@ static void the_papers_sweeps_are_profiles_by_settings_by_policies_by_seeds(void
     sweep_free(mps);
 }
 
+/* "1" where the run is of the first policy of its setting and seed. */
+static void assert_first_policies(const char *sweep_text, const char *wanted)
+{
+    struct sweep *sweep = must_load(sweep_text, NULL, 0);
+    assert_true(sweep->bounds);
+    assert_int_equal(sweep->run_count, strlen(wanted));
+    for (size_t r = 0; r < sweep->run_count; r++)
+        assert_int_equal(sweep->runs[r].first_policy, wanted[r] == '1');
+    sweep_free(sweep);
+}
+
+static void bounds_are_asked_for_once_per_setting_and_seed(void **state)
+{
+    (void)state;
+    assert_first_policies("\"bounds\": true, \"seeds\": 2, \"matrix\": {\"policy.name\": "
+                          "[\"fifo\", \"edf\"], \"requests\": [10, 20]}",
+                          "11110000");
+    assert_first_policies("\"bounds\": true, \"matrix\": {\"requests\": [10, 20], \"policy\": "
+                          "[{\"name\": \"esg\"}, {\"name\": \"fifo\"}], "
+                          "\"policy.params.k\": [3, 4]}",
+                          "10001000");
+    /* Rows that set the policy alone are policies. Rows that set anything else are settings. */
+    assert_first_policies("\"bounds\": true, \"matrix\": {\"who\": [{\"name\": \"a\", "
+                          "\"policy.name\": \"fifo\"}, {\"policy.name\": \"edf\"}]}",
+                          "10");
+    assert_first_policies("\"bounds\": true, \"matrix\": {\"who\": [{\"requests\": 10, "
+                          "\"policy.name\": \"fifo\"}, {\"policy.name\": \"edf\"}]}",
+                          "11");
+    struct sweep *sweep = must_load("\"seeds\": 2", NULL, 0);
+    assert_false(sweep->bounds);
+    sweep_free(sweep);
+    assert_refused("\"bounds\": 1", "bounds");
+}
+
 static void check_tells_what_a_file_is(void **state)
 {
     (void)state;
@@ -503,6 +537,7 @@ int main(void)
         cmocka_unit_test(a_trace_that_changes_between_two_runs_is_refused_with_both_digests),
         cmocka_unit_test(a_device_is_no_input),
         cmocka_unit_test(the_papers_sweeps_are_profiles_by_settings_by_policies_by_seeds),
+        cmocka_unit_test(bounds_are_asked_for_once_per_setting_and_seed),
         cmocka_unit_test(check_tells_what_a_file_is),
     };
     return cmocka_run_group_tests_name("sweep", tests, make_folder, remove_folder);

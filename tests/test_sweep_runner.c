@@ -199,6 +199,44 @@ static void a_combination_ends_with_a_narrow_interval_or_at_its_limit(void **sta
     results_free(results);
 }
 
+/* Sets whether each of the sweep's four runs, two policies by two seeds, has bounds. */
+static void bounds_of(const char *sweep, bool has[static 4])
+{
+    struct error error = {0};
+    sweep_write(in_folder("sweep.json"), sweep);
+    struct sweep_runner_options options = options_of("all.h5", 1);
+    options.restart = true;
+    assert_int_equal(run(&options), 0);
+    struct results *results = results_load(in_folder("all.h5"), &error);
+    assert_non_null(results);
+    assert_int_equal(results->run_count, 4);
+    for (size_t r = 0; r < 4; r++) {
+        const struct summary_row *row = &results->runs[r];
+        has[r] = !isnan(row->measures.bound_slo_hit_rate);
+        assert_int_equal(isnan(row->measures.bound_cost_per_request_usd), !has[r]);
+        assert_int_equal(isnan(row->run.bound_capacity_slo_hit_rate), !has[r]);
+    }
+    results_free(results);
+}
+
+static void only_the_first_policys_runs_have_bounds_and_only_on_request(void **state)
+{
+    (void)state;
+    bool has[4];
+    bounds_of("\"matrix\": {\"policy.name\": [\"fifo\", \"edf\"]}, \"seeds\": 2", has);
+    assert_false(has[0] || has[1] || has[2] || has[3]);
+    bounds_of("\"matrix\": {\"policy.name\": [\"fifo\", \"edf\"]}, \"seeds\": 2, "
+              "\"bounds\": true",
+              has);
+    assert_true(has[0] && has[1] && !has[2] && !has[3]);
+    /* The users of a closed process wait for the policy: each policy has other arrivals. */
+    bounds_of("\"matrix\": {\"arrivals\": [{\"process\": \"closed\", \"users\": 3, "
+              "\"think_ms\": 10}], \"policy.name\": [\"fifo\", \"edf\"]}, \"seeds\": 2, "
+              "\"bounds\": true",
+              has);
+    assert_true(has[0] && has[1] && has[2] && has[3]);
+}
+
 static void expect_no_merge(const char *const *paths, size_t count, const char *complaint)
 {
     struct error error = {0};
@@ -805,6 +843,7 @@ int main(void)
         TEST(jobs_and_shards_do_not_change_the_tables),
         TEST(nor_do_they_where_seeds_are_run_until_an_interval_is_narrow),
         TEST(a_combination_ends_with_a_narrow_interval_or_at_its_limit),
+        TEST(only_the_first_policys_runs_have_bounds_and_only_on_request),
         TEST(shards_that_overlap_are_missing_or_foreign_are_refused),
         TEST(resuming_what_is_whole_runs_nothing_and_what_is_foreign_is_refused),
         TEST(one_run_is_a_sweep_and_a_shard_without_runs_is_refused),

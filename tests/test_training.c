@@ -60,7 +60,7 @@ static bool train(const char *json, const struct policy *policy, struct training
         policy = runner_policy(experiment, &values, error);
     if (policy == NULL)
         fail_msg("%s", error->message);
-    const bool good = runner_execute(experiment, policy, values, &recorder, NULL, &result, error);
+    const bool good = simulation_run(experiment, policy, values, &recorder, NULL, &result, error);
     if (good && measures != NULL)
         *measures = *result.training;
     if (good)
@@ -679,7 +679,7 @@ static void requests_and_trainings_share_the_ledger(void **state)
         "{\"process\": \"trace\", \"file\": \"%s\", \"format\": \"synergy\"}}}",
         trace_path);
     struct experiment *experiment = load(json);
-    if (!runner_execute(experiment, &both, (const double[]){0}, NULL, NULL, &result, &error))
+    if (!simulation_run(experiment, &both, (const double[]){0}, NULL, NULL, &result, &error))
         fail_msg("%s", error.message);
     assert_int_equal(result.overall.requests, 1000);
     assert_int_equal(result.overall.dropped, 0);
@@ -704,7 +704,7 @@ static void store_run(const struct experiment *experiment, const char *path,
     assert_true(policy != NULL && store != NULL);
     assert_true(store_begin_experiment(store, experiment, policy, values, &error));
     const struct recorder recorder = store_recorder(store);
-    assert_true(runner_execute(experiment, policy, values, &recorder, NULL, &result, &error));
+    assert_true(simulation_run(experiment, policy, values, &recorder, NULL, &result, &error));
     assert_true(store_end_run(store, &result, &error));
     assert_true(store_finish(store, &error));
     *measures = *result.training;
@@ -786,7 +786,7 @@ static void the_timeline_has_a_slice_per_lease(void **state)
     struct timeline *timeline = timeline_create(path, experiment, &error);
     assert_non_null(timeline);
     const struct recorder recorder = timeline_recorder(timeline);
-    assert_true(runner_execute(experiment, policy, values, &recorder, NULL, &result, &error));
+    assert_true(simulation_run(experiment, policy, values, &recorder, NULL, &result, &error));
     assert_true(timeline_close(timeline, true, &error));
     char *text = json_read_text(path, NULL, &error);
     cJSON *root = cJSON_Parse(text);

@@ -142,6 +142,7 @@ struct sweep_run {
     char *label;        /* "policy.name=esg setting=strict-light", without the seed */
     char *setting_name; /* name of the matrix row, or "" */
     uint64_t seed;
+    bool first_policy; /* of its setting and seed: policies only at their first matrix entries */
 };
 
 /* Run more seeds of each combination until the 95 % interval of a metric is narrow enough. */
@@ -172,10 +173,12 @@ struct sweep {
     size_t label_count;
     struct sweep_keys *keys; /* what the matrix sets (workloads/sweep_keys.h) */
     struct sweep_precision precision;
+    bool bounds; /* once per setting and seed, in the run of the first policy */
 };
 
 /* Loads a sweep file. Overrides are applied to the base, before the matrix. A key that the matrix
- * sets is refused. The keys `seeds`, `matrix.…` and `base.…` change the sweep itself. The runs'
+ * sets is refused. The keys `seeds`, `bounds`, `matrix.…` and
+ * `base.…` change the sweep itself. The runs'
  * experiments are not checked here, but by sweep_experiment. */
 struct sweep *sweep_load(const char *path, const struct override *overrides, size_t override_count,
                          struct error *error);

@@ -17,8 +17,9 @@ enum { PRECISION_SEEDS = 10 };
 /* Largest whole number up to which a double represents all of them. */
 #define SEED_MOST ((int64_t)1 << 53)
 
-static const char *const sweep_keys[] = {"base", "matrix", "seeds",    "precision", "name",
-                                         "note", "source", "evidence", "labels",    NULL};
+static const char *const sweep_keys[] = {"base",   "matrix", "seeds",  "precision",
+                                         "name",   "note",   "source", "evidence",
+                                         "labels", "bounds", NULL};
 static const char *const precision_keys[] = {"metric", "half_width", "max_seeds", NULL};
 static const char *const metric_names[] = {
 #define MEASURE(type, name, unit, column, help) #name,
@@ -277,6 +278,7 @@ static bool make_run(const struct sweep *sweep, const struct sweep_plan *plan, s
 {
     char text[24];
     run->seed = seed;
+    run->first_policy = true;
     run->label = strdup("");
     run->setting_name = strdup("");
     for (size_t i = 0; i < override_count; i++)
@@ -286,9 +288,11 @@ static bool make_run(const struct sweep *sweep, const struct sweep_plan *plan, s
     for (size_t d = 0; d < plan->dimension_count; d++) {
         const struct sweep_dimension *dimension = &plan->dimensions[d];
         stride /= dimension->count;
-        if (!apply_dimension(run, sweep->directory, dimension,
-                             combination / stride % dimension->count, error))
+        const size_t index = combination / stride % dimension->count;
+        if (!apply_dimension(run, sweep->directory, dimension, index, error))
             return false;
+        run->first_policy =
+            run->first_policy && (index == 0 || !sweep_dimension_is_policy(dimension));
     }
     if (!utf8_is_name(run->label))
         return error_input(error, "%s: matrix: \"%s\" holds a control character; remove it",
@@ -448,9 +452,9 @@ static bool read_base_seed(const struct sweep *sweep, const struct override *ove
 
 static bool is_sweep_key(const char *key)
 {
-    return strcmp(key, "seeds") == 0 || strcmp(key, "precision") == 0 ||
-           strncmp(key, "precision.", 10) == 0 || strncmp(key, "matrix.", 7) == 0 ||
-           strncmp(key, "base.", 5) == 0;
+    return strcmp(key, "seeds") == 0 || strcmp(key, "bounds") == 0 ||
+           strcmp(key, "precision") == 0 || strncmp(key, "precision.", 10) == 0 ||
+           strncmp(key, "matrix.", 7) == 0 || strncmp(key, "base.", 5) == 0;
 }
 
 /* If a row does not set the key, the override has an effect. */
@@ -508,6 +512,7 @@ static bool load_sweep(struct sweep *sweep, struct json_include *document, struc
            sweep_matrix_load(&root, plan, error) && check_conflicts(plan, own, own_count, error) &&
            read_base_seed(sweep, own, own_count, &seed, error) &&
            load_precision(&root, seed, plan, &sweep->precision, error) &&
+           json_bool(&root, "bounds", &sweep->bounds, error) &&
            make_runs(sweep, &root, plan, own, own_count, error) &&
            (sweep->keys = sweep_keys_find(plan, error)) != NULL;
     free(own);

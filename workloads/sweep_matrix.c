@@ -98,6 +98,23 @@ static bool check_dimension(struct sweep_dimension *dimension, struct error *err
     return true;
 }
 
+static bool is_policy_key(const char *key)
+{
+    return strcmp(key, "policy") == 0 || strncmp(key, "policy.", strlen("policy.")) == 0;
+}
+
+bool sweep_dimension_is_policy(const struct sweep_dimension *dimension)
+{
+    if (!dimension->rows)
+        return is_policy_key(dimension->key);
+    for (const cJSON *row = dimension->values.node->child; row != NULL; row = row->next)
+        for (const cJSON *entry = row->child; entry != NULL; entry = entry->next)
+            if (!is_policy_key(entry->string) &&
+                !sweep_names(entry->string, strlen(entry->string), sweep_row_texts))
+                return false;
+    return true;
+}
+
 bool sweep_matrix_load(const struct json_value *root, struct sweep_plan *plan, struct error *error)
 {
     struct json_value matrix;

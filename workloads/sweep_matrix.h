@@ -28,6 +28,9 @@ struct sweep_plan {
  * twice. */
 bool sweep_matrix_load(const struct json_value *root, struct sweep_plan *plan, struct error *error);
 
+/* Returns whether all that the key sets is the policy. O(values). */
+bool sweep_dimension_is_policy(const struct sweep_dimension *dimension);
+
 /* Keys of a matrix row that describe it, NULL-terminated; the others are keys of the experiment. */
 extern const char *const sweep_row_texts[];
 

@@ -31,7 +31,8 @@ bool replay_plan(const struct experiment *experiment, const struct policy *polic
     const struct backend backend = emulated_backend(rehearsal);
     struct simulation_result result = {0};
     const bool good =
-        runner_replay(experiment, policy, values, &backend, NULL, NULL, &result, error);
+        simulation_run_with(experiment, policy, values,
+                            &(struct simulation_options){.backend = &backend}, &result, error);
     if (good) {
         const struct emulated_figures figures = emulated_figures(rehearsal);
         *plan = (struct replay_plan){.seconds = sim_to_s(figures.last_end),
@@ -50,8 +51,9 @@ static bool record_begun(struct store *store, const struct experiment *experimen
                          struct simulation_result *result, struct error *error)
 {
     const struct recorder recorder = store_recorder(store);
-    if (!runner_replay(experiment, policy, values, &target->backend, &recorder, progress, result,
-                       error))
+    const struct simulation_options options = {
+        .backend = &target->backend, .recorder = &recorder, .progress = progress, .bounds = true};
+    if (!simulation_run_with(experiment, policy, values, &options, result, error))
         return false;
     struct execution execution = {0};
     target->describe(target->backend.context, &execution);

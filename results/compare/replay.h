@@ -35,12 +35,13 @@ struct replay_plan {
     uint32_t together; /* most batches that execute concurrently */
 };
 
-/* Computes the plan. False if simulation_replay would refuse the experiment. Does not use a GPU. */
+/* Computes the plan. False if simulation_run_with would refuse the experiment. Does not use a GPU.
+ */
 bool replay_plan(const struct experiment *experiment, const struct policy *policy,
                  const double *values, struct replay_plan *plan, struct error *error);
 
 /* Replays the experiment into `store` (store_create). Runs replay_plan first, then the replay with
- * the bounds of runner_execute. Writes the rows selected by the experiment's "record" (a comparison
+ * bounds. Writes the rows selected by the experiment's "record" (a comparison
  * needs "all") and the attributes. `progress` may be NULL. On success the caller clears `result`.
  * On failure the store is unchanged, and another run may follow. */
 bool replay_record(struct store *store, const struct experiment *experiment,

@@ -17,7 +17,8 @@ static const char reading_of_requests[] =
     "plot --only timeline draws all.</li>\n"
     "<li>Units: work per decision as reported by the policy: nodes expanded, candidates "
     "examined.</li>\n"
-    "<li>bound: an upper bound of SLO hits, the share of requests whose fastest path, alone "
+    "<li>bound, where the sweep asks for it: an upper bound of SLO hits, the share of requests "
+    "whose fastest path, alone "
     "and with its noise, meets the SLO; and the cost of the cheapest path whose nominal time "
     "meets it."
     "</li>\n";

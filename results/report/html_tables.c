@@ -57,6 +57,8 @@ static void contender_row(const struct report *report, const struct report_conte
 static void bound_row(const struct report *report, const struct report_scenario *scenario,
                       const char *application, const struct columns *columns, FILE *out)
 {
+    if (report_bounded(report, scenario) == NULL)
+        return;
     html_row_begin(out);
     if (application != NULL)
         html_cell_text(out, application);

@@ -48,6 +48,20 @@ int report_column_decimals(const struct report *report, const struct report_scen
     return text_table_decimals(largest, metric->column.digits);
 }
 
+const struct report_contender *report_bounded(const struct report *report,
+                                              const struct report_scenario *scenario)
+{
+    const struct report_contender *bounded = NULL;
+    for (size_t c = 0; c < scenario->contender_count; c++) {
+        const struct report_contender *contender = &scenario->contenders[c];
+        const bool has = !isnan(
+            report_estimate(report, contender, NULL, metric_find("bound_slo_hit_rate")).mean);
+        if (has && (bounded == NULL || c == scenario->reference))
+            bounded = contender;
+    }
+    return bounded;
+}
+
 struct estimate report_column_bound(const struct report *report,
                                     const struct report_scenario *scenario, const char *application,
                                     const struct metric *metric)
@@ -55,9 +69,8 @@ struct estimate report_column_bound(const struct report *report,
     char name[64];
     (void)snprintf(name, sizeof name, "bound_%s", metric->name);
     const struct metric *bound = metric_find(name);
-    const struct report_contender *any =
-        &scenario->contenders[scenario->reference == REPORT_NONE ? 0 : scenario->reference];
-    if (bound == NULL)
+    const struct report_contender *bounded = report_bounded(report, scenario);
+    if (bound == NULL || bounded == NULL)
         return (struct estimate){.n = 0, .mean = NAN, .sd = NAN, .half_width = NAN};
-    return scaled(report_estimate(report, any, application, bound), metric->column.scale);
+    return scaled(report_estimate(report, bounded, application, bound), metric->column.scale);
 }

@@ -21,8 +21,13 @@ struct estimate report_column_estimate(const struct report *report,
 int report_column_decimals(const struct report *report, const struct report_scenario *scenario,
                            const struct metric *metric);
 
-/* Lower bound of a metric in the scenario, n = 0 if the metric has none. It depends only on
- * arrivals and noise, so it is the same for all policies with one seed. */
+/* Returns the contender whose runs have the scenario's bounds. They depend only on arrivals and
+ * noise, so a sweep computes them for one policy. Several have them: the reference, else the first.
+ * NULL: nobody asked for bounds. */
+const struct report_contender *report_bounded(const struct report *report,
+                                              const struct report_scenario *scenario);
+
+/* Bound of a metric in the scenario, n = 0 if the metric or the scenario has none. */
 struct estimate report_column_bound(const struct report *report,
                                     const struct report_scenario *scenario, const char *application,
                                     const struct metric *metric);

@@ -212,6 +212,8 @@ static void add_bound(const struct report *report, const struct report_scenario 
                       const char *application, const struct columns *columns,
                       struct text_table *table)
 {
+    if (report_bounded(report, scenario) == NULL)
+        return;
     text_table_row(table);
     text_table_cell(table, 0, "  bound");
     for (size_t m = 0; m < columns->count; m++) {

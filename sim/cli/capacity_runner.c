@@ -267,7 +267,7 @@ static enum worker_pool_outcome work(void *context, size_t job, uint64_t *place,
     const struct policy *policy =
         experiment != NULL ? runner_policy(experiment, &values, error) : NULL;
     const bool good =
-        policy != NULL && runner_execute(experiment, policy, values, NULL, NULL, &result, error);
+        policy != NULL && simulation_run(experiment, policy, values, NULL, NULL, &result, error);
     if (good) {
         const double value = value_of(question->metric, &result);
         memcpy(place, &value, sizeof value);

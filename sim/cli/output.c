@@ -91,14 +91,73 @@ static void json_add_notices(cJSON *root, const char *notices)
         cJSON_AddItemToArray(lists[warning], cJSON_CreateString(text));
 }
 
-void output_warnings(const struct simulation_result *result)
+/* Names the policies of the runs that have the notice, unless all have it. */
+static void notice_policies(FILE *stream, const struct output_run *runs, size_t count,
+                            const char *text)
+{
+    size_t with = 0;
+    for (size_t i = 0; i < count; i++)
+        with += strstr(runs[i].result->notices, text) != NULL;
+    for (size_t i = 0, left = with; with < count && i < count; i++)
+        if (strstr(runs[i].result->notices, text) != NULL)
+            fprintf(stream, "%s%s", runs[i].experiment->policy_name, --left > 0 ? ", " : ": ");
+}
+
+/* Prints each notice of the runs once. `lead`: before every line. */
+static void text_notices_of(FILE *stream, const char *lead, bool warnings_only,
+                            const struct output_run *runs, size_t count)
 {
     bool warning = false;
     char text[NOTICE_LENGTH];
-    for (const char *at = result->notices;
-         at != NULL && notices_next(&at, &warning, text, sizeof text);)
-        if (warning)
-            (void)fprintf(stderr, "esgsim: warning: %s\n", text);
+    for (size_t i = 0; i < count; i++)
+        for (const char *at = runs[i].result->notices;
+             at != NULL && notices_next(&at, &warning, text, sizeof text);) {
+            size_t first = 0;
+            while (strstr(runs[first].result->notices, text) == NULL)
+                first++;
+            if (first < i || (warnings_only && !warning))
+                continue;
+            fprintf(stream, "%s%s: ", lead, warning ? "warning" : "note");
+            notice_policies(stream, runs, count, text);
+            fprintf(stream, "%s\n", text);
+        }
+}
+
+void output_warnings(const struct output_run *runs, size_t count)
+{
+    text_notices_of(stderr, "esgsim: ", true, runs, count);
+}
+
+static bool is_set(const struct cli_settings *settings, const char *key)
+{
+    for (size_t i = 0; i < settings->count; i++)
+        if (strcmp(settings->list[i].key, key) == 0)
+            return true;
+    return false;
+}
+
+void output_note_warmup(const struct cli_settings *settings, const struct experiment *experiment)
+{
+    const uint64_t tenth = experiment->requests / 10;
+    if (is_set(settings, "requests") && !is_set(settings, "warmup_requests") &&
+        experiment->warmup_requests > tenth)
+        (void)fprintf(stderr,
+                      "esgsim: note: the warm-up remains %" PRIu64 " requests, as in the file; "
+                      "--set warmup_requests=%" PRIu64 " makes it a tenth of the measured ones\n",
+                      experiment->warmup_requests, tenth);
+}
+
+void output_note_cold(const struct simulation_result *result)
+{
+    const struct measures *all = &result->overall;
+    if (all->cold_start_rate > 0.5 || (all->cold_start_rate > 0.1 && all->slo_hit_rate < 0.5))
+        (void)fprintf(
+            stderr,
+            "esgsim: note: %.3g %% of the jobs waited for a container to start, and others "
+            "in queues behind them; "
+            "platform.initial sets how many are warm at the beginning, such as "
+            "{\"per_invoker\": 5}, and platform.keep_alive_s how long they remain\n",
+            100 * all->cold_start_rate);
 }
 
 /* Peak memory of this process so far, KiB. */
@@ -242,17 +301,15 @@ static void text_title(FILE *stream, const struct output_run *shown, bool severa
 }
 
 /* What a reader of the figures must know. */
-static void text_notices(FILE *stream, const struct output_run *shown)
+static void text_notices(FILE *stream, const struct output_run *runs, size_t count)
 {
-    const struct simulation_result *result = shown->result;
-    bool warning = false;
-    char text[NOTICE_LENGTH];
-    for (const char *at = result->notices;
-         at != NULL && notices_next(&at, &warning, text, sizeof text);)
-        fprintf(stream, "%s: %s\n", warning ? "warning" : "note", text);
-    if (shown->experiment->platform.decision_cost == DECISION_MEASURED)
+    bool exact = true;
+    text_notices_of(stream, "", false, runs, count);
+    for (size_t i = 0; i < count; i++)
+        exact = exact && runs[i].result->exact_quantiles;
+    if (runs[0].experiment->platform.decision_cost == DECISION_MEASURED)
         fprintf(stream, "decision times were measured: this result is not deterministic\n");
-    if (!result->exact_quantiles)
+    if (!exact)
         fprintf(stream, "percentiles are within 0.05 %% (too many samples to keep them all)\n");
 }
 
@@ -326,7 +383,7 @@ void output_run_text(FILE *stream, const struct output_run *shown)
     fprintf(stream, "  %-26s %.3g s (%.4g events/s, %.4g requests/s)\n", "wall time",
             result->wall_s, (double)run->events / result->wall_s,
             (double)(result->overall.requests + experiment->warmup_requests) / result->wall_s);
-    text_notices(stream, shown);
+    text_notices(stream, shown, 1);
 }
 
 /* ---- One row per policy -----------------------------------------------------------------------
@@ -361,15 +418,15 @@ static double table_bound_hits(const struct simulation_result *result)
     return fmin(result->overall.bound_slo_hit_rate, result->run.bound_capacity_slo_hit_rate);
 }
 
-/* Arrivals of `closed` depend on the policy, and the bounds with them. */
+/* Arrivals of `closed` depend on the policy, and the bounds with them. Otherwise only the first run
+ * has bounds. */
 static bool table_has_bounds(const struct output_run *runs, size_t count)
 {
+    const double hits = table_bound_hits(runs[0].result);
     for (size_t i = 1; i < count; i++)
-        if (table_bound_hits(runs[i].result) != table_bound_hits(runs[0].result) ||
-            runs[i].result->overall.bound_cost_per_request_usd !=
-                runs[0].result->overall.bound_cost_per_request_usd)
+        if (fabs(table_bound_hits(runs[i].result) - hits) > 0)
             return false;
-    return true;
+    return !isnan(hits);
 }
 
 /* Trainings: a row per policy. */
@@ -424,9 +481,7 @@ void output_table_text(FILE *stream, const struct output_run *runs, size_t count
         trainings_table(stream, width, runs, count);
     if (runs[0].experiment->workload.application_count > 0)
         requests_table(stream, width, runs, count);
-    for (size_t i = 0; i < count; i++) /* most notices are the same for every policy */
-        if (i == 0 || strcmp(runs[i].result->notices, runs[0].result->notices) != 0)
-            text_notices(stream, &runs[i]);
+    text_notices(stream, runs, count);
 }
 
 bool output_close(struct error *error)

@@ -9,7 +9,6 @@
 #include "results/inspect/timeline.h"
 #include "sim/cli/cli.h"
 #include "sim/cli/guard.h"
-#include "sim/cli/notices.h"
 #include "sim/cli/output.h"
 #include "sim/cli/run_once.h"
 #include "sim/cli/worker_pool.h"
@@ -195,18 +194,19 @@ struct sinks {
 };
 
 static bool run_execute(struct policy_run *run, const struct sinks *sinks,
-                        const struct recorder *recorder, const struct progress *progress,
-                        struct error *error)
+                        struct simulation_options *options, struct error *error)
 {
-    struct simulation_result *result = &run->result;
-    if (sinks->rehearsal == NULL)
-        return runner_execute(run->experiment, run->policy, run->values, recorder, progress, result,
-                              error);
-    const struct replay_target target = replay_rehearsal(sinks->rehearsal);
+    struct replay_target target = {.backend = {0}};
     struct execution execution;
-    if (!runner_replay(run->experiment, run->policy, run->values, &target.backend, recorder,
-                       progress, result, error))
+    if (sinks->rehearsal != NULL) {
+        target = replay_rehearsal(sinks->rehearsal);
+        options->backend = &target.backend;
+    }
+    if (!simulation_run_with(run->experiment, run->policy, run->values, options, &run->result,
+                             error))
         return false;
+    if (sinks->rehearsal == NULL)
+        return true;
     target.describe(target.backend.context, &execution);
     return sinks->store == NULL || store_set_execution(sinks->store, &execution, error);
 }
@@ -225,7 +225,7 @@ static bool run_begin_store(const struct policy_run *run, size_t position, struc
 }
 
 static bool run_simulate(struct policy_run *run, size_t position, const struct sinks *sinks,
-                         bool quiet, struct error *error)
+                         bool bounds, bool quiet, struct error *error)
 {
     bool show = !quiet && isatty(STDERR_FILENO);
     struct progress progress = {.context = &show, .report = report_progress};
@@ -239,7 +239,9 @@ static bool run_simulate(struct policy_run *run, size_t position, const struct s
     if (sinks->timeline != NULL)
         pair[1] = timeline_recorder(sinks->timeline);
     struct recorder recorder = sinks->timeline != NULL ? recorder_join(pair) : pair[0];
-    bool ok = run_execute(run, sinks, &recorder, &progress, error);
+    struct simulation_options options = {
+        .recorder = &recorder, .progress = &progress, .bounds = bounds};
+    bool ok = run_execute(run, sinks, &options, error);
     if (show)
         fprintf(stderr, "\r%40s\r", "");
     return ok && (store == NULL || store_end_run(store, &run->result, error));
@@ -284,25 +286,19 @@ static bool print_json(const struct run_options *options, const struct output_ru
     return cli_print_json(root, error);
 }
 
-static bool same_notices(const struct simulation_result *a, const struct simulation_result *b)
-{
-    return a->notices != NULL && b->notices != NULL && strcmp(a->notices, b->notices) == 0;
-}
-
 static bool runs_print(const struct run_options *options, const struct policy_run *runs,
                        size_t count, bool quiet, struct error *error)
 {
     struct output_run shown[CLI_POLICIES_MAX];
     for (size_t i = 0; i < count; i++) {
         shown[i] = (struct output_run){runs[i].experiment, &runs[i].result};
-        if (quiet)
-            continue;
-        if (i == 0 || !same_notices(&runs[i].result, &runs[i - 1].result))
-            output_warnings(&runs[i].result);
-        notices_print_cold(&runs[i].result);
+        if (!quiet)
+            output_note_cold(&runs[i].result);
     }
     if (!quiet)
-        notices_print_warmup(&options->settings, runs[0].experiment);
+        output_warnings(shown, count);
+    if (!quiet)
+        output_note_warmup(&options->settings, runs[0].experiment);
     if (options->json)
         return print_json(options, shown, count, error);
     if (options->rehearse)
@@ -346,13 +342,22 @@ static bool runs_load(struct run_options *options, struct policy_run *runs, size
            inputs_spare(options->inputs, "--timeline", options->timeline, error);
 }
 
+/* The bounds do not depend on the policy, unless users of a closed process wait for it. */
+static bool run_asks_bounds(const struct run_options *options, const struct policy_run *runs,
+                            size_t run)
+{
+    return options->details || options->json ||
+           (options->policy_count > 0 &&
+            (run == 0 || runs[run].experiment->arrivals.process == ARRIVAL_CLOSED));
+}
+
 static bool runs_simulate(const struct run_options *options, struct policy_run *runs, size_t count,
                           bool quiet, struct error *error)
 {
     struct sinks sinks = {0};
     bool good = sinks_open(options, runs[0].experiment, &sinks, error);
     for (size_t i = 0; good && i < count; i++)
-        good = run_simulate(&runs[i], i, &sinks, quiet, error);
+        good = run_simulate(&runs[i], i, &sinks, run_asks_bounds(options, runs, i), quiet, error);
     return sinks_close(&sinks, good, error);
 }
 
@@ -434,16 +439,17 @@ static bool run_command(int argc, char **argv, bool quiet, struct error *error)
 const struct command command_run = {
     .name = "run",
     .summary = "run one simulation and print its figures",
-    .help = "Prints one row per policy: SLO hits, cost in $ per 1,000 requests, percentiles of\n"
-            "latency, jobs that waited for a cold start, the mean batch, and the mean time that\n"
-            "one decision takes. The row \"bound\" has an upper bound of the hits, and the cost of "
-            "the\n"
-            "cheapest paths whose nominal time meets the SLO; missed requests can cost less.\n"
-            "\n"
-            "Examples: esgsim run workloads/experiments/strict-light.json --policy edf --seed 7\n"
-            "          esgsim run workloads/experiments/strict-light.json --policies esg,fifo,edf\n"
-            "          esgsim run workloads/experiments/strict-light.json --set requests=1000 \\\n"
-            "              --set record=all --out run.h5 --timeline run.json\n",
+    .help =
+        "Prints one row per policy: SLO hits, cost in $ per 1,000 requests, percentiles of\n"
+        "latency, jobs that waited for a cold start, the mean batch, and the mean time that\n"
+        "one decision takes. --policies adds the row \"bound\": an upper bound of the hits, and\n"
+        "the cost of the cheapest paths whose nominal time meets the SLO. Missed requests can\n"
+        "cost less. Bounds take time and memory: --details and --json compute them, too.\n"
+        "\n"
+        "Examples: esgsim run workloads/experiments/strict-light.json --policy edf --seed 7\n"
+        "          esgsim run workloads/experiments/strict-light.json --policies esg,fifo,edf\n"
+        "          esgsim run workloads/experiments/strict-light.json --set requests=1000 \\\n"
+        "              --set record=all --out run.h5 --timeline run.json\n",
     .run = run_command,
     .operands = "EXP.json",
     .options = run_table,

@@ -1,4 +1,4 @@
-/* Execution of one resolved experiment, shared by `run` and `sweep`. */
+/* The policy of one resolved experiment, for every command that runs it. */
 #ifndef ESGSIM_SIM_CLI_RUN_ONCE_H
 #define ESGSIM_SIM_CLI_RUN_ONCE_H
 
@@ -10,18 +10,5 @@
  * names the experiment's file. */
 const struct policy *runner_policy(const struct experiment *experiment, double **values,
                                    struct error *error);
-
-/* Calls simulation_run, then sets the cost bounds of metrics.def. ERROR_INPUT if the trace ended
- * before a request was measured. */
-bool runner_execute(const struct experiment *experiment, const struct policy *policy,
-                    const double *values, const struct recorder *recorder,
-                    const struct progress *progress, struct simulation_result *result,
-                    struct error *error);
-
-/* Like runner_execute, for a replay on `backend`. */
-bool runner_replay(const struct experiment *experiment, const struct policy *policy,
-                   const double *values, const struct backend *backend,
-                   const struct recorder *recorder, const struct progress *progress,
-                   struct simulation_result *result, struct error *error);
 
 #endif

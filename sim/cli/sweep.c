@@ -6,7 +6,7 @@
 #include "sim/cli/sweep_runner.h"
 #include "sim/cli/cli.h"
 #include "sim/cli/guard.h"
-#include "sim/cli/notices.h"
+#include "sim/cli/output.h"
 #include "sim/cli/worker_pool.h"
 #include "sim/utf8.h"
 #include "workloads/experiment.h"
@@ -69,7 +69,7 @@ static void note_warmup(const struct options *options, const struct sweep *sweep
 {
     struct experiment *experiment = sweep_experiment(sweep, 0, NULL);
     if (experiment != NULL && !options->sweep_runner.quiet)
-        notices_print_warmup(&options->settings, experiment);
+        output_note_warmup(&options->settings, experiment);
     experiment_free(experiment);
 }
 
@@ -160,6 +160,9 @@ const struct command command_sweep = {
         "sweep, each combination is run with more seeds until the 95 % interval of the metric's "
         "mean\n"
         "is that narrow; \"seeds\" (default 10) is how many it has at least.\n"
+        "\n"
+        "\"bounds\": true in the sweep computes what no policy can beat, once per setting and "
+        "seed.\n"
         "\n"
         "Examples: esgsim sweep workloads/experiments/paper.json --dry-run\n"
         "          esgsim sweep workloads/experiments/paper.json --out paper.h5\n"

@@ -61,7 +61,7 @@ static bool sample_run(const struct sweep *sweep, size_t run, double *time_s, st
         return false;
     const int output = guard_divert_output();
     const bool whole =
-        runner_execute(plan.experiment, plan.policy, plan.values, &recorder, NULL, &result, &fault);
+        simulation_run(plan.experiment, plan.policy, plan.values, &recorder, NULL, &result, &fault);
     guard_restore_output(output);
     *time_s = sample_time(&sample, plan.experiment);
     if (whole)

@@ -85,8 +85,10 @@ static enum worker_pool_outcome run_record(struct sweep_runner *sweep_runner, si
     run_facts_free(facts);
     if (good) {
         const struct recorder recorder = store_recorder(part);
-        good = runner_execute(plan->experiment, plan->policy, plan->values, &recorder, NULL,
-                              &result, error);
+        good = simulation_run_with(
+            plan->experiment, plan->policy, plan->values,
+            &(struct simulation_options){.recorder = &recorder, .bounds = plan->bounds}, &result,
+            error);
     }
     if (good) {
         good = store_end_run(part, &result, error);

@@ -23,6 +23,8 @@ bool plan_load(const struct sweep *sweep, size_t run, struct plan *plan, struct 
     *plan = (struct plan){.experiment = sweep_experiment(sweep, run, error)};
     if (plan->experiment == NULL)
         return false;
+    plan->bounds = sweep->bounds && (sweep->runs[run].first_policy ||
+                                     plan->experiment->arrivals.process == ARRIVAL_CLOSED);
     struct error fault = {0};
     plan->policy = runner_policy(plan->experiment, &plan->values, &fault);
     if (plan->policy != NULL)
@@ -81,9 +83,9 @@ static void identity_begin(const struct sweep *sweep, FILE *identity)
     identity_add(identity, version_number());
     identity_add(identity, version_sources());
     identity_add(identity, sweep->precision.metric);
-    (void)fprintf(identity, "%zu %" PRIu64 " %a %" PRIu64 "\n", sweep->run_count,
+    (void)fprintf(identity, "%zu %" PRIu64 " %a %" PRIu64 " %d\n", sweep->run_count,
                   (uint64_t)sweep->seeds, sweep->precision.half_width,
-                  (uint64_t)sweep->precision.first_seeds);
+                  (uint64_t)sweep->precision.first_seeds, sweep->bounds);
     for (size_t seed = 0; seed < sweep->seeds && seed < sweep->run_count; seed++)
         (void)fprintf(identity, "%" PRIu64 "\n", sweep->runs[seed].seed);
 }

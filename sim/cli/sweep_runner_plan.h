@@ -16,6 +16,10 @@ struct plan {
     struct experiment *experiment;
     const struct policy *policy;
     double *values; /* of the policy's parameters */
+    /* The run computes bounds. Those of a setting and seed are the same for all policies, so the
+     * run of the first policy has them. With a closed process each run has its own, because its
+     * users wait for the policy. */
+    bool bounds;
 };
 
 /* Loads run `run` of the sweep. False: ERROR_INPUT, and there is nothing to clear. */

@@ -53,15 +53,34 @@ double batch_means_warmup(const struct batch_means *series)
     return best <= n / 2 ? (double)(best * series->batch) : NAN;
 }
 
+/* The means of BATCH_MEANS_INTERVAL_BATCHES batches. False: the series is too short for them. */
+static bool interval_means(const struct batch_means *series, double *means)
+{
+    const size_t length = series->count / BATCH_MEANS_INTERVAL_BATCHES;
+    for (size_t b = 0; length >= 2 && b < BATCH_MEANS_INTERVAL_BATCHES; b++)
+        means[b] = gsl_stats_mean(series->means + b * length, 1, length);
+    return length >= 2;
+}
+
 double batch_means_half_width(const struct batch_means *series)
 {
     const size_t batches = BATCH_MEANS_INTERVAL_BATCHES;
-    const size_t length = series->count / batches;
     double means[BATCH_MEANS_INTERVAL_BATCHES];
-    if (length < 2)
+    if (!interval_means(series, means))
         return NAN;
-    for (size_t b = 0; b < batches; b++)
-        means[b] = gsl_stats_mean(series->means + b * length, 1, length);
     return gsl_cdf_tdist_Pinv(0.975, (double)(batches - 1)) * gsl_stats_sd(means, 1, batches) /
            sqrt((double)batches);
+}
+
+double batch_means_rising(const struct batch_means *series)
+{
+    enum { BATCHES = BATCH_MEANS_INTERVAL_BATCHES, PAIRS = BATCHES * (BATCHES - 1) / 2 };
+    double means[BATCHES];
+    size_t rises = 0;
+    if (!interval_means(series, means))
+        return NAN;
+    for (size_t later = 1; later < BATCHES; later++)
+        for (size_t earlier = 0; earlier < later; earlier++)
+            rises += means[earlier] < means[later];
+    return (double)rises / PAIRS;
 }

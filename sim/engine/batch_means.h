@@ -67,4 +67,9 @@ double batch_means_warmup(const struct batch_means *series);
  */
 double batch_means_half_width(const struct batch_means *series);
 
+/* Returns how steadily the series rises: of BATCH_MEANS_INTERVAL_BATCHES consecutive batches, the
+ * share of the pairs of which the later one has the larger mean (as in Kendall's tau). About 1/2
+ * without a trend, 1 for a steady rise. NAN as above. O(batches). */
+double batch_means_rising(const struct batch_means *series);
+
 #endif

@@ -38,10 +38,13 @@ static void container_bill(struct platform *platform, const struct container *co
     since = since > metrics->window_start ? since : metrics->window_start;
     if (!metrics->measuring)
         return;
-    const double time = (double)(platform->now - since);
-    metrics->idle_cost += time * configuration_rate(platform, least, UNIT_PARTS);
-    metrics->idle_unit_ns +=
-        time * (least->vgpu * cluster_unit_weight(&platform->cluster, least->kind));
+    metrics->idle_cost +=
+        (double)(platform->now - since) * configuration_rate(platform, least, UNIT_PARTS);
+    const sim_time_t until = metrics->arriving ? platform->now : metrics->last_arrival;
+    if (until > since)
+        metrics->idle_unit_ns +=
+            (double)(until - since) *
+            (least->vgpu * cluster_unit_weight(&platform->cluster, least->kind));
 }
 
 void containers_record(struct platform *platform, const struct container *container,

@@ -2,13 +2,22 @@
 
 #include <stdlib.h>
 
+#include "sched/common/capacity_bound.h"
+#include "sched/common/cost_lower_bound.h"
+
+/* The drain as a share of the time of arrivals: is long; is too short for queues that grew. */
+static const double LONG_DRAIN = 0.1, SHORT_DRAIN = 0.02;
+/* Share of the pairs of times of which the later has the longer queues. */
+static const double RISING_PAIRS = 0.85;
+
 bool metrics_init(struct metrics *metrics, size_t applications, struct error *error)
 {
-    *metrics = (struct metrics){.application_count = applications};
+    *metrics = (struct metrics){.application_count = applications, .last_arrival = SIM_FOREVER};
     metrics->tallies = calloc(applications + 1, sizeof *metrics->tallies);
     bool ok = metrics->tallies != NULL &&
               batch_means_init(&metrics->warmup, BATCH_MEANS_MSER_BATCH) &&
-              batch_means_init(&metrics->latency, 1) && batch_means_init(&metrics->hits, 1);
+              batch_means_init(&metrics->latency, 1) && batch_means_init(&metrics->hits, 1) &&
+              batch_means_init(&metrics->waiting, 1);
     for (size_t i = 0; ok && i <= applications; i++) {
         metrics->tallies[i].latency = quantile_create(QUANTILE_EXACT_SAMPLES);
         ok = metrics->tallies[i].latency != NULL;
@@ -28,12 +37,13 @@ void metrics_clear(struct metrics *metrics)
     batch_means_clear(&metrics->warmup);
     batch_means_clear(&metrics->latency);
     batch_means_clear(&metrics->hits);
+    batch_means_clear(&metrics->waiting);
     *metrics = (struct metrics){0};
 }
 
 void metrics_integrate(struct metrics *metrics, const struct cluster_use *use, sim_time_t now)
 {
-    if (!metrics->measuring || now == metrics->last_change)
+    if (!metrics->arriving || now == metrics->last_change)
         return;
     double elapsed = (double)(now - metrics->last_change);
     metrics->last_change = now;
@@ -48,12 +58,19 @@ void metrics_integrate(struct metrics *metrics, const struct cluster_use *use, s
 
 void metrics_open_window(struct metrics *metrics, sim_time_t now)
 {
-    metrics->measuring = true;
+    metrics->measuring = metrics->arriving = true;
     metrics->window_start = now;
     metrics->last_change = now;
     metrics->cold_starts = metrics->prewarms = metrics->evictions = metrics->instances = 0;
     metrics->decisions = metrics->decision_units = 0;
     metrics->decision_time = metrics->longest_decision = 0;
+}
+
+void metrics_close_window(struct metrics *metrics, const struct cluster_use *use, sim_time_t now)
+{
+    metrics_integrate(metrics, use, now);
+    metrics->arriving = false;
+    metrics->last_arrival = now;
 }
 
 static double ratio(double part, double whole)
@@ -65,6 +82,12 @@ static double ratio(double part, double whole)
 static double share(double part, double whole)
 {
     return whole > 0 ? part / whole : NAN;
+}
+
+/* A fraction of a capacity over `time`; NAN if there was no time. */
+static double utilisation(double integral, double time, double capacity)
+{
+    return time > 0 ? ratio(integral, time * capacity) : NAN;
 }
 
 /* Without finished requests latencies are NAN, because 0 ms would look like the best result. */
@@ -79,7 +102,7 @@ static void latencies_fill(struct measures *out, struct quantile *latency)
     out->latency_ms_max = any ? sim_to_ms(quantile_max(latency)) : NAN;
 }
 
-static void measures_fill(struct measures *out, const struct tally *tally)
+static void measures_fill(struct measures *out, const struct tally *tally, bool bounded)
 {
     double n = (double)tally->requests;
     out->requests = tally->requests;
@@ -99,8 +122,8 @@ static void measures_fill(struct measures *out, const struct tally *tally)
     out->preplanned_miss_rate = tally->planned_batches > 0 ? ratio((double)tally->planned_misses,
                                                                    (double)tally->planned_batches)
                                                            : NAN;
-    out->bound_slo_hit_rate = share((double)tally->bound_hits, n);
-    out->bound_cost_per_request_usd = NAN; /* filled in by sim/cli/run_once.c */
+    out->bound_slo_hit_rate = bounded ? share((double)tally->bound_hits, n) : NAN;
+    out->bound_cost_per_request_usd = NAN; /* metrics_report_bounds sets it */
 }
 
 /* Price of all GPUs per hour. */
@@ -121,10 +144,15 @@ static double gpu_rent(const struct workload *workload)
 
 static void run_measures_fill(struct run_measures *out, const struct metrics *metrics,
                               const struct workload *workload, const struct cluster_use *capacity,
-                              double elapsed, const struct measures *overall)
+                              sim_time_t now, const struct measures *overall)
 {
+    const double elapsed = metrics->measuring ? (double)(now - metrics->window_start) : 0.0;
+    const double time = metrics->last_arrival < now
+                            ? (double)(metrics->last_arrival - metrics->window_start)
+                            : elapsed;
     double decisions = (double)metrics->decisions;
     double capacity_units = (double)capacity->unit_parts / UNIT_PARTS;
+    out->bound_capacity_slo_hit_rate = NAN;
     out->cost_idle_usd = metrics->idle_cost;
     out->cost_instance_usd = metrics->instance_cost;
     out->cost_provisioned_usd =
@@ -142,15 +170,15 @@ static void run_measures_fill(struct run_measures *out, const struct metrics *me
     out->decision_units_mean = ratio((double)metrics->decision_units, decisions);
     out->decision_us_max = (double)metrics->longest_decision / 1e3;
     out->decision_us_mean = ratio((double)metrics->decision_time, decisions) / 1e3;
-    out->gpu_utilisation = ratio(metrics->unit_ns, elapsed * capacity_units);
-    out->vcpu_utilisation = ratio(metrics->vcpu_ns, elapsed * (double)capacity->vcpus);
-    out->memory_utilisation = ratio(metrics->memory_ns, elapsed * (double)capacity->memory_kb);
+    out->gpu_utilisation = utilisation(metrics->unit_ns, time, capacity_units);
+    out->vcpu_utilisation = utilisation(metrics->vcpu_ns, time, (double)capacity->vcpus);
+    out->memory_utilisation = utilisation(metrics->memory_ns, time, (double)capacity->memory_kb);
     out->gpu_memory_utilisation =
-        ratio(metrics->gpu_memory_ns, elapsed * (double)capacity->gpu_memory_kb);
+        utilisation(metrics->gpu_memory_ns, time, (double)capacity->gpu_memory_kb);
     out->gpu_fragmentation =
         metrics->active_unit_ns > 0 ? 1.0 - metrics->unit_ns / metrics->active_unit_ns : 0.0;
     out->gpu_provisioned =
-        ratio(metrics->unit_ns + metrics->idle_unit_ns, elapsed * capacity_units);
+        utilisation(metrics->unit_ns + metrics->idle_unit_ns, time, capacity_units);
     out->stranded_vgpu = ratio(metrics->stranded_sum, (double)metrics->stranded_samples);
     out->slowdown_mean = ratio(metrics->slowdown_sum, (double)metrics->batches);
     const double extrapolated = metrics->executed_ns[CONFIGURATION_EXTRAPOLATED];
@@ -164,8 +192,18 @@ static void run_measures_fill(struct run_measures *out, const struct metrics *me
     out->slo_hit_rate_half_width = batch_means_half_width(&metrics->hits);
 }
 
+/* See "Runs that are not stationary" in sim/README.md. */
+static void stationarity_judge(const struct metrics *metrics, struct simulation_result *result)
+{
+    const double time = (double)(metrics->last_arrival - metrics->window_start);
+    const double drain = (double)(metrics->last_finish - metrics->last_arrival);
+    result->long_drain = drain > LONG_DRAIN * time;
+    result->queues_grew =
+        drain > SHORT_DRAIN * time && batch_means_rising(&metrics->waiting) > RISING_PAIRS;
+}
+
 bool metrics_report(struct metrics *metrics, const struct workload *workload,
-                    const struct cluster_use *capacity, sim_time_t now,
+                    const struct cluster_use *capacity, sim_time_t now, bool bounded,
                     struct simulation_result *result, struct error *error)
 {
     size_t n = metrics->application_count;
@@ -174,12 +212,43 @@ bool metrics_report(struct metrics *metrics, const struct workload *workload,
     if (result->applications == NULL)
         return error_run(error, "out of memory for the results of %zu applications", n);
     for (size_t a = 0; a < n; a++)
-        measures_fill(&result->applications[a], &metrics->tallies[a]);
-    measures_fill(&result->overall, &metrics->tallies[n]);
+        measures_fill(&result->applications[a], &metrics->tallies[a], bounded);
+    measures_fill(&result->overall, &metrics->tallies[n], bounded);
     result->exact_quantiles = quantile_is_exact(metrics->tallies[n].latency);
-    double elapsed = metrics->measuring ? (double)(now - metrics->window_start) : 0.0;
-    run_measures_fill(&result->run, metrics, workload, capacity, elapsed, &result->overall);
+    run_measures_fill(&result->run, metrics, workload, capacity, now, &result->overall);
+    if (metrics->measuring && metrics->last_arrival < SIM_FOREVER)
+        stationarity_judge(metrics, result);
     return true;
+}
+
+/* Sets the overall bound to the mean over applications, weighted by their numbers of requests. */
+static bool cost_bounds_fill(const struct workload *workload, struct simulation_result *result,
+                             struct error *error)
+{
+    double *cost = calloc(result->application_count, sizeof *cost);
+    if (cost == NULL)
+        return error_run(error, "out of memory for the bounds");
+    const bool ok = cost_lower_bounds(workload, cost, error);
+    double sum = 0;
+    for (size_t a = 0; ok && a < result->application_count; a++) {
+        result->applications[a].bound_cost_per_request_usd = cost[a];
+        if (result->applications[a].requests > 0)
+            sum += cost[a] * (double)result->applications[a].requests;
+    }
+    if (ok)
+        result->overall.bound_cost_per_request_usd = sum / (double)result->overall.requests;
+    free(cost);
+    return ok;
+}
+
+bool metrics_report_bounds(const struct workload *workload, struct capacity_bound *bound,
+                           struct simulation_result *result, struct error *error)
+{
+    double hits = NAN;
+    if (bound != NULL && !capacity_bound_hits(bound, &hits, error))
+        return false;
+    result->run.bound_capacity_slo_hit_rate = hits / (double)result->overall.requests;
+    return cost_bounds_fill(workload, result, error);
 }
 
 void simulation_result_clear(struct simulation_result *result)

@@ -1,7 +1,9 @@
 /* Totals, integrals and percentiles of a run. At its end they give the metrics of metrics.def.
  *
  * Totals per application include only measured requests, that is, requests after the warm-up.
- * Integrals over time (utilisation) cover the time from the first measured arrival to the end.
+ * Integrals over time (utilisation) cover the time of arrivals: from the first measured arrival to
+ * the last. The drain after it would only show how long the run was. Without requests they cover
+ * the measured time.
  */
 #ifndef ESGSIM_SIM_PLATFORM_METRICS_H
 #define ESGSIM_SIM_PLATFORM_METRICS_H
@@ -13,6 +15,7 @@
 
 struct request;
 struct batch;
+struct capacity_bound;
 
 /* Totals of one application. */
 struct tally {
@@ -28,9 +31,13 @@ struct metrics {
     struct batch_means warmup;  /* latency, ms: all requests in order of finish, with warm-up */
     struct batch_means latency; /* latency in ms of requests that are measured and not dropped */
     struct batch_means hits;    /* 1 or 0 per measured request: SLO hit or miss */
+    struct batch_means waiting; /* jobs waiting when a measured request arrives */
     size_t application_count;
     bool measuring; /* the first measured request has arrived */
+    bool arriving;  /* and the last one has not: the integrals run */
     sim_time_t window_start, last_change;
+    sim_time_t last_arrival; /* SIM_FOREVER while more can arrive */
+    sim_time_t last_finish;  /* of a request */
     double vcpu_ns, unit_ns, memory_ns, gpu_memory_ns, active_unit_ns; /* integrals */
     double idle_unit_ns; /* vGPUs of the minimum configurations of idle and prewarming containers */
     double idle_cost, instance_cost;
@@ -54,9 +61,19 @@ void metrics_integrate(struct metrics *metrics, const struct cluster_use *use, s
 /* Resets integrals and counters to zero. Called when the first measured request arrives. */
 void metrics_open_window(struct metrics *metrics, sim_time_t now);
 
-/* Fills `result`, except the cost bounds, the number of events and the wall-clock time. */
+/* Ends the integrals. Called when the last request arrives. */
+void metrics_close_window(struct metrics *metrics, const struct cluster_use *use, sim_time_t now);
+
+/* Fills `result`, except the number of events, the notices and the wall-clock time. The bounds are
+ * NAN; `bounded`: but for bound_slo_hit_rate. */
 bool metrics_report(struct metrics *metrics, const struct workload *workload,
-                    const struct cluster_use *capacity, sim_time_t now,
+                    const struct cluster_use *capacity, sim_time_t now, bool bounded,
                     struct simulation_result *result, struct error *error);
+
+/* Sets the bounds but bound_slo_hit_rate. `bound` has all requests; NULL: none of it, as for a run
+ * on a backend, of whose times it knows nothing. False with ERROR_RUN when out of memory.
+ * O(n log n) for n measured requests. */
+bool metrics_report_bounds(const struct workload *workload, struct capacity_bound *bound,
+                           struct simulation_result *result, struct error *error);
 
 #endif

@@ -2,6 +2,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "sched/common/capacity_bound.h"
 #include "sim/platform/requests.h"
 #include "sim/platform/containers.h"
 #include "sim/platform/instances.h"
@@ -360,6 +361,8 @@ void jobs_admit(struct platform *platform, uint32_t application, sim_time_t slo,
     request->measured = request->number >= platform->experiment->warmup_requests;
     if (request->measured && !platform->metrics.measuring)
         metrics_open_window(&platform->metrics, platform->now);
+    if (request->measured)
+        batch_means_add(&platform->metrics.waiting, (double)platform->waiting_jobs);
     request_fill(platform, slot, application);
     for (uint32_t s = 0; s < spec->stage_count && !platform->requests[slot].dropped; s++)
         if (spec->stages[s].after_count == 0)
@@ -431,11 +434,19 @@ static bool request_ran_alone(const struct platform *platform, uint32_t slot)
     return !platform->unlike_noise;
 }
 
+/* The critical path with the request's own draws. `path`: with those of its batches; 0: none. */
+static sim_time_t fastest_path(const struct platform *platform, uint32_t slot, sim_time_t path)
+{
+    return path > 0 && request_ran_alone(platform, slot) ? path
+                                                         : critical_path(platform, slot, false);
+}
+
 static void request_record(struct platform *platform, const struct request *request, uint32_t slot,
                            bool hit)
 {
     const struct recorder *recorder = platform->recorder;
-    if (recorder == NULL || recorder->request == NULL)
+    const bool recorded = recorder != NULL && recorder->request != NULL;
+    if (!recorded && platform->bound == NULL)
         return;
     struct request_row row = {.request = request->number,
                               .application = request->application,
@@ -453,7 +464,10 @@ static void request_record(struct platform *platform, const struct request *requ
     size_t stages = platform->workload->applications[request->application].stage_count;
     for (size_t s = 0; s < stages && s < RECORD_MAX_STAGES; s++)
         row.noise[s] = least_noise(platform, slot * platform->stride + (uint32_t)s);
-    if (!recorder->request(recorder->context, &row, platform->error))
+    if ((platform->bound != NULL &&
+         !capacity_bound_add(platform->bound, row.application, row.arrival_ns, row.slo_ns,
+                             row.noise, row.measured, platform->error)) ||
+        (recorded && !recorder->request(recorder->context, &row, platform->error)))
         platform->failed = true;
 }
 
@@ -489,16 +503,14 @@ static void request_finish(struct platform *platform, uint32_t slot)
                       " finished after %.6f ms, its fastest path takes %.6f ms",
                       request->number, sim_to_ms(latency), sim_to_ms(path));
     metrics->total_request_cost += request->cost;
+    metrics->last_finish = platform->now;
     if (!request->dropped)
         batch_means_add(&metrics->warmup, sim_to_ms(latency));
     if (request->measured) {
         if (!request->dropped)
             batch_means_add(&metrics->latency, sim_to_ms(latency));
         batch_means_add(&metrics->hits, hit);
-        sim_time_t bound = path > 0 && request_ran_alone(platform, slot)
-                               ? path
-                               : critical_path(platform, slot, false);
-        bool bound_hit = bound <= slo;
+        const bool bound_hit = platform->bounded && fastest_path(platform, slot, path) <= slo;
         if (!tally_request(&metrics->tallies[request->application], request, platform->now, hit,
                            bound_hit) ||
             !tally_request(&metrics->tallies[metrics->application_count], request, platform->now,

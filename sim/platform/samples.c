@@ -76,7 +76,7 @@ void samples_take(struct platform *platform)
     double stranded = 0;
     if (platform->waiting_jobs > 0 && platform->cluster.capacity.unit_parts > 0) {
         stranded = stranded_share(platform);
-        if (platform->metrics.measuring) {
+        if (platform->metrics.arriving) {
             platform->metrics.stranded_sum += stranded;
             platform->metrics.stranded_samples++;
         }

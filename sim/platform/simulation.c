@@ -8,12 +8,14 @@
 
 #include <gsl/gsl_randist.h>
 
+#include "sched/common/capacity_bound.h"
 #include "sched/module.h"
 #include "sim/platform/batches.h"
 #include "sim/platform/containers.h"
 #include "sim/platform/instances.h"
 #include "sim/platform/interference.h"
 #include "sim/platform/keep_alive.h"
+#include "sim/platform/notices.h"
 #include "sim/platform/policy_api.h"
 #include "sim/platform/policy_calls.h"
 #include "sim/platform/replay.h"
@@ -183,6 +185,8 @@ static void user_asks(struct platform *platform, uint32_t user)
     jobs_admit(platform,
                application_draw(platform->workload, experiment->seed, platform->next_request), 0,
                user);
+    if (platform->next_request == requests_total(experiment))
+        metrics_close_window(&platform->metrics, &platform->cluster.use, platform->now);
 }
 
 /* ---- The loop -------------------------------------------------------------------------------- */
@@ -335,6 +339,8 @@ static bool simulation_step(struct platform *platform, struct cursor *cursor)
         jobs_admit(platform, application, slo, SIM_NONE);
         if (!platform->failed && !cursor_advance(platform, cursor))
             return false;
+        if (!cursor->there)
+            metrics_close_window(&platform->metrics, &platform->cluster.use, platform->now);
     }
     if (!platform->failed)
         controller_wake(platform);
@@ -387,9 +393,15 @@ static bool simulation_stuck(struct platform *platform, const struct cursor *cur
 /* Sets up the state before the first request. */
 static bool simulation_prepare(struct platform *platform, struct cursor *cursor)
 {
+    const struct experiment *experiment = platform->experiment;
+    if (experiment->workload.application_count > 0 &&
+        experiment->arrivals.process != ARRIVAL_CLOSED &&
+        (cursor->stream = arrival_stream_open(&experiment->arrivals, platform->workload,
+                                              experiment->seed, platform->error)) == NULL)
+        return false;
     containers_init(platform);
     users_init(platform);
-    platform_schedule(platform, platform->experiment->platform.sample_interval, EVENT_SAMPLE, 0);
+    platform_schedule(platform, experiment->platform.sample_interval, EVENT_SAMPLE, 0);
     return !platform->failed && cursor_advance(platform, cursor) &&
            (platform->backend == NULL || replay_open(platform));
 }
@@ -489,6 +501,10 @@ static bool platform_init(struct platform *platform)
         !batches_init(platform) || !gpu_work_init(platform, interference) ||
         !trainings_init(platform))
         return error_run(platform->error, "out of memory at the start of a run");
+    if (platform->bounded && platform->backend == NULL &&
+        experiment->workload.application_count > 0 &&
+        (platform->bound = capacity_bound_create(platform->workload, platform->error)) == NULL)
+        return false;
     return keep_alive_init(platform);
 }
 
@@ -504,6 +520,7 @@ static void platform_clear(struct platform *platform, bool policy_started)
     trainings_clear(platform);
     instances_clear(platform);
     keep_alive_clear(platform);
+    capacity_bound_destroy(platform->bound);
     free(platform->fastest);
     free(platform->predictors);
     if (platform->event_queue != NULL)
@@ -545,7 +562,7 @@ static bool requests_close(struct platform *platform, struct simulation_result *
     metrics->evictions = evictions;
     platform->setup_s += wall_seconds() - flush;
     if (!metrics_report(metrics, platform->workload, &platform->cluster.capacity, platform->now,
-                        result, platform->error))
+                        platform->bounded, result, platform->error))
         return false;
     result->run.events = platform->events;
     return true;
@@ -562,18 +579,42 @@ static bool simulation_close(struct platform *platform, struct simulation_result
     return false;
 }
 
-bool simulation_replay(const struct experiment *experiment, const struct policy *policy,
-                       const double *values, const struct backend *backend,
-                       const struct recorder *recorder, const struct progress *progress,
-                       struct simulation_result *result, struct error *error)
+/* Fills in what is known only after the last event. */
+static bool result_complete(struct platform *platform, const struct cursor *cursor,
+                            struct simulation_result *result)
+{
+    const struct experiment *experiment = platform->experiment;
+    const bool measured = result->overall.requests > 0;
+    if (cursor->stream != NULL)
+        result->arrivals = arrival_stream_tally(cursor->stream);
+    if (!measured && experiment->workload.application_count > 0)
+        error_input(platform->error,
+                    "%s: arrivals: the trace ended within the warm-up of %" PRIu64
+                    " requests; lower warmup_requests or take more of the trace",
+                    experiment->path, experiment->warmup_requests);
+    else if ((!platform->bounded || !measured ||
+              metrics_report_bounds(platform->workload, platform->bound, result,
+                                    platform->error)) &&
+             experiment_inputs_check(experiment, platform->error) &&
+             ((result->notices = notices_text(experiment, result)) != NULL ||
+              error_run(platform->error, "out of memory for the run's notices")))
+        return true;
+    simulation_result_clear(result);
+    return false;
+}
+
+bool simulation_run_with(const struct experiment *experiment, const struct policy *policy,
+                         const double *values, const struct simulation_options *options,
+                         struct simulation_result *result, struct error *error)
 {
     double start = wall_seconds();
     struct error local = {0};
     struct platform platform = {.experiment = experiment,
                                 .workload = &experiment->workload,
                                 .policy = policy,
-                                .recorder = recorder,
-                                .backend = backend,
+                                .recorder = options->recorder,
+                                .backend = options->backend,
+                                .bounded = options->bounds,
                                 .error = error != NULL ? error : &local};
     struct cursor cursor = {.left = requests_total(experiment)};
     *result = (struct simulation_result){0};
@@ -581,23 +622,15 @@ bool simulation_replay(const struct experiment *experiment, const struct policy 
     platform.foreign = module_restart(policy);
     (void)fegetenv(&platform.rounding);
     random_stream_open(&platform.random, experiment->seed, RANDOM_MODULE, 0, 0);
-    bool ready = platform_init(&platform);
-    bool policy_started = ready;
-    ready = ready && policy_init(&platform, values);
-    if (ready && experiment->arrivals.process != ARRIVAL_CLOSED &&
-        experiment->workload.application_count > 0) {
-        cursor.stream = arrival_stream_open(&experiment->arrivals, platform.workload,
-                                            experiment->seed, platform.error);
-        ready = cursor.stream != NULL;
-    }
-    ready = ready && simulation_prepare(&platform, &cursor);
+    bool policy_started = platform_init(&platform);
+    bool ready =
+        policy_started && policy_init(&platform, values) && simulation_prepare(&platform, &cursor);
     platform.setup_s = wall_seconds() - start;
     if (ready)
-        simulation_loop(&platform, &cursor, progress);
-    bool done = ready && !platform.failed && simulation_close(&platform, result);
+        simulation_loop(&platform, &cursor, options->progress);
+    bool done = ready && !platform.failed && simulation_close(&platform, result) &&
+                result_complete(&platform, &cursor, result);
     const double end = wall_seconds();
-    if (done && cursor.stream != NULL)
-        result->arrivals = arrival_stream_tally(cursor.stream);
     if (cursor.stream != NULL)
         arrival_stream_close(cursor.stream);
     platform_clear(&platform, policy_started && platform.policy_state != NULL);
@@ -612,5 +645,6 @@ bool simulation_run(const struct experiment *experiment, const struct policy *po
                     const struct progress *progress, struct simulation_result *result,
                     struct error *error)
 {
-    return simulation_replay(experiment, policy, values, NULL, recorder, progress, result, error);
+    const struct simulation_options options = {.recorder = recorder, .progress = progress};
+    return simulation_run_with(experiment, policy, values, &options, result, error);
 }

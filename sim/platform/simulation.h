@@ -46,7 +46,14 @@ struct simulation_result {
     struct run_measures run;
     struct training_measures *training; /* NULL: the experiment has no trainings */
     struct arrival_tally arrivals;      /* of a trace; zero for other arrival processes */
-    char *notices;        /* assumptions, one per line (sim/cli/notices.h); NULL: not requested */
+    /* What a reader of the figures must know, one per line; "": nothing. "warning: ..." means that
+     * figures may not mean what they seem to. "note: ..." is about something the experiment asked
+     * for. */
+    char *notices;
+    /* Signs that figures depend on the length of the run (sim/README.md, "Runs that are not
+     * stationary"). */
+    bool queues_grew;     /* until the last arrival */
+    bool long_drain;      /* the drain took over a tenth of the time of arrivals */
     double wall_s;        /* wall-clock time; not deterministic, so never in tables */
     double setup_s;       /* part of wall_s: set-up of cluster and first containers, teardown */
     bool exact_quantiles; /* false: too many samples to keep; percentiles are within 0.05 % */
@@ -170,23 +177,34 @@ struct progress {
 
 /* Runs `experiment` under `policy` with the parameter values `values`. `recorder` and `progress`
  * may be NULL. On success it fills `result`, which the caller frees with simulation_result_clear.
- * False: ERROR_INPUT if the trace is faulty, or if memory cannot hold the initial containers.
- * ERROR_RUN names the broken invariant or rule, the simulated time, the object and the seed. */
+ * The bounds of metrics.def are NAN. False: ERROR_INPUT if the trace is faulty or ends within the
+ * warm-up, or if memory cannot hold the initial containers. ERROR_RUN names the broken invariant or
+ * rule, the simulated time, the object and the seed, or an input file that has changed since. */
 bool simulation_run(const struct experiment *experiment, const struct policy *policy,
                     const double *values, const struct recorder *recorder,
                     const struct progress *progress, struct simulation_result *result,
                     struct error *error);
 
-/* Like simulation_run, but batches execute on `backend` (sim/backend/backend.h), and progress is
- * reported at every step. If the run fails or is stopped, the owner of the backend waits for
- * batches that are still executing. ERROR_RUN: the backend does not support something (the message
- * gives the time and what to set instead), or it reported an invalid end. A batch's slowdown is its
- * execution time / `modelled`. The model's interference and its lower bound on latency are not
- * used. With backend NULL it is simulation_run. */
-bool simulation_replay(const struct experiment *experiment, const struct policy *policy,
-                       const double *values, const struct backend *backend,
-                       const struct recorder *recorder, const struct progress *progress,
-                       struct simulation_result *result, struct error *error);
+/* What a run can be asked for; all zero: nothing. */
+struct simulation_options {
+    const struct recorder *recorder; /* NULL: no rows */
+    const struct progress *progress; /* NULL: no reports */
+    /* Batches execute on it (sim/backend/backend.h), and progress is reported at every step. If the
+     * run fails or is stopped, the owner of the backend waits for batches that are still executing.
+     * ERROR_RUN: the backend does not support something (the message gives the time and what to set
+     * instead), or it reported an invalid end. A batch's slowdown is its execution time /
+     * `modelled`. The model's interference and its lower bound on latency are not used. NULL: the
+     * model computes the times. */
+    const struct backend *backend;
+    /* Fill the bounds of metrics.def. It takes up to as long as the run itself, and memory for
+     * every measured request. */
+    bool bounds;
+};
+
+/* Like simulation_run, with all options. */
+bool simulation_run_with(const struct experiment *experiment, const struct policy *policy,
+                         const double *values, const struct simulation_options *options,
+                         struct simulation_result *result, struct error *error);
 
 void simulation_result_clear(struct simulation_result *result);
 

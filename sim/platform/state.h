@@ -16,7 +16,8 @@
  * - keep_alive.c: the idle time of containers, by the experiment's or the policy's keep-alive.
  * - trainings.c, training_rates.c, training_metrics.c: trainings, their gangs and leases.
  * - policy_api_training.c: the queries and actions of sched/policy_training.h.
- * - metrics.c: totals and percentiles.
+ * - metrics.c: totals, percentiles and bounds.
+ * - notices.c: what a reader of the figures must know.
  *
  * If batches execute on a backend, sim/backend/hardware.c implements replay.h.
  */
@@ -35,6 +36,7 @@
 #include "traces/profile/interference.h"
 
 struct backend;
+struct capacity_bound;
 struct trainings;
 
 __extension__ typedef __int128 wide_t;
@@ -209,6 +211,8 @@ struct platform {
     struct random_stream random; /* platform_random */
     const struct recorder *recorder;
     const struct backend *backend; /* executes batches; NULL: the model computes their times */
+    bool bounded;                  /* the run asks for bounds */
+    struct capacity_bound *bound;  /* has the requests so far; NULL: none wanted */
     struct event_queue *event_queue;
     struct cluster cluster;
     struct controller controller;

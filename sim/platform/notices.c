@@ -1,4 +1,4 @@
-#include "sim/cli/notices.h"
+#include "sim/platform/notices.h"
 
 #include <inttypes.h>
 #include <stdarg.h>
@@ -87,6 +87,17 @@ static void add_interference(FILE *text, const struct experiment *experiment)
     }
 }
 
+/* No figures in the texts: a report counts equal notices over its runs. */
+static void add_stationarity(FILE *text, const struct simulation_result *result)
+{
+    if (result->queues_grew)
+        add(text, "warning: the run is not stationary: its queues grew until the last arrival, so "
+                  "hit rate and latency " NOTICE_OF_LENGTH);
+    else if (result->long_drain)
+        add(text, "warning: the drain after the last arrival took over a tenth of the time of "
+                  "arrivals, so hit rate and latency " NOTICE_OF_LENGTH);
+}
+
 static const char *file_name(const char *path)
 {
     const char *slash = strrchr(path, '/');
@@ -145,6 +156,7 @@ char *notices_text(const struct experiment *experiment, const struct simulation_
         return NULL;
     add_interference(text, experiment);
     add_predicted(text, &result->run);
+    add_stationarity(text, result);
     if (experiment->workload.application_count > 0 && experiment->arrivals.process == ARRIVAL_TRACE)
         add_trace(text, experiment, &result->arrivals);
     if (!experiment_is_random(experiment))
@@ -154,36 +166,4 @@ char *notices_text(const struct experiment *experiment, const struct simulation_
         return lines;
     free(lines);
     return NULL;
-}
-
-static bool is_set(const struct cli_settings *settings, const char *key)
-{
-    for (size_t i = 0; i < settings->count; i++)
-        if (strcmp(settings->list[i].key, key) == 0)
-            return true;
-    return false;
-}
-
-void notices_print_warmup(const struct cli_settings *settings, const struct experiment *experiment)
-{
-    const uint64_t tenth = experiment->requests / 10;
-    if (is_set(settings, "requests") && !is_set(settings, "warmup_requests") &&
-        experiment->warmup_requests > tenth)
-        (void)fprintf(stderr,
-                      "esgsim: note: the warm-up remains %" PRIu64 " requests, as in the file; "
-                      "--set warmup_requests=%" PRIu64 " makes it a tenth of the measured ones\n",
-                      experiment->warmup_requests, tenth);
-}
-
-void notices_print_cold(const struct simulation_result *result)
-{
-    const struct measures *all = &result->overall;
-    if (all->cold_start_rate > 0.5 || (all->cold_start_rate > 0.1 && all->slo_hit_rate < 0.5))
-        (void)fprintf(
-            stderr,
-            "esgsim: note: %.3g %% of the jobs waited for a container to start, and others "
-            "in queues behind them; "
-            "platform.initial sets how many are warm at the beginning, such as "
-            "{\"per_invoker\": 5}, and platform.keep_alive_s how long they remain\n",
-            100 * all->cold_start_rate);
 }
