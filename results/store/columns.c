@@ -209,6 +209,18 @@ static const struct column timeline_columns[] = {
            "share of free GPU units that no waiting batch could use"),
 };
 
+static const struct column missing_columns[] = {
+    COLUMN(missing_run, U64, position, "1", "index of the run in the sweep"),
+    TEXT(missing_run, setting, TEXT_NAME, "as in /summary"),
+    TEXT(missing_run, setting_label, TEXT_NAME, "as in /summary"),
+    TEXT(missing_run, policy, TEXT_NAME, "as in /summary"),
+    TEXT(missing_run, policy_label, TEXT_NAME, "as in /summary"),
+    TEXT(missing_run, label, TEXT_LABEL, "as in /summary"),
+    COLUMN(missing_run, U64, seed, "1", "of the random streams"),
+    TEXT(missing_run, status, TEXT_STATUS, "failed, or not run"),
+    TEXT(missing_run, message, TEXT_MESSAGE, "the error; empty if the run was not begun"),
+};
+
 static const struct column training_columns[] = {
     TEXT(training_summary_row, hash, TEXT_HASH, "of the run: as in /summary"),
     TEXT(training_summary_row, name, TEXT_NAME, "of the experiment"),
@@ -273,6 +285,8 @@ const struct layout layout_containers =
 const struct layout layout_decisions = LAYOUT("Decisions", decision_columns, struct decision_row);
 const struct layout layout_timeline = LAYOUT("Timeline", timeline_columns, struct timeline_row);
 
+const struct layout layout_missing =
+    LAYOUT("Runs of the sweep that are missing", missing_columns, struct missing_run);
 const struct layout layout_training =
     LAYOUT("Trainings of the runs", training_columns, struct training_summary_row);
 const struct layout layout_trainings =

@@ -84,6 +84,27 @@ struct training_summary_row {
     struct training_measures measures;
 };
 
+/* Why a run of a sweep is not in its file. */
+#define MISSING_FAILED "failed"   /* it ended with an error, and would again */
+#define MISSING_NOT_RUN "not run" /* the sweep ended before it */
+
+enum { TEXT_STATUS = 8, TEXT_MESSAGE = 256 };
+
+/* A row of /missing, one per run that the sweep should have and the file does not have, in the
+ * order of the sweep. The texts are as in struct summary_row. */
+struct missing_run {
+    uint64_t position; /* index in the sweep */
+    char setting[TEXT_NAME + 1];
+    char setting_label[TEXT_NAME + 1];
+    char policy[TEXT_NAME + 1];
+    char policy_label[TEXT_NAME + 1];
+    char label[TEXT_LABEL + 1];
+    uint64_t seed;
+    char status[TEXT_STATUS + 1];   /* MISSING_FAILED or MISSING_NOT_RUN */
+    char message[TEXT_MESSAGE + 1]; /* the error; "" if not run */
+};
+
+extern const struct layout layout_missing;
 extern const struct layout layout_summary, layout_applications, layout_training;
 /* Rows of the detailed record. In the file the `noise` column of requests has as many entries as
  * the experiment's longest application has stages. The layout gives the maximum, RECORD_MAX_STAGES.

@@ -43,6 +43,15 @@ static bool shards_load(struct joining *joining, struct error *error)
     return true;
 }
 
+/* The number of missing runs that did not fail. */
+static uint64_t not_run(const struct results *shard)
+{
+    uint64_t count = shard->sweep.missing;
+    for (size_t i = 0; i < shard->missing_count && count > 0; i++)
+        count -= strcmp(shard->missing[i].status, MISSING_FAILED) == 0;
+    return count;
+}
+
 /* Checks that shard i is of the same sweep as the first, not a duplicate, and has all its runs. */
 static bool shard_check(const struct joining *joining, size_t i, struct error *error)
 {
@@ -65,11 +74,12 @@ static bool shard_check(const struct joining *joining, size_t i, struct error *e
                                "%s: is shard %" PRIu64 "/%" PRIu64 " as %s is; give each shard "
                                "once",
                                path, shard->shard, shard->shards, joining->paths[j]);
-    if (shard->missing > 0)
+    const uint64_t unfinished = not_run(run_source_results(joining->shards[i]));
+    if (unfinished > 0)
         return error_input(error,
                            "%s: %" PRIu64 " runs of shard %" PRIu64 "/%" PRIu64
-                           " are missing; run it again with --resume",
-                           path, shard->missing, shard->shard, shard->shards);
+                           " were not run; run it again with --resume",
+                           path, unfinished, shard->shard, shard->shards);
     return true;
 }
 
@@ -125,11 +135,40 @@ static bool pieces_read(struct joining *joining, struct error *error)
     return true;
 }
 
+static int compare_missing(const void *a, const void *b)
+{
+    const struct missing_run *left = a;
+    const struct missing_run *right = b;
+    return (left->position > right->position) - (left->position < right->position);
+}
+
+/* Writes the failed runs of all shards, in the order of the sweep, and the sweep's facts. */
+static bool facts_write(const struct joining *joining, struct store *store, struct error *error)
+{
+    struct sweep_facts facts = run_source_results(joining->shards[0])->sweep;
+    facts.shard = facts.shards = 1;
+    facts.missing = 0;
+    for (size_t i = 0; i < joining->count; i++)
+        facts.missing += run_source_results(joining->shards[i])->missing_count;
+    struct missing_run *rows = calloc((size_t)facts.missing + 1, sizeof *rows);
+    if (rows == NULL)
+        return error_run(error, "out of memory for the list of failed runs");
+    size_t count = 0;
+    for (size_t i = 0; i < joining->count; i++) {
+        const struct results *shard = run_source_results(joining->shards[i]);
+        for (size_t row = 0; row < shard->missing_count; row++)
+            rows[count++] = shard->missing[row];
+    }
+    qsort(rows, count, sizeof *rows, compare_missing);
+    const bool good =
+        store_set_missing(store, rows, count, error) && store_set_sweep(store, &facts, error);
+    free(rows);
+    return good;
+}
+
 static bool joined_write(const struct joining *joining, struct store *store, struct error *error)
 {
     const struct results *first = run_source_results(joining->shards[0]);
-    struct sweep_facts facts = first->sweep;
-    facts.shard = facts.shards = 1;
     bool good = store_set_swept(store, first->swept, error) &&
                 (first->command == NULL || store_set_command(store, first->command, error));
     for (size_t i = 0; good && i < joining->count; i++)
@@ -138,7 +177,7 @@ static bool joined_write(const struct joining *joining, struct store *store, str
         const struct piece *piece = &joining->pieces[i];
         good = store_copy_run(store, joining->shards[piece->shard], piece->run, error);
     }
-    return good && store_set_sweep(store, &facts, error);
+    return good && facts_write(joining, store, error);
 }
 
 bool store_merge(const char *path, const char *const *shards, size_t count, struct error *error)

@@ -3,6 +3,7 @@
  *   /summary              one row per run, in the order of the runs
  *   /applications         one row per run and application
  *   /training             one row per run with trainings, if there is one
+ *   /missing              one row per run that the sweep should have and the file has not
  *   /runs/<hash>          one group per run; its attributes give all inputs of the run
  *   /runs/<hash>/requests, batches, jobs, containers, decisions, timeline    if recorded
  *   /runs/<hash>/trainings, leases    if recorded, of runs with trainings
@@ -89,7 +90,7 @@ struct sweep_facts {
     char identity[64 + 1];  /* SHA-256 of all inputs of the sweep's tables, except the shard */
     uint64_t shard, shards; /* shard 1..shards; shards = 0: the file is not of a sweep */
     uint64_t runs;          /* of the whole sweep: upper bound of a run's index */
-    uint64_t missing;       /* runs of the shard that are not in the file */
+    uint64_t missing;       /* runs of the shard that are not in the file: rows of /missing */
 };
 
 /* Writes the command that made a sweep's file to its attribute `sweep_command`. */
@@ -97,6 +98,11 @@ bool store_set_command(struct store *store, const char *command, struct error *e
 
 /* Writes it to the file. */
 bool store_set_sweep(struct store *store, const struct sweep_facts *facts, struct error *error);
+
+/* Writes the table /missing, rows in the order of the sweep. Does nothing if `count` is 0. Call it
+ * at most once, after the last run. */
+bool store_set_missing(struct store *store, const struct missing_run *rows, size_t count,
+                       struct error *error);
 
 /* Opens a results file of a sweep as a source of runs to copy. NULL: ERROR_INPUT. */
 struct run_source;
@@ -116,8 +122,9 @@ bool store_copy_run(struct store *store, struct run_source *source, size_t run,
                     struct error *error);
 
 /* Merges the shards of a sweep into `path`. Runs are in the order of the sweep, and their tables
- * are copied byte for byte. ERROR_INPUT if a shard is missing, duplicate or incomplete, or
- * differs in sweep, number of shards or program version. The message names the file. */
+ * are copied byte for byte. So are the rows of failed runs. ERROR_INPUT if a shard is missing or
+ * duplicate, has runs that were not run, or differs in sweep, number of shards or program. The
+ * message names the file. */
 bool store_merge(const char *path, const char *const *shards, size_t count, struct error *error);
 
 /* Writes and closes the file, then publishes it by rename. On failure (ERROR_RUN) an older file is
@@ -138,6 +145,10 @@ struct results {
     size_t application_count;
     struct training_summary_row *training; /* runs with trainings, in the order of `runs` */
     size_t training_count;
+    /* Runs that the sweep should have and the file has not, in the order of the sweep. Files of
+     * earlier versions have no such rows: then missing_count is 0 and sweep.missing is not. */
+    struct missing_run *missing;
+    size_t missing_count;
     char **notices;           /* per run: lines for notices_next (record.h); NULL: none */
     struct swept_keys *swept; /* keys that the sweep sets; NULL: none */
     unsigned char *values;    /* per run: its row of their values, swept->row_bytes each */

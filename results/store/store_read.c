@@ -89,6 +89,12 @@ static bool tables_read(hid_t file, struct results *results, struct error *error
                           &results->training_count, error);
         results->training = training;
     }
+    if (good && H5Lexists(file, "missing", H5P_DEFAULT) > 0) {
+        void *missing = NULL;
+        good = table_read(file, path, "missing", &layout_missing, &missing, &results->missing_count,
+                          error);
+        results->missing = missing;
+    }
     return good && results_check(results, error);
 }
 
@@ -374,5 +380,6 @@ void results_free(struct results *results)
     free(results->runs);
     free(results->applications);
     free(results->training);
+    free(results->missing);
     free(results);
 }

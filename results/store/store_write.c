@@ -471,6 +471,19 @@ bool store_set_sweep(struct store *store, const struct sweep_facts *facts, struc
            store_fault(store, error, "the sweep's description");
 }
 
+bool store_set_missing(struct store *store, const struct missing_run *rows, size_t count,
+                       struct error *error)
+{
+    if (count == 0)
+        return true;
+    struct table_writer table = {.block = NULL};
+    bool good = table_begin(&table, store->file, "missing", &store->applications, &layout_missing,
+                            1, SUMMARY_CHUNK, SUMMARY_BLOCK);
+    for (size_t i = 0; good && i < count; i++)
+        good = table_append(&table, &rows[i]);
+    return (table_close(&table) && good) || store_fault(store, error, "the missing runs");
+}
+
 bool store_drop_run(struct store *store, struct error *error)
 {
     char hash[TEXT_HASH + 1];

@@ -30,11 +30,12 @@ struct sweep_runner {
     struct store *part;       /* in a worker: the part in progress; NULL: none */
     size_t part_run;          /* first run of that part */
     size_t combinations;
-    size_t *wanted;  /* per combination: seeds needed as known so far */
-    bool *decided;   /* per combination: `wanted` is final */
-    bool *failed;    /* per run */
-    double *values;  /* per run: value of the precision metric; NULL: no precision */
-    size_t *pending; /* runs of this round */
+    size_t *wanted;          /* per combination: seeds needed as known so far */
+    bool *decided;           /* per combination: `wanted` is final */
+    char **failed;           /* per run: why it failed; NULL: it did not */
+    struct plan_cell *cells; /* per combination */
+    double *values;          /* per run: value of the precision metric; NULL: no precision */
+    size_t *pending;         /* runs of this round */
     size_t pending_count;
     size_t next;         /* first run neither in the results file nor skipped */
     size_t ended_before; /* runs of earlier rounds */
@@ -162,7 +163,8 @@ static bool assemble(struct sweep_runner *sweep_runner, bool last, struct error 
                 return false;
         } else {
             bool wanted = run % sweep->seeds < sweep_runner->wanted[combination];
-            bool settled = wanted ? sweep_runner->failed[run] : sweep_runner->decided[combination];
+            bool settled =
+                wanted ? sweep_runner->failed[run] != NULL : sweep_runner->decided[combination];
             if (!settled && !last)
                 return true;
         }
@@ -192,7 +194,9 @@ static bool collect(void *context, size_t job, uint64_t place, const struct erro
         return (sweep_runner->values == NULL || value_note(sweep_runner, run, error)) &&
                assemble(sweep_runner, false, error);
     }
-    sweep_runner->failed[run] = true;
+    sweep_runner->failed[run] = strdup(failure->message);
+    if (sweep_runner->failed[run] == NULL)
+        return error_run(error, "out of memory for the message of a failed run");
     if (sweep_runner->failures++ == 0)
         sweep_runner->first_failure = *failure;
     progress_bar_end(&sweep_runner->progress_bar);
@@ -219,7 +223,7 @@ static void round_plan(struct sweep_runner *sweep_runner)
     for (size_t run = 0; run < sweep->run_count; run++)
         if (is_ours(sweep_runner, run) &&
             run % sweep->seeds < sweep_runner->wanted[run / sweep->seeds] &&
-            !sweep_runner->failed[run] && !run_folder_has(sweep_runner->folder, run))
+            sweep_runner->failed[run] == NULL && !run_folder_has(sweep_runner->folder, run))
             sweep_runner->pending[sweep_runner->pending_count++] = run;
 }
 
@@ -233,7 +237,7 @@ static void combination_decide(struct sweep_runner *sweep_runner, size_t combina
     size_t next = n;
     bool whole = true;
     for (size_t i = 0; i < n; i++)
-        whole = whole && !sweep_runner->failed[first + i];
+        whole = whole && sweep_runner->failed[first + i] == NULL;
     if (whole && is_ours(sweep_runner, first))
         next = statistics_next_count(sweep_runner->values + first, n, sweep->precision.half_width,
                                      sweep->seeds);
@@ -297,12 +301,13 @@ static bool sweep_runner_prepare(struct sweep_runner *sweep_runner, struct error
     sweep_runner->wanted = calloc(sweep_runner->combinations + 1, sizeof *sweep_runner->wanted);
     sweep_runner->decided = calloc(sweep_runner->combinations + 1, sizeof *sweep_runner->decided);
     sweep_runner->failed = calloc(sweep->run_count + 1, sizeof *sweep_runner->failed);
+    sweep_runner->cells = calloc(sweep_runner->combinations + 1, sizeof *sweep_runner->cells);
     sweep_runner->pending = calloc(sweep->run_count + 1, sizeof *sweep_runner->pending);
     if (precise)
         sweep_runner->values = calloc(sweep->run_count + 1, sizeof *sweep_runner->values);
     if (sweep_runner->wanted == NULL || sweep_runner->decided == NULL ||
         sweep_runner->failed == NULL || sweep_runner->pending == NULL ||
-        (precise && sweep_runner->values == NULL))
+        sweep_runner->cells == NULL || (precise && sweep_runner->values == NULL))
         return error_run(error, "out of memory for %zu runs", sweep->run_count);
     for (size_t c = 0; c < sweep_runner->combinations; c++) {
         sweep_runner->wanted[c] = precise ? sweep->precision.first_seeds : sweep->seeds;
@@ -337,14 +342,35 @@ static bool values_recall(struct sweep_runner *sweep_runner, struct error *error
     return good;
 }
 
+static bool is_expected(const struct sweep_runner *sweep_runner, size_t run)
+{
+    const size_t seeds = sweep_runner->sweep->seeds;
+    return is_ours(sweep_runner, run) && run % seeds < sweep_runner->wanted[run / seeds];
+}
+
 static size_t runs_expected(const struct sweep_runner *sweep_runner)
 {
     size_t expected = 0;
     for (size_t run = 0; run < sweep_runner->sweep->run_count; run++)
-        expected += is_ours(sweep_runner, run) &&
-                    run % sweep_runner->sweep->seeds <
-                        sweep_runner->wanted[run / sweep_runner->sweep->seeds];
+        expected += is_expected(sweep_runner, run);
     return expected;
+}
+
+/* Writes which runs are missing, and why. */
+static bool missing_write(const struct sweep_runner *sweep_runner, size_t missing,
+                          struct error *error)
+{
+    const struct sweep *sweep = sweep_runner->sweep;
+    struct missing_run *rows = calloc(missing + 1, sizeof *rows);
+    size_t count = 0;
+    for (size_t run = 0; rows != NULL && run < sweep->run_count && count < missing; run++)
+        if (is_expected(sweep_runner, run) && !run_folder_has(sweep_runner->folder, run))
+            plan_missing(sweep, sweep_runner->cells, run, sweep_runner->failed[run],
+                         &rows[count++]);
+    const bool good = rows != NULL ? store_set_missing(sweep_runner->store, rows, count, error)
+                                   : error_run(error, "out of memory for the list of missing runs");
+    free(rows);
+    return good;
 }
 
 /* Returns whether `facts` are those of this sweep and shard. */
@@ -415,7 +441,8 @@ static bool sweep_runner_finish(struct sweep_runner *sweep_runner, bool farmed, 
     const bool writes = good && kept > 0 && may_replace(sweep_runner, missing);
     if (writes) {
         sweep_runner->facts.missing = missing;
-        good = store_set_sweep(sweep_runner->store, &sweep_runner->facts, fault);
+        good = missing_write(sweep_runner, missing, fault) &&
+               store_set_sweep(sweep_runner->store, &sweep_runner->facts, fault);
     }
     if (writes && good) {
         *written = good = store_finish(sweep_runner->store, fault);
@@ -598,12 +625,15 @@ bool sweep_runner_run(const struct sweep *sweep, const struct sweep_runner_optio
         .options = options,
         .facts = {.shard = options->shard, .shards = options->shards, .runs = sweep->run_count}};
     const bool good = sweep_runner_prepare(&sweep_runner, error) &&
-                      plans_check(sweep, sweep_runner.facts.identity, error) &&
+                      plans_check(sweep, sweep_runner.cells, sweep_runner.facts.identity, error) &&
                       (options->dry_run ? dry_run(&sweep_runner, error)
                                         : sweep_runner_execute(&sweep_runner, error));
     free(sweep_runner.wanted);
     free(sweep_runner.decided);
+    for (size_t run = 0; sweep_runner.failed != NULL && run < sweep->run_count; run++)
+        free(sweep_runner.failed[run]);
     free(sweep_runner.failed);
+    free(sweep_runner.cells);
     free(sweep_runner.pending);
     free(sweep_runner.values);
     swept_keys_free(sweep_runner.swept);

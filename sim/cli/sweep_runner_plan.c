@@ -83,10 +83,10 @@ static void identity_begin(const struct sweep *sweep, FILE *identity)
 /* One combination, by its first run. What the run is displayed as belongs to the sweep's identity:
  * merged shards are labelled alike. */
 static bool combination_add(const struct sweep *sweep, size_t run, struct row *row,
-                            struct modules *modules, FILE *identity, struct error *error)
+                            struct plan_cell *cell, struct modules *modules, FILE *identity,
+                            struct error *error)
 {
     struct plan plan;
-    char label[POLICY_LABEL];
     const char *values[SWEEP_KEYS_LIMIT];
     if (!plan_load(sweep, run, &plan, error))
         return false;
@@ -95,19 +95,43 @@ static bool combination_add(const struct sweep *sweep, size_t run, struct row *r
     identity_add(identity, row->hash);
     identity_add(identity, sweep->runs[run].label);
     identity_add(identity, sweep->runs[run].setting_name);
-    modules_label(sweep, plan.experiment, plan.policy, plan.values, label);
-    identity_add(identity, label);
+    column_copy_text(cell->policy, sizeof cell->policy, plan.policy->name);
+    column_copy_text(cell->setting_label, sizeof cell->setting_label,
+                     plan.experiment->setting_label);
+    modules_label(sweep, plan.experiment, plan.policy, plan.values, cell->policy_label);
+    identity_add(identity, cell->policy_label);
     identity_add(identity, plan.experiment->setting_label);
     sweep_keys_values(sweep->keys, run / sweep->seeds, values);
     for (size_t k = 0; k < sweep->keys->count; k++)
         identity_add(identity, values[k]);
     const bool good =
-        modules_note(modules, plan.experiment, plan.policy, plan.values, label, error);
+        modules_note(modules, plan.experiment, plan.policy, plan.values, cell->policy_label, error);
     plan_clear(&plan);
     return good;
 }
 
-bool plans_check(const struct sweep *sweep, char identity_hash[65], struct error *error)
+void plan_missing(const struct sweep *sweep, const struct plan_cell *cells, size_t run,
+                  const char *message, struct missing_run *row)
+{
+    const struct plan_cell *cell = &cells[run / sweep->seeds];
+    memset(row, 0, sizeof *row);
+    row->position = run;
+    row->seed = sweep->runs[run].seed;
+    column_copy_text(row->setting, sizeof row->setting, sweep->runs[run].setting_name);
+    column_copy_text(row->setting_label, sizeof row->setting_label, cell->setting_label);
+    column_copy_text(row->policy, sizeof row->policy, cell->policy);
+    column_copy_text(row->policy_label, sizeof row->policy_label, cell->policy_label);
+    column_copy_text(row->label, sizeof row->label, sweep->runs[run].label);
+    column_copy_text(row->status, sizeof row->status,
+                     message != NULL ? MISSING_FAILED : MISSING_NOT_RUN);
+    column_copy_text(row->message, sizeof row->message, message != NULL ? message : "");
+    for (char *c = row->message; *c != '\0'; c++)
+        if ((unsigned char)*c < ' ' || *c == 127)
+            *c = ' '; /* a policy may have written it */
+}
+
+bool plans_check(const struct sweep *sweep, struct plan_cell *cells, char identity_hash[65],
+                 struct error *error)
 {
     const size_t combinations = sweep->run_count / sweep->seeds;
     char *text = NULL;
@@ -121,7 +145,8 @@ bool plans_check(const struct sweep *sweep, char identity_hash[65], struct error
     if (good)
         identity_begin(sweep, identity);
     for (size_t c = 0; good && c < combinations; c++)
-        good = combination_add(sweep, c * sweep->seeds, &rows[c], modules, identity, error);
+        good =
+            combination_add(sweep, c * sweep->seeds, &rows[c], &cells[c], modules, identity, error);
     good = good && modules_check_labels(modules, error) &&
            rows_check(sweep, rows, combinations, error);
     if (identity != NULL && fclose(identity) != 0 && good)
