@@ -96,7 +96,7 @@ char *source_caption(const struct source *source, const struct report_scenario *
     for (size_t s = 0; s < scenarios; s++)
         for (size_t c = 0; c < first[s].contender_count; c++) {
             const struct report_contender *contender = &first[s].contenders[c];
-            widen(seeds, contender->run_count);
+            widen(seeds, contender->copies ? 1 : contender->run_count);
             for (size_t i = 0; i < contender->run_count; i++)
                 widen(requests, source_run_size(source, &first[s], contender->runs[i]));
         }
@@ -113,14 +113,16 @@ char *source_caption(const struct source *source, const struct report_scenario *
     char *caption = NULL;
     const bool several = seeds[1] > 1;
     if (basis == NULL ||
-        asprintf(&caption, "%s%s%s%s seed%s of %s%s%s %s%s. %s", lead, lead[0] != '\0' ? " " : "",
+        asprintf(&caption, "%s%s%s%s%s%s seed%s of %s%s%s %s%s. %s",
+                 report->incomplete == NULL ? "" : report->incomplete,
+                 report->incomplete == NULL ? "" : " ", lead, lead[0] != '\0' ? " " : "",
                  !several    ? ""
                  : intervals ? "Means of "
                              : "All of ",
                  of_seeds, several ? "s" : "", low, requests[0] == requests[1] ? "" : " to ",
                  requests[0] == requests[1] ? "" : high,
                  source_serves(first) ? "requests" : "trainings",
-                 intervals && several ? " each; bars: 95 % Student t intervals" : "", basis) < 0)
+                 intervals && several ? " each; bars: 95 % intervals" : "", basis) < 0)
         caption = NULL;
     free(basis);
     return caption;
@@ -130,12 +132,8 @@ struct estimate source_estimate(const struct source *source,
                                 const struct report_contender *contender, const char *application,
                                 const char *metric, double scale)
 {
-    struct estimate estimate =
-        report_estimate(source->report, contender, application, report_metric_find(metric));
-    estimate.mean *= scale;
-    estimate.sd *= scale;
-    estimate.half_width *= scale;
-    return estimate;
+    return statistics_scaled(
+        report_estimate(source->report, contender, application, report_metric_find(metric)), scale);
 }
 
 bool source_has(const struct source *source, const struct report_scenario *scenario,

@@ -39,7 +39,10 @@ static void paired_difference_agrees_with_students_sleep_data(void **state)
     static const double first[] = {0.7, -1.6, -0.2, -1.2, -0.1, 3.4, 3.7, 0.8, 0.0, 2.0};
     static const double second[] = {1.9, 0.8, 1.1, 0.1, -0.1, 4.4, 5.5, 1.6, 4.6, 3.4};
     (void)state;
-    struct estimate gain = statistics_paired_difference(second, first, 10);
+    double gained[10];
+    for (size_t i = 0; i < 10; i++)
+        gained[i] = second[i] - first[i];
+    struct estimate gain = statistics_estimate(gained, 10);
     assert_int_equal(gain.n, 10);
     assert_true(fabs(gain.mean - 1.58) < 1e-12);
     assert_true(fabs(gain.mean / (gain.sd / sqrt(10)) - 4.0621) < 5e-5);
@@ -49,15 +52,6 @@ static void paired_difference_agrees_with_students_sleep_data(void **state)
     struct estimate a = statistics_estimate(first, 10);
     struct estimate b = statistics_estimate(second, 10);
     assert_true(b.mean - b.half_width < a.mean + a.half_width);
-}
-
-static void saving_is_a_share_of_the_references_own_figure(void **state)
-{
-    static const double baseline[] = {2.87, 1.47};
-    static const double reference[] = {1.0, 1.0};
-    (void)state;
-    struct estimate saving = statistics_paired_saving(baseline, reference, 2);
-    assert_true(fabs(saving.mean - (1.87 + 0.47) / 2) < 1e-12);
 }
 
 static void one_value_has_a_mean_and_no_interval(void **state)
@@ -104,7 +98,6 @@ int main(void)
         cmocka_unit_test(quantiles_agree_with_the_published_t_table),
         cmocka_unit_test(half_width_agrees_with_the_nist_example),
         cmocka_unit_test(paired_difference_agrees_with_students_sleep_data),
-        cmocka_unit_test(saving_is_a_share_of_the_references_own_figure),
         cmocka_unit_test(one_value_has_a_mean_and_no_interval),
         cmocka_unit_test(a_missing_value_makes_the_figure_missing),
         cmocka_unit_test(intervals_cover_the_true_mean_as_often_as_they_say),

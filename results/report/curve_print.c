@@ -162,16 +162,6 @@ bool curves_text_sustained(const struct curves *curves, FILE *out)
     return good;
 }
 
-/* The estimate of the line at the value, n = 0 if it has no such point. */
-static struct estimate estimate_at(const struct report *report, const struct curve_line *line,
-                                   double value, const struct metric *metric)
-{
-    for (size_t i = 0; i < line->point_count; i++)
-        if (line->points[i].value == value)
-            return report_column_estimate(report, line->points[i].contender, NULL, metric);
-    return (struct estimate){.n = 0, .mean = NAN, .sd = NAN, .half_width = NAN};
-}
-
 static int panel_decimals(const struct report *report, const struct curve_panel *panel,
                           const struct metric *metric)
 {
@@ -188,6 +178,20 @@ static int panel_decimals(const struct report *report, const struct curve_panel 
     return text_table_decimals(largest, digits == 0 ? SIGNIFICANT : digits);
 }
 
+/* Fills the line's cell in the column of the value, a dash if it has no such point. */
+static void cell_fill(const struct report *report, const struct curve_line *line, double value,
+                      const struct metric *metric, int decimals, struct text_table *table,
+                      size_t column)
+{
+    char place[TEXT_NAME + 32];
+    (void)snprintf(place, sizeof place, "%.*s %.6g", TEXT_NAME, report->curves->key, value);
+    text_table_cell(table, column, "-");
+    for (size_t i = 0; i < line->point_count; i++)
+        if (line->points[i].value == value)
+            report_column_cell(report, line->points[i].contender, NULL, metric, decimals, place,
+                               table, column);
+}
+
 static void text_panel_rows(const struct report *report, const struct curve_panel *panel,
                             const struct metric *metric, struct text_table *table)
 {
@@ -197,9 +201,7 @@ static void text_panel_rows(const struct report *report, const struct curve_pane
         text_table_row(table);
         text_table_cell(table, 0, "  %s", panel->lines[l].title);
         for (size_t v = 0; v < panel->value_count; v++)
-            text_table_estimate(table, v + 1,
-                                estimate_at(report, &panel->lines[l], panel->values[v], metric),
-                                decimals);
+            cell_fill(report, &panel->lines[l], panel->values[v], metric, decimals, table, v + 1);
     }
 }
 
@@ -259,6 +261,8 @@ static void json_point(const struct report *report, const struct curve_point *po
         (void)cJSON_AddNumberToObject(figure, "seeds", (double)estimate.n);
         (void)cJSON_AddNumberToObject(figure, "mean", estimate.mean);
         (void)cJSON_AddNumberToObject(figure, "half_width_95", estimate.half_width);
+        (void)cJSON_AddNumberToObject(figure, "low_95", estimate.low);
+        (void)cJSON_AddNumberToObject(figure, "high_95", estimate.high);
     }
 }
 
@@ -376,9 +380,8 @@ static void html_panel(const struct report *report, const struct curve_group *gr
             html_cell_text(out, panel->lines[l].title);
             (void)fprintf(out, "<td data-v=\"%.17g\">%.6g</td>", point->value, point->value);
             for (size_t m = 0; m < count; m++)
-                html_cell_estimate(out,
-                                   report_column_estimate(report, point->contender, NULL, shown[m]),
-                                   panel_decimals(report, panel, shown[m]));
+                report_column_html(report, point->contender, NULL, shown[m],
+                                   panel_decimals(report, panel, shown[m]), out);
             html_row_end(out);
         }
     html_table_end(out, false);

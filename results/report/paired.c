@@ -58,17 +58,26 @@ static double formula_apply(enum paired_formula formula, const double average[2]
     return NAN;
 }
 
+/* Whether no seed of any contender differs from its others. */
+static bool are_copies(const struct paired_contenders *pairs, size_t count)
+{
+    bool copies = true;
+    for (size_t i = 0; i < count; i++)
+        copies = copies && pairs[i].first->copies &&
+                 (pairs[i].second == NULL || pairs[i].second->copies);
+    return copies;
+}
+
 struct estimate paired_estimate(const struct report *report, const struct paired_contenders *pairs,
                                 size_t count, const char *application, const struct metric *metric,
                                 enum paired_formula formula)
 {
-    struct estimate none = {.n = 0, .mean = NAN, .sd = NAN, .half_width = NAN};
     const size_t seeds = count == 0 ? 0 : pairs[0].first->run_count;
     double *values = calloc(seeds + 1, sizeof *values);
     size_t common = 0;
     size_t valued = 0;
     if (values == NULL)
-        return none;
+        return statistics_none;
     for (size_t i = 0; i < seeds; i++) {
         double average[2];
         if (!averages(report, pairs, count, report->results->runs[pairs[0].first->runs[i]].seed,
@@ -79,11 +88,15 @@ struct estimate paired_estimate(const struct report *report, const struct paired
             values[valued++] = formula_apply(formula, average);
     }
     /* Seeds without a value are excluded, unless no seed has one. */
-    struct estimate result = none;
+    struct estimate result = statistics_none;
     result.n = common;
     if (valued > 0) {
-        result = statistics_estimate(values, valued);
+        const bool exact = are_copies(pairs, count);
+        const bool share = formula == PAIRED_VALUE && metric_is_share(metric);
+        result =
+            (share ? statistics_estimate_share : statistics_estimate)(values, exact ? 1 : valued);
         result.without = common - valued;
+        result.exact = exact;
     }
     free(values);
     return result;

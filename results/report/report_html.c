@@ -221,10 +221,10 @@ static void head_write(const struct page *page, FILE *out)
         "<link rel=\"icon\" href=\"data:,\"/>\n<title>esgsim: ",
         out);
     html_text(out, path);
-    (void)fprintf(out,
-                  "</title>\n<style>%s</style>\n</head>\n<body>\n<h1>Scheduling %s "
-                  "on shared GPUs: results</h1>\n<p>Of ",
-                  html_style,
+    (void)fprintf(out, "</title>\n<style>%s</style>\n</head>\n<body>\n", html_style);
+    if (page->report->incomplete != NULL)
+        html_element(out, "p class=\"verdict\"", page->report->incomplete);
+    (void)fprintf(out, "<h1>Scheduling %s on shared GPUs: results</h1>\n<p>Of ",
                   !trains  ? "DNN inference"
                   : serves ? "DNN inference and trainings"
                            : "DNN trainings");

@@ -22,6 +22,8 @@ static void add_estimate(cJSON *object, const char *key, struct estimate estimat
     (void)cJSON_AddNumberToObject(value, "mean", estimate.mean);
     (void)cJSON_AddNumberToObject(value, "sd", estimate.sd);
     (void)cJSON_AddNumberToObject(value, "half_width_95", estimate.half_width);
+    (void)cJSON_AddNumberToObject(value, "low_95", estimate.low);
+    (void)cJSON_AddNumberToObject(value, "high_95", estimate.high);
 }
 
 static void add_comparison(const struct report *report, const struct report_scenario *scenario,
@@ -251,8 +253,37 @@ static cJSON *add_paper(const struct reference *reference, cJSON *root)
     return object;
 }
 
-static void add_file(const struct results *results, cJSON *object)
+/* "incomplete": null, or the runs that are missing. */
+static void add_incomplete(const struct report *report, cJSON *object)
 {
+    const struct results *results = report->results;
+    if (report->incomplete == NULL) {
+        (void)cJSON_AddNullToObject(object, "incomplete");
+        return;
+    }
+    cJSON *incomplete = cJSON_AddObjectToObject(object, "incomplete");
+    (void)cJSON_AddStringToObject(incomplete, "text", report->incomplete);
+    (void)cJSON_AddNumberToObject(incomplete, "missing", (double)results->sweep.missing);
+    (void)cJSON_AddNumberToObject(incomplete, "of",
+                                  (double)(results->sweep.missing + results->run_count));
+    cJSON *runs = cJSON_AddArrayToObject(incomplete, "runs");
+    for (size_t i = 0; i < results->missing_count; i++) {
+        const struct missing_run *run = &results->missing[i];
+        cJSON *item = cJSON_CreateObject();
+        (void)cJSON_AddItemToArray(runs, item);
+        (void)cJSON_AddStringToObject(item, "label", run->label);
+        (void)cJSON_AddStringToObject(item, "setting", run->setting);
+        (void)cJSON_AddStringToObject(item, "policy", run->policy);
+        (void)cJSON_AddItemToObject(item, "seed", json_whole(run->seed));
+        (void)cJSON_AddStringToObject(item, "status", run->status);
+        (void)cJSON_AddStringToObject(item, "message", run->message);
+    }
+}
+
+static void add_file(const struct report *report, cJSON *object)
+{
+    const struct results *results = report->results;
+    add_incomplete(report, object);
     (void)utf8_add_json(object, "file", results->path);
     (void)cJSON_AddStringToObject(object, "version",
                                   results->version == NULL ? "" : results->version);
@@ -282,7 +313,7 @@ bool verdicts_json(const struct report *const *reports, size_t count,
     for (size_t r = 0; good && r < count; r++) {
         cJSON *file = cJSON_CreateObject();
         (void)cJSON_AddItemToArray(files, file);
-        add_file(reports[r]->results, file);
+        add_file(reports[r], file);
         good = add_figures(reports[r], reference, file, error);
     }
     if (good)
@@ -295,7 +326,7 @@ bool report_json(const struct report *report, const struct reference *reference,
                  struct error *error)
 {
     cJSON *root = cJSON_CreateObject();
-    add_file(report->results, root);
+    add_file(report, root);
     add_notices(report, root);
     cJSON *scenarios = cJSON_AddArrayToObject(root, "scenarios");
     for (size_t s = 0; s < report->scenario_count; s++)

@@ -5,6 +5,8 @@
 #include "results/store/record.h"
 #include "results/report/report.h"
 
+enum { SETTINGS_LISTED = 4 }; /* of more, only their number is told */
+
 static struct report_notice *notice_of(struct report *report, bool warning, const char *text)
 {
     for (size_t n = 0; n < report->notice_count; n++)
@@ -21,6 +23,16 @@ static struct report_notice *notice_of(struct report *report, bool warning, cons
                                      .in = calloc(report->scenario_count + 1, sizeof(bool))};
     report->notice_count++; /* counted before it is complete, so that the report frees it */
     return notice->text == NULL || notice->in == NULL ? NULL : notice;
+}
+
+bool report_note(struct report *report, size_t scenario, size_t runs, const char *text)
+{
+    struct report_notice *notice = notice_of(report, false, text);
+    if (notice == NULL)
+        return false;
+    notice->runs += runs;
+    notice->in[scenario] = true;
+    return true;
 }
 
 static bool run_notices(struct report *report, size_t scenario, const char *lines)
@@ -91,12 +103,12 @@ char *report_notice_where(const struct report *report, const struct report_notic
         (void)fprintf(text, runs == 1 ? "the run" : "all %zu runs", runs);
     else
         (void)fprintf(text, "%zu of %zu runs", notice->runs, runs);
-    const char *before = ", in ";
-    for (size_t s = 0; notice->runs < runs && s < report->scenario_count; s++) {
-        if (notice->in[s])
-            (void)fprintf(text, "%s%s", before, report->scenarios[s].title);
-        before = notice->in[s] ? ", " : before;
-    }
+    size_t count = 0;
+    for (size_t s = 0; notice->runs < runs && s < report->scenario_count; s++)
+        if (notice->in[s] && count++ < SETTINGS_LISTED)
+            (void)fprintf(text, "%s%s", count == 1 ? ", in " : ", ", report->scenarios[s].title);
+    if (count > SETTINGS_LISTED)
+        (void)fprintf(text, " and %zu more settings", count - SETTINGS_LISTED);
     if (fclose(text) == 0)
         return where;
     free(where);

@@ -147,9 +147,10 @@ static void print_legend(FILE *out)
 {
     (void)fputs(
         "\nHow to read the tables\n"
-        "  a ± h        mean over the seeds and half-width of its 95 % Student t interval; a "
-        "alone: "
-        "one seed\n"
+        "  a ± h        mean over the seeds and half-width of its 95 % interval; a [b, c] if that "
+        "is "
+        "not\n"
+        "               symmetric: a share stays within 0 to 100 %; a alone: one seed\n"
         "  SLO hit %    requests that finished within their SLO\n"
         "  $/1,000 req  pay-per-use: execution time x (vCPU + vGPU price), for 1,000 requests\n"
         "  p50 p95 p99  percentiles of latency, from arrival to finish\n"
@@ -201,10 +202,9 @@ static void add_rows(const struct report *report, const struct report_scenario *
         text_table_row(table);
         text_table_cell(table, 0, "%s%s", indent, scenario->contenders[c].title);
         for (size_t m = 0; m < columns->count; m++)
-            text_table_estimate(table, m + 1,
-                                report_column_estimate(report, &scenario->contenders[c],
-                                                       application, columns->metrics[m]),
-                                columns->decimals[m]);
+            report_column_cell(report, &scenario->contenders[c], application, columns->metrics[m],
+                               columns->decimals[m], application == NULL ? "" : application, table,
+                               m + 1);
     }
 }
 
@@ -498,6 +498,8 @@ static bool print_curves(const struct report *report, FILE *out)
 bool report_text(const struct report *report, const struct reference *reference, FILE *out,
                  struct error *error)
 {
+    if (report->incomplete != NULL)
+        (void)fprintf(out, "%s\n\n", report->incomplete);
     if (report->results->run_count == 0) {
         (void)fprintf(out, "%s holds no finished run.\n", report->results->path);
         return true;

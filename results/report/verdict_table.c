@@ -231,6 +231,9 @@ static bool print_sentences(const struct report *report, const struct reference 
 bool verdicts_text(const struct report *const *reports, size_t count,
                    const struct reference *reference, FILE *out, struct error *error)
 {
+    for (size_t r = 0; r < count; r++)
+        if (reports[r]->incomplete != NULL)
+            (void)fprintf(out, "%s: %s\n\n", reports[r]->results->path, reports[r]->incomplete);
     for (size_t r = 0; r < count; r++) {
         if (!overview_exists(reports[r]))
             continue;
