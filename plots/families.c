@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "results/report/table.h"
 #include "results/report/training_table.h"
 #include "results/store/columns.h"
 
@@ -28,21 +29,6 @@ struct look source_look(const struct report_scenario *scenario, size_t contender
         look = palette_distinct(palette_variant(policy, variant, alone), &used);
     }
     return look;
-}
-
-/* 12345 as "12,345". */
-static const char *grouped(uint64_t value, char text[32])
-{
-    char digits[24];
-    size_t length = (size_t)snprintf(digits, sizeof digits, "%" PRIu64, value);
-    char *end = text;
-    for (size_t i = 0; i < length; i++) {
-        if (i > 0 && (length - i) % 3 == 0)
-            *end++ = ',';
-        *end++ = digits[i];
-    }
-    *end = '\0';
-    return text;
 }
 
 static void widen(uint64_t range[2], uint64_t value)
@@ -107,8 +93,8 @@ char *source_caption(const struct source *source, const struct report_scenario *
         (void)snprintf(of_seeds, sizeof of_seeds, "%" PRIu64, seeds[0]);
     else
         (void)snprintf(of_seeds, sizeof of_seeds, "%" PRIu64 " to %" PRIu64, seeds[0], seeds[1]);
-    (void)grouped(requests[0], low);
-    (void)grouped(requests[1], high);
+    (void)text_grouped(requests[0], low);
+    (void)text_grouped(requests[1], high);
     char *basis = source_basis(source, first);
     char *caption = NULL;
     const bool several = seeds[1] > 1;

@@ -24,11 +24,6 @@ static const char *companion(const struct metric *metric)
     return strcmp(metric->name, cost) == 0 ? NULL : cost;
 }
 
-static const char *metric_title(const struct metric *metric)
-{
-    return curve_metric_title(metric);
-}
-
 /* ---- Table of sustained values --------------------------------------------------------------- */
 
 /* The distinct titles of all panels, in order of appearance. The caller frees the array; NULL:
@@ -131,7 +126,7 @@ static struct text_table *text_sustained(const struct curves *curves, const char
 static char *sustained_title(const struct curves *curves)
 {
     char *title = NULL;
-    const char *metric = metric_title(curves->metric);
+    const char *metric = curve_metric_title(curves->metric);
     if ((isnan(curves->limit) ? asprintf(&title, "%s by %s", metric, curves->key)
                               : asprintf(&title, "%s sustained with %s of at %s %g", curves->key,
                                          metric, curves->at_most ? "most" : "least",
@@ -196,7 +191,7 @@ static void text_panel_rows(const struct report *report, const struct curve_pane
                             const struct metric *metric, struct text_table *table)
 {
     const int decimals = panel_decimals(report, panel, metric);
-    text_table_group(table, metric_title(metric));
+    text_table_group(table, curve_metric_title(metric));
     for (size_t l = 0; l < panel->line_count; l++) {
         text_table_row(table);
         text_table_cell(table, 0, "  %s", panel->lines[l].title);
@@ -362,8 +357,8 @@ static void html_panel(const struct report *report, const struct curve_group *gr
         report_metric_find(trainings ? companion(report->curves->metric) : cost));
     const struct metric *const shown[] = {report->curves->metric, &beside,
                                           metric_find("latency_ms_p95")};
-    const char *const headers[] = {"policy", report->curves->key, metric_title(shown[0]),
-                                   metric_title(shown[1]), metric_title(shown[2])};
+    const char *const headers[] = {"policy", report->curves->key, curve_metric_title(shown[0]),
+                                   curve_metric_title(shown[1]), curve_metric_title(shown[2])};
     (void)fputs(isnan(report->curves->limit) ? "<details open=\"open\"><summary>"
                                              : "<details><summary>",
                 out);

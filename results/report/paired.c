@@ -3,9 +3,8 @@
 #include <math.h>
 #include <stdlib.h>
 
-/* The contender's run with that seed, or REPORT_NONE. O(seeds). */
-static size_t run_of(const struct report *report, const struct report_contender *contender,
-                     uint64_t seed)
+size_t paired_run(const struct report *report, const struct report_contender *contender,
+                  uint64_t seed)
 {
     for (size_t i = 0; i < contender->run_count; i++)
         if (report->results->runs[contender->runs[i]].seed == seed)
@@ -18,7 +17,7 @@ static bool value_add(const struct report *report, const struct report_contender
                       uint64_t seed, const char *application, const struct metric *metric,
                       double *sum)
 {
-    const size_t run = run_of(report, contender, seed);
+    const size_t run = paired_run(report, contender, seed);
     if (run != REPORT_NONE)
         *sum += report_value(report, run, application, metric);
     return run != REPORT_NONE;

@@ -14,6 +14,10 @@ struct paired_contenders {
     const struct report_contender *first, *second; /* may be of different scenarios */
 };
 
+/* The contender's run with that seed, or REPORT_NONE. O(seeds). */
+size_t paired_run(const struct report *report, const struct report_contender *contender,
+                  uint64_t seed);
+
 /* The estimate over the seeds that all contenders have. A seed in which a contender has no value is
  * not counted in `n` but in `without`. Copies of one run count as one seed. The mean is NAN if no
  * seed has a value, or if in any seed the formula divides by 0. n = 0 if there is no common seed.

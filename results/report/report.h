@@ -48,7 +48,6 @@ struct report_scenario {
     const char **applications; /* in order of appearance */
     size_t application_count;
     size_t reference; /* contender that the others are compared with; REPORT_NONE: no contender */
-    size_t missing;   /* runs of all contenders, also of those that have none in the file */
 };
 
 struct curves; /* results/report/curve.h */

@@ -22,29 +22,6 @@ static void range_widen(uint64_t range[2], uint64_t value)
     range[1] = value > range[1] ? value : range[1];
 }
 
-/* 12345 as "12,345". */
-static const char *grouped(uint64_t number, char text[32])
-{
-    char digits[24];
-    const int length = snprintf(digits, sizeof digits, "%" PRIu64, number);
-    char *to = text;
-    for (int i = 0; i < length; i++) {
-        if (i > 0 && (length - i) % 3 == 0)
-            *to++ = ',';
-        *to++ = digits[i];
-    }
-    *to = '\0';
-    return text;
-}
-
-static void range_write(FILE *out, const uint64_t range[2])
-{
-    char text[32];
-    (void)fputs(grouped(range[0], text), out);
-    if (range[0] != range[1])
-        (void)fprintf(out, " to %s", grouped(range[1], text));
-}
-
 static void term_begin(FILE *out, const char *term)
 {
     html_element(out, "dt", term);
@@ -131,17 +108,17 @@ static void what_was_run(const struct page *page, FILE *out)
     term_begin(out, "Runs");
     (void)fprintf(out, "%zu, in %zu setting%s; seeds ", results->run_count,
                   page->report->scenario_count, page->report->scenario_count == 1 ? "" : "s");
-    range_write(out, seeds);
+    text_range_print(out, seeds);
     if (report_serves(page->report)) {
         (void)fputs("; ", out);
-        range_write(out, requests);
+        text_range_print(out, requests);
         (void)fputs(" requests measured in each, after a warm-up of ", out);
-        range_write(out, warmup);
+        text_range_print(out, warmup);
     }
     if (results->training_count > 0) {
         trainings_range(results, trainings);
         (void)fputs("; ", out);
-        range_write(out, trainings);
+        text_range_print(out, trainings);
         (void)fputs(" trainings measured in each", out);
     }
     (void)fputs("</dd>\n", out);

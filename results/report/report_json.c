@@ -257,22 +257,18 @@ static cJSON *add_paper(const struct reference *reference, cJSON *root)
 static void add_incomplete(const struct report *report, cJSON *object)
 {
     const struct results *results = report->results;
-    if (report->incomplete == NULL) {
-        (void)cJSON_AddNullToObject(object, "incomplete");
+    cJSON *incomplete = report->incomplete == NULL ? cJSON_CreateNull() : cJSON_CreateObject();
+    (void)cJSON_AddItemToObject(object, "incomplete", incomplete);
+    if (report->incomplete == NULL)
         return;
-    }
-    cJSON *incomplete = cJSON_AddObjectToObject(object, "incomplete");
     (void)cJSON_AddStringToObject(incomplete, "text", report->incomplete);
     (void)cJSON_AddNumberToObject(incomplete, "missing", (double)results->sweep.missing);
-    (void)cJSON_AddNumberToObject(incomplete, "of",
-                                  (double)(results->sweep.missing + results->run_count));
     cJSON *runs = cJSON_AddArrayToObject(incomplete, "runs");
     for (size_t i = 0; i < results->missing_count; i++) {
         const struct missing_run *run = &results->missing[i];
         cJSON *item = cJSON_CreateObject();
         (void)cJSON_AddItemToArray(runs, item);
         (void)cJSON_AddStringToObject(item, "label", run->label);
-        (void)cJSON_AddStringToObject(item, "setting", run->setting);
         (void)cJSON_AddStringToObject(item, "policy", run->policy);
         (void)cJSON_AddItemToObject(item, "seed", json_whole(run->seed));
         (void)cJSON_AddStringToObject(item, "status", run->status);

@@ -4,9 +4,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "results/report/report.h"
+#include "results/report/paired.h"
 #include "results/report/training_table.h"
-#include "results/store/run_label.h"
 
 enum {
     SEEDS_FEW = 5,     /* with fewer, a note says that the intervals are rough */
@@ -21,49 +20,39 @@ static const char *name_of(const struct missing_run *run)
     return run->policy_label[0] != '\0' ? run->policy_label : run->policy;
 }
 
-static int compare_seeds(const void *a, const void *b)
+static int compare_missing(const void *a, const void *b)
 {
-    const uint64_t *one = a, *other = b;
-    return (*one > *other) - (*one < *other);
+    const struct missing_run *one = *(const struct missing_run *const *)a;
+    const struct missing_run *other = *(const struct missing_run *const *)b;
+    const int order = strcmp(name_of(one), name_of(other));
+    return order != 0 ? order : (one->seed > other->seed) - (one->seed < other->seed);
 }
 
-/* Prints "seed 3" or "seeds 1, 3-6". Sorts the seeds. */
-static void seeds_print(FILE *out, uint64_t *seeds, size_t count)
-{
-    qsort(seeds, count, sizeof *seeds, compare_seeds);
-    (void)fputs(seeds[0] == seeds[count - 1] ? "seed" : "seeds", out);
-    for (size_t i = 0, last = 0; i < count; i = last + 1) {
-        last = i;
-        while (last + 1 < count && seeds[last + 1] - seeds[last] <= 1)
-            last++;
-        (void)fprintf(out, "%s %" PRIu64, i == 0 ? "" : ",", seeds[i]);
-        if (seeds[last] > seeds[i])
-            (void)fprintf(out, "-%" PRIu64, seeds[last]);
-    }
-}
-
-/* Prints " (flaky: seeds 3-6; esg: seed 1)". False: memory exhausted. */
+/* Prints " (esg: seeds 1; flaky: seeds 3-6)". False: memory exhausted. */
 static bool policies_print(FILE *out, const struct results *results)
 {
-    uint64_t *seeds = calloc(results->missing_count + 1, sizeof *seeds);
-    const char *before = " (";
-    for (size_t i = 0; seeds != NULL && i < results->missing_count; i++) {
-        const char *name = name_of(&results->missing[i]);
-        size_t earlier = 0, count = 0;
-        while (strcmp(name_of(&results->missing[earlier]), name) != 0)
-            earlier++;
-        for (size_t other = i; earlier == i && other < results->missing_count; other++)
-            if (strcmp(name_of(&results->missing[other]), name) == 0)
-                seeds[count++] = results->missing[other].seed;
-        if (count == 0)
-            continue;
-        (void)fprintf(out, "%s%s: ", before, name);
-        seeds_print(out, seeds, count);
-        before = "; ";
+    const size_t count = results->missing_count;
+    const struct missing_run **rows = calloc(count + 1, sizeof *rows);
+    for (size_t i = 0; rows != NULL && i < count; i++)
+        rows[i] = &results->missing[i];
+    if (rows != NULL)
+        qsort(rows, count, sizeof *rows, compare_missing);
+    for (size_t i = 0, last = 0; rows != NULL && i < count; i = last + 1) {
+        const char *name = name_of(rows[i]);
+        for (last = i; last + 1 < count && rows[last + 1]->seed - rows[last]->seed <= 1 &&
+                       strcmp(name_of(rows[last + 1]), name) == 0;)
+            last++;
+        if (i > 0 && strcmp(name_of(rows[i - 1]), name) == 0)
+            (void)fputs(", ", out);
+        else
+            (void)fprintf(out, "%s%s: seeds ", i == 0 ? " (" : "; ", name);
+        (void)fprintf(out, "%" PRIu64, rows[i]->seed);
+        if (rows[last]->seed > rows[i]->seed)
+            (void)fprintf(out, "-%" PRIu64, rows[last]->seed);
     }
-    (void)fputs(results->missing_count > 0 ? ")" : "", out);
-    free(seeds);
-    return seeds != NULL;
+    (void)fputs(count > 0 ? ")" : "", out);
+    free(rows);
+    return rows != NULL;
 }
 
 bool report_incomplete(const struct results *results, char **text)
@@ -90,32 +79,14 @@ bool report_incomplete(const struct results *results, char **text)
     return fclose(out) == 0 && good;
 }
 
-static bool is_in(const struct report_scenario *scenario, const struct missing_run *run)
+/* A file of an earlier version does not say which runs are missing: then each contender lacks some.
+ */
+static size_t missing_count(const struct results *results, const struct report_contender *contender)
 {
-    char *conditions = run_label_conditions(run->label);
-    const bool in = conditions != NULL && strcmp(conditions, scenario->conditions) == 0 &&
-                    strcmp(run->setting, scenario->setting) == 0 &&
-                    strcmp(run->setting_label, scenario->label) == 0;
-    free(conditions);
-    return in;
-}
-
-/* Counts the missing runs of a scenario and of its contenders. A file of an earlier version does
- * not say which runs are missing: then all contenders lack some. */
-static void missing_count(const struct report *report, struct report_scenario *scenario)
-{
-    const struct results *results = report->results;
-    const bool unknown = results->missing_count < results->sweep.missing;
-    scenario->missing = unknown ? 1 : 0;
+    size_t count = results->missing_count < results->sweep.missing;
     for (size_t i = 0; i < results->missing_count; i++)
-        scenario->missing += is_in(scenario, &results->missing[i]);
-    for (size_t c = 0; c < scenario->contender_count; c++) {
-        struct report_contender *contender = &scenario->contenders[c];
-        contender->missing = unknown ? 1 : 0;
-        for (size_t i = 0; scenario->missing > 0 && i < results->missing_count; i++)
-            contender->missing +=
-                strcmp(results->missing[i].label, results->runs[contender->runs[0]].label) == 0;
-    }
+        count += strcmp(results->missing[i].label, results->runs[contender->runs[0]].label) == 0;
+    return count;
 }
 
 bool report_lacks(const struct report *report, const char *policy)
@@ -131,69 +102,37 @@ bool report_lacks(const struct report *report, const char *policy)
 /* ---- Common seeds ---------------------------------------------------------------------------- */
 
 static bool is_common(const struct report *report, const struct report_scenario *scenario,
-                      uint64_t seed)
+                      size_t run)
 {
-    for (size_t c = 0; c < scenario->contender_count; c++) {
-        const struct report_contender *contender = &scenario->contenders[c];
-        size_t r = 0;
-        while (r < contender->run_count && report->results->runs[contender->runs[r]].seed != seed)
-            r++;
-        if (r == contender->run_count)
-            return false;
-    }
-    return true;
-}
-
-/* Puts the contender's seeds behind its title. */
-static bool seeds_mark(const struct report *report, struct report_contender *contender)
-{
-    char *title = NULL;
-    size_t size = 0;
-    FILE *out = open_memstream(&title, &size);
-    uint64_t *seeds = calloc(contender->run_count + 1, sizeof *seeds);
-    const bool good = out != NULL && seeds != NULL;
-    if (good) {
-        for (size_t r = 0; r < contender->run_count; r++)
-            seeds[r] = report->results->runs[contender->runs[r]].seed;
-        (void)fprintf(out, "%s, ", contender->title);
-        seeds_print(out, seeds, contender->run_count);
-    }
-    free(seeds);
-    if (out == NULL || fclose(out) != 0 || !good) {
-        free(title);
-        return false;
-    }
-    free(contender->title);
-    contender->title = title;
-    return true;
+    bool common = true;
+    for (size_t c = 0; c < scenario->contender_count; c++)
+        common = common && paired_run(report, &scenario->contenders[c],
+                                      report->results->runs[run].seed) != REPORT_NONE;
+    return common;
 }
 
 /* Leaves the seeds that all contenders of the scenario have. If there is none, marks its rows. */
 static bool common_leave(const struct report *report, struct report_scenario *scenario)
 {
-    const struct report_contender *first = &scenario->contenders[0];
-    uint64_t *seeds = calloc(first->run_count + 1, sizeof *seeds);
-    size_t count = 0;
-    bool good = seeds != NULL;
-    for (size_t r = 0; good && r < first->run_count; r++) {
-        const uint64_t seed = report->results->runs[first->runs[r]].seed;
-        if (is_common(report, scenario, seed))
-            seeds[count++] = seed;
-    }
-    for (size_t c = 0; good && c < scenario->contender_count; c++) {
+    size_t common = 0;
+    for (size_t r = 0; r < scenario->contenders[0].run_count; r++)
+        common += is_common(report, scenario, scenario->contenders[0].runs[r]);
+    for (size_t c = 0; c < scenario->contender_count; c++) {
         struct report_contender *contender = &scenario->contenders[c];
         size_t left = 0;
-        for (size_t r = 0; count > 0 && r < contender->run_count; r++)
-            if (bsearch(&report->results->runs[contender->runs[r]].seed, seeds, count,
-                        sizeof *seeds, compare_seeds) != NULL)
+        char *title = NULL;
+        if (common == 0) {
+            if (asprintf(&title, "%s, own seeds", contender->title) < 0)
+                return false;
+            free(contender->title);
+            contender->title = title;
+        }
+        for (size_t r = 0; r < contender->run_count; r++)
+            if (common == 0 || is_common(report, scenario, contender->runs[r]))
                 contender->runs[left++] = contender->runs[r];
-        if (count > 0)
-            contender->run_count = left;
-        else
-            good = seeds_mark(report, contender);
+        contender->run_count = left;
     }
-    free(seeds);
-    return good;
+    return true;
 }
 
 /* ---- Copies and few seeds -------------------------------------------------------------------- */
@@ -237,13 +176,14 @@ static bool copies_find(struct report *report, size_t s)
 
 bool report_seeds_find(struct report *report)
 {
+    const struct sweep_facts *sweep = &report->results->sweep;
     bool good = report_incomplete(report->results, &report->incomplete);
     for (size_t s = 0; good && s < report->scenario_count; s++) {
         struct report_scenario *scenario = &report->scenarios[s];
-        missing_count(report, scenario);
-        if ((scenario->missing > 0 || report->results->sweep.shards > 1) &&
-            scenario->contender_count > 1)
-            good = common_leave(report, scenario);
+        for (size_t c = 0; c < scenario->contender_count; c++)
+            scenario->contenders[c].missing =
+                missing_count(report->results, &scenario->contenders[c]);
+        good = (sweep->missing == 0 && sweep->shards <= 1) || common_leave(report, scenario);
         good = good && copies_find(report, s);
     }
     return good;

@@ -23,31 +23,7 @@ static void heading(FILE *out, const char *text)
     (void)fputs("\n\n", out);
 }
 
-/* 12345678 as "12,345,678". */
-static const char *grouped(uint64_t number, char text[32])
-{
-    char digits[24];
-    int length = snprintf(digits, sizeof digits, "%" PRIu64, number);
-    char *to = text;
-    for (int i = 0; i < length; i++) {
-        if (i > 0 && (length - i) % 3 == 0)
-            *to++ = ',';
-        *to++ = digits[i];
-    }
-    *to = '\0';
-    return text;
-}
-
 /* ---- Header -------------------------------------------------------------------------------- */
-
-/* Prints the value common to all runs, or the range of values. */
-static void print_range(FILE *out, uint64_t low, uint64_t high)
-{
-    char text[32];
-    (void)fputs(grouped(low, text), out);
-    if (low != high)
-        (void)fprintf(out, " to %s", grouped(high, text));
-}
 
 /* Two modules may have the same name, so their hashes are compared too. */
 static bool is_one_policy(const struct summary_row *one, const struct summary_row *other)
@@ -117,9 +93,9 @@ static void print_header(const struct report *report, FILE *out)
         (void)fprintf(out, " to %" PRIu64, seeds[1]);
     if (results->application_count > 0) {
         (void)fputs("\n  measured   ", out);
-        print_range(out, requests[0], requests[1]);
+        text_range_print(out, requests);
         (void)fputs(" requests per run, after a warm-up of ", out);
-        print_range(out, warmup[0], warmup[1]);
+        text_range_print(out, warmup);
     }
     (void)fputc('\n', out);
     if (report->constants[0] != '\0')

@@ -1,5 +1,6 @@
 #include "results/report/table.h"
 
+#include <inttypes.h>
 #include <math.h>
 #include <stdarg.h>
 #include <stdlib.h>
@@ -281,4 +282,26 @@ int text_table_decimals(double largest, int digits)
         return 1;
     int decimals = digits - 1 - (int)floor(log10(fabs(largest)));
     return decimals < 0 ? 0 : decimals > 6 ? 6 : decimals;
+}
+
+const char *text_grouped(uint64_t number, char text[32])
+{
+    char digits[24];
+    int length = snprintf(digits, sizeof digits, "%" PRIu64, number);
+    char *to = text;
+    for (int i = 0; i < length; i++) {
+        if (i > 0 && (length - i) % 3 == 0)
+            *to++ = ',';
+        *to++ = digits[i];
+    }
+    *to = '\0';
+    return text;
+}
+
+void text_range_print(FILE *out, const uint64_t range[2])
+{
+    char text[32];
+    (void)fputs(text_grouped(range[0], text), out);
+    if (range[0] != range[1])
+        (void)fprintf(out, " to %s", text_grouped(range[1], text));
 }

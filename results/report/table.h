@@ -9,6 +9,7 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 #include <stdio.h>
 
 #include "results/report/statistics.h"
@@ -48,6 +49,11 @@ enum { TEXT_LINE_WIDTH = 100 };
 /* Writes `head` and the text, wrapped at TEXT_LINE_WIDTH. Continuation lines are indented by two
  * blanks. */
 void text_print_filled(FILE *out, const char *head, const char *text);
+
+/* Writes 12345678 as "12,345,678" and returns `text`. */
+const char *text_grouped(uint64_t number, char text[32]);
+/* Prints the lowest and the highest value of all runs, or their common value. */
+void text_range_print(FILE *out, const uint64_t range[2]);
 
 /* Decimals needed to show `digits` significant digits of `largest`, at most 6. */
 int text_table_decimals(double largest, int digits);
