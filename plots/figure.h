@@ -43,6 +43,7 @@ struct figure_list {
     const char *metric;      /* borrowed; the first metric of the curves; NULL: the default */
     const char *const *policies; /* borrowed; names of the policies to draw (plots/selection.h) */
     size_t policy_count;         /* 0: all policies */
+    bool variants;               /* a policy's name stands for all its variants */
     struct picture_style style;
     size_t timelines_most; /* if more runs have a timeline, draw only that of the first contender of
                               each setting; 0: no limit */

@@ -57,7 +57,7 @@ static bool selection_results(const struct report *report, const struct curve_re
                               struct figure_list *list, struct error *error)
 {
     struct report view;
-    if (!selection_report(report, list->policies, list->policy_count, &view, error))
+    if (!selection_report(report, list->policies, list->policy_count, list->variants, &view, error))
         return false;
     const bool good = report_follow(&view, request, error) && plot_results(&view, list, error);
     selection_report_clear(&view);
@@ -120,19 +120,35 @@ static char *script_find(const char *name, struct error *error)
     return path;
 }
 
-static bool draw_one(struct figure *figure, const struct figure_list *list, const char *format,
+/* Notes that the figure has no room, for which the script gave the reason. */
+static bool no_room_note(struct figure_list *list, struct figure *figure, const char *reason,
+                         struct error *error)
+{
+    free(figure->picture);
+    figure->picture = NULL;
+    return figure_list_note(list, error,
+                            "%s: not drawn at --size %s: %s; draw fewer policies (--policies), "
+                            "or give a larger --size or none",
+                            figure->name, list->style.size, reason);
+}
+
+static bool draw_one(struct figure *figure, struct figure_list *list, const char *format,
                      struct error *error)
 {
+    char *no_room = NULL;
     char *script = script_find(figure->script, error);
     if (script == NULL)
         return false;
     free(figure->picture);
     if (asprintf(&figure->picture, "%s/%s.%s", list->folder, figure->name, format) < 0)
         figure->picture = NULL;
-    bool good = figure->picture != NULL
-                    ? gnuplot_draw(script, figure->csv, figure->picture, &list->style, error)
-                    : error_run(error, "out of memory for the figures");
+    bool good = figure->picture != NULL ? gnuplot_draw(script, figure->csv, figure->picture,
+                                                       &list->style, &no_room, error)
+                                        : error_run(error, "out of memory for the figures");
     free(script);
+    if (no_room != NULL)
+        good = no_room_note(list, figure, no_room, error);
+    free(no_room);
     return good;
 }
 

@@ -80,16 +80,18 @@ do for [p=1:panels] {
         set format x "%g"
         set xtics nomirror autofreq step(to - from, 5)
     }
-    if (p == panels) {
-        set key at screen 1 - (right - 14.0) / width, screen (ceiling + 6.0) / full left top Left reverse samplen 1 spacing key_spacing maxrows series
-        if (sized) { eval(key_place) }
+    if (sized && p == 1) {
+        do for [s=1:series] { text = names[s]; line_dash = 0; point = points[s]; colour = colours[s]; eval(key_add) }
     }
-    plot for [s=1:series] NaN with points pt points[s] ps 0.9 * mark lc rgb colours[s] title short(names[s]), \
+    if (!sized && p == panels) {
+        set key at screen 1 - (right - 14.0) / width, screen (ceiling + 6.0) / full left top Left reverse samplen 1 spacing key_spacing maxrows series
+    }
+    plot for [s=1:series] NaN with points pt points[s] ps 0.9 * mark lc rgb colours[s] title names[s], \
          for [s=1:series] data using (here(s, number("value"))):(column("row") + apart(s)):(half("half_width")) \
              with xerrorbars pt -1 lw 1.3 lc rgb colours[s] notitle, \
          for [s=1:series] data using (here(s, number("value"))):(column("row") + apart(s)) \
              with points pt points[s] ps 0.9 * mark lc rgb colours[s] notitle
-    eval(once); eval(unrow_labels)
+    eval(once); eval(unrow_labels); eval(unlegend)
 }
 unset multiplot
 set output

@@ -480,7 +480,7 @@ fi
 run "$esgsim" plot "$folder/jobs1.h5" --out "$folder/chosen" --policies nobody
 expect_refusal "plot refuses a policy that the file lacks and names those it has" \
     "has no run of 'nobody'; it has .*fifo"
-run gnuplot -d -e "data='$folder/figures1/cost-short.csv'; out='$folder/alone.svg'" plots/cost.gp
+run env LC_ALL=C.UTF-8 gnuplot -d -e "data='$folder/figures1/cost-short.csv'; out='$folder/alone.svg'" plots/cost.gp
 expect "a script draws its CSV by itself" 0
 if [ ! -s "$folder/err" ] && grep -q '</svg>' "$folder/alone.svg"; then
     pass "and says nothing"
