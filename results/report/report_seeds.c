@@ -149,18 +149,16 @@ static bool runs_equal(const struct results *results, size_t one, size_t other)
                                            sizeof trainings[0]->measures) == 0);
 }
 
-/* Finds copies. If all contenders of a scenario are copies, it has one seed. */
+/* Finds copies, and notes them and few seeds. */
 static bool copies_find(struct report *report, size_t s)
 {
     struct report_scenario *scenario = &report->scenarios[s];
-    size_t copied = 0;
     bool good = true;
     for (size_t c = 0; good && c < scenario->contender_count; c++) {
         struct report_contender *contender = &scenario->contenders[c];
         contender->copies = contender->run_count > 1;
         for (size_t r = 1; contender->copies && r < contender->run_count; r++)
             contender->copies = runs_equal(report->results, contender->runs[0], contender->runs[r]);
-        copied += contender->copies;
         if (contender->copies)
             good = report_note(report, s, contender->run_count,
                                "all seeds gave the same run, because nothing random decides it: "
@@ -169,8 +167,6 @@ static bool copies_find(struct report *report, size_t s)
             good = report_note(report, s, contender->run_count,
                                "fewer than five seeds: the intervals are rough");
     }
-    for (size_t c = 0; copied == scenario->contender_count && c < copied; c++)
-        scenario->contenders[c].run_count = 1;
     return good;
 }
 
