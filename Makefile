@@ -106,13 +106,16 @@ $(BUILD)/%.o: %.c
 	$(SAY) compile $@
 	$(Q)$(COMPILE) -c $< -o $@
 
-# Version and commit are compiled into the few files that name them, and only those are compiled
-# again when one of the two changes. An installed program finds its data beside itself.
-IDENTITY := $(VERSION) $(COMMIT)
+# Version, commit and the digest of the sources are compiled into the few files that name them, and
+# only those are compiled again when one of the three changes. The digest is the same on every machine
+# and with every compiler. An installed program finds its data beside itself.
+SOURCES  := $(shell sha256sum $(sort $(LIB_SRC) $(CLI_SRC) sim/main.c $(HEADERS) \
+              $(wildcard sim/cli/*.h results/*/*.h plots/*.h sim/platform/*.def)) | sha256sum | cut -c1-12)
+IDENTITY := $(VERSION) $(COMMIT) $(SOURCES)
 IDENTITY_OBJ := $(patsubst %.c,$(BUILD)/%.o,$(shell grep -lE 'ESGSIM_(VERSION|COMMIT|DATADIR)' \
                   $(ALL_SRC) /dev/null))
 $(IDENTITY_OBJ): DEFINES := -DESGSIM_VERSION='"$(VERSION)"' -DESGSIM_DATADIR='"/usr/local/share/esgsim"' \
-                            -DESGSIM_COMMIT='"$(or $(COMMIT),unknown)"'
+                            -DESGSIM_COMMIT='"$(or $(COMMIT),unknown)"' -DESGSIM_SOURCES='"$(SOURCES)"'
 $(IDENTITY_OBJ): $(BUILD)/identity
 .PHONY: FORCE
 $(BUILD)/identity: $(if $(shell echo '$(IDENTITY)' | cmp -s - $(BUILD)/identity || echo new),FORCE)

@@ -117,7 +117,8 @@ static bool program_run(int argc, char **argv, struct error *error)
 {
     bool help = strcmp(argv[1], "help") == 0, quiet = false;
     if (strcmp(argv[1], "--version") == 0) {
-        printf("esgsim %s (%s)\n", version_number(), version_commit());
+        printf("esgsim %s (%s, sources %s)\n", version_number(), version_commit(),
+               version_sources());
         return true;
     }
     if (strcmp(argv[1], "--help") == 0 || strcmp(argv[1], "-h") == 0 || (help && argc == 2)) {

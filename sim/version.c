@@ -10,6 +10,11 @@ const char *version_commit(void)
     return ESGSIM_COMMIT;
 }
 
+const char *version_sources(void)
+{
+    return ESGSIM_SOURCES;
+}
+
 const char *version_compiler(void)
 {
 #ifdef __clang__

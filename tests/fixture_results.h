@@ -64,6 +64,7 @@ static inline struct run_facts fixture_facts(const struct fixture *fixture,
     (void)snprintf(texts->hash, sizeof texts->hash, "%012lx%04x", mix & 0xffffffffffffUL,
                    (unsigned)fixture->seed & 0xffffU);
     return (struct run_facts){.policy_sha256 = (char *)"",
+                              .recorded = (char *)"summary",
                               .policy_label = (char *)"",
                               .setting_label = (char *)"",
                               .hash = texts->hash,

@@ -215,6 +215,21 @@ else
     explain "a shard whose input is wrong is told at once with the reason" "status 1 and the reason"
 fi
 
+# A run that fails would fail again: it is not repeated, and the others are merged.
+plugins=$here/${BUILD:-build}/tests/plugins
+case ${BUILD:-} in /*) plugins=$BUILD/tests/plugins ;; esac
+cat >"$folder/broken.json" <<EOF
+{"base": "$here/workloads/experiments/strict-light.json", "seeds": 2,
+ "matrix": {"requests": [200], "warmup_requests": [0], "policy.name": ["fifo", "$plugins/overcommit.so"]}}
+EOF
+run env ESGSIM="$esgsim" POLL=1 sh results/slurm/sweep.sh "$folder/broken.json" "$folder/broken.h5" 2
+if [ "$status" -eq 1 ] && grep -q 'runs of shards 1,2 failed' "$folder/err" && ! grep -q 'attempt 2' "$folder/err" &&
+    grep -q '2 shards are joined' "$folder/out"; then
+    pass "runs that fail are not repeated, and the others are merged"
+else
+    explain "runs that fail are not repeated, and the others are merged" "status 1, shards 1,2, one attempt"
+fi
+
 # A shard to which another process writes is given up, and it says where to look.
 mkdir "$folder/held.h5.parts"
 "$esgsim" run "$here/workloads/experiments/theory/mm1.json" --set requests=2000000000 --quiet \

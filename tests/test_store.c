@@ -272,7 +272,7 @@ static void tables_hold_the_same_bytes_by_either_way_and_again(void **state)
     assert_non_null(store);
     assert_true(store_reserve(store, part, &error));
     for (size_t i = 0; i < 3; i++)
-        assert_true(store_copy_run(store, source, i, &error));
+        assert_true(store_copy_run(store, source, i, NULL, &error));
     run_source_close(source);
     assert_true(store_finish(store, &error));
     assert_same_tables(a, b);
@@ -510,6 +510,33 @@ static void places_that_cannot_be_written_are_refused_at_once(void **state)
     assert_int_equal(error.kind, ERROR_INPUT);
     assert_null(store_create("/proc/self/exe", &error));
     assert_non_null(strstr(error.message, "/proc/self/exe: is not a regular file"));
+}
+
+/* A file that esgsim did not write as results may be somebody's input. */
+static void a_file_that_is_no_results_file_is_not_replaced(void **state)
+{
+    char path[512], text[64];
+    struct error error = {0};
+    FILE *file = fopen(path_in(state, "profile.json", path), "w");
+    assert_true(file != NULL && fputs("{}\n", file) >= 0 && fclose(file) == 0);
+    assert_null(store_create(path, &error));
+    assert_int_equal(error.kind, ERROR_INPUT);
+    assert_non_null(strstr(error.message, "profile.json: is there and is no results file"));
+    file = fopen(path, "r");
+    assert_true(file != NULL && fgets(text, sizeof text, file) != NULL && fclose(file) == 0);
+    assert_string_equal(text, "{}\n");
+    assert_int_equal(unlink(path), 0);
+    const hid_t foreign =
+        H5Fcreate(path_in(state, "capture.h5", path), H5F_ACC_TRUNC, H5P_DEFAULT, H5P_DEFAULT);
+    assert_true(H5Fclose(foreign) >= 0);
+    assert_null(store_create(path, &error));
+    assert_int_equal(unlink(path), 0);
+    /* An empty file is nobody's: mktemp makes one. */
+    assert_true((file = fopen(path_in(state, "empty.h5", path), "w")) != NULL && fclose(file) == 0);
+    struct store *store = store_create(path, &error);
+    assert_non_null(store);
+    store_abandon(store);
+    assert_int_equal(unlink(path), 0);
 }
 
 static void long_names_are_cut_and_stay_distinct(void **state)
@@ -770,6 +797,7 @@ int main(void)
         WITH_FOLDER(a_name_with_a_control_character_is_refused_when_it_is_read),
         WITH_FOLDER(a_link_stays_and_what_it_names_is_written),
         WITH_FOLDER(places_that_cannot_be_written_are_refused_at_once),
+        WITH_FOLDER(a_file_that_is_no_results_file_is_not_replaced),
         cmocka_unit_test(long_names_are_cut_and_stay_distinct),
         WITH_FOLDER(files_that_are_not_hdf5_are_refused),
         WITH_FOLDER(a_file_cut_anywhere_is_refused),

@@ -216,6 +216,27 @@ static void combinations_of_one_name_are_refused(void **state)
                    "two combinations of the matrix have the same label \"policy.params.k=5\"");
 }
 
+/* A run must not bear the label of a value that another entry replaced. */
+static void a_key_is_set_in_one_place_of_the_matrix(void **state)
+{
+    (void)state;
+    assert_refused("\"matrix\": {\"slo.factor\": [1], \"setting\": [{\"name\": \"a\"},"
+                   " {\"name\": \"b\", \"slo.factor\": 3}]}",
+                   "matrix.setting[1].slo.factor: sets \"slo.factor\", but \"slo.factor\" of the "
+                   "matrix sets \"slo.factor\"");
+    assert_refused("\"matrix\": {\"setting\": [{\"slo.factor\": 3}], \"slo.factor\": [1]}",
+                   "matrix.slo.factor[0]: sets \"slo.factor\", but \"setting\"");
+    assert_refused("\"matrix\": {\"policy.name\": [\"esg\"], \"policy\": [{\"name\": \"fifo\"}]}",
+                   "sets \"policy\", but \"policy.name\" of the matrix sets \"policy.name\"");
+    assert_refused("\"matrix\": {\"policy\": [{\"name\": \"fifo\"}], \"policy.name\": [\"esg\"]}",
+                   "sets \"policy.name\", but \"policy\"");
+    assert_refused("\"matrix\": {\"setting\": [{\"slo.factor\": 3, \"slo\": {\"factor\": 1}}]}",
+                   "sets \"slo\", but \"setting\"");
+    sweep_free(must_load("\"matrix\": {\"policy\": [{\"name\": \"esg\"}, {\"name\": \"fifo\"}],"
+                         " \"policy.params.k\": [3, 5]}",
+                         NULL, 0));
+}
+
 static void labels_name_settings_and_are_given_once(void **state)
 {
     (void)state;
@@ -471,6 +492,7 @@ int main(void)
         cmocka_unit_test(overrides_reach_the_base_and_the_sweep_but_not_the_matrix),
         cmocka_unit_test(a_path_in_the_matrix_is_relative_to_the_sweep),
         cmocka_unit_test(combinations_of_one_name_are_refused),
+        cmocka_unit_test(a_key_is_set_in_one_place_of_the_matrix),
         cmocka_unit_test(labels_name_settings_and_are_given_once),
         cmocka_unit_test(names_of_the_matrix_hold_no_control_characters),
         cmocka_unit_test(seeds_are_exact_up_to_two_to_the_53),

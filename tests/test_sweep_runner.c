@@ -10,7 +10,9 @@
 #include <time.h>
 
 #include "results/report/statistics.h"
+#include "results/store/hdf5_table.h"
 #include "results/store/store.h"
+#include "sim/version.h"
 #include "traces/json/atomic_file.h"
 
 static const char plain[] = "\"matrix\": {\"arrivals.rate_per_s\": [100, 300, 350], "
@@ -24,9 +26,21 @@ static const char recorded[] =
     "\"matrix\": {\"record\": [\"all\"], \"requests\": [100, 400, 1600, 6400, 25600]}";
 
 static char folder[] = "/tmp/esgsim-sweeps-XXXXXX";
-static const char *const names[] = {
-    "sweep.json", "a.h5",   "b.h5", "c.h5",    "d.h5",      "e.h5",         "f.h5",
-    "g.h5",       "all.h5", "out",  "link.h5", "a.h5.runs", "a.h5.journal", "a.h5.runs/part-0.h5"};
+static const char *const names[] = {"sweep.json",
+                                    "a.h5",
+                                    "b.h5",
+                                    "c.h5",
+                                    "d.h5",
+                                    "e.h5",
+                                    "f.h5",
+                                    "g.h5",
+                                    "all.h5",
+                                    "out",
+                                    "link.h5",
+                                    "a.h5.runs",
+                                    "a.h5.runs/part-0.h5",
+                                    "mine.so",
+                                    "a.h5.runs/kept-0.h5"};
 enum { NAMES = sizeof names / sizeof names[0] };
 
 /* Valid to the end; `name` is one of `names`. */
@@ -237,11 +251,11 @@ static void resuming_what_is_whole_runs_nothing_and_what_is_foreign_is_refused(v
     assert_true(was_said("18 of 18 runs are in"));
     options.shards = 2;
     assert_int_equal(run(&options), 2);
-    assert_true(was_said("another sweep, shard or version"));
+    assert_true(was_said("another sweep or shard"));
     options.shards = 1;
     sweep_write(in_folder("sweep.json"), precise);
     assert_int_equal(run(&options), 2);
-    assert_true(was_said("another sweep, shard or version"));
+    assert_true(was_said("another sweep or shard"));
     /* Truncated results are told, and not begun anew without a word. */
     assert_int_equal(truncate(in_folder("a.h5"), 5000), 0);
     assert_int_equal(run(&options), 2);
@@ -301,28 +315,6 @@ static void through_a_link_the_runs_lie_beside_the_results(void **state)
     assert_int_equal(run(&options), 2);
     assert_int_equal(lstat(in_folder("a.h5.runs"), &status), 0);
     assert_int_equal(status.st_size, strlen("a file that has the folder's name"));
-}
-
-static void the_journal_of_an_earlier_version_is_told_and_discarded_by_restart_alone(void **state)
-{
-    (void)state;
-    sweep_write(in_folder("sweep.json"), "\"seeds\": 2");
-    write_text(in_folder("a.h5.journal"), "esgsim journal2 and some runs");
-    struct sweep_runner_options options = options_of("a.h5", 1);
-    for (int resume = 0; resume <= 1; resume++) {
-        options.resume = resume != 0;
-        assert_int_equal(run(&options), 2);
-        assert_true(was_said("a.h5.journal: holds finished runs in the format of an earlier"));
-        assert_int_equal(access(in_folder("a.h5"), F_OK), -1);
-    }
-    options.resume = false;
-    options.restart = true;
-    assert_int_equal(run(&options), 0);
-    assert_int_equal(access(in_folder("a.h5.journal"), F_OK), -1);
-    /* Somebody else's file of that name is none of ours. */
-    write_text(in_folder("a.h5.journal"), "dear diary");
-    assert_int_equal(run(&options), 0);
-    assert_int_equal(access(in_folder("a.h5.journal"), F_OK), 0);
 }
 
 static void a_dry_run_lists_the_runs_of_its_shard_and_writes_nothing(void **state)
@@ -499,13 +491,13 @@ static void a_sweep_that_fails_leaves_the_older_whole_results(void **state)
     sweep_write(in_folder("sweep.json"), "\"seeds\": 2");
     assert_int_equal(run(&options), 2);
     assert_true(was_said("of another sweep"));
-    assert_true(was_said("--restart (--resume would"));
+    assert_true(was_said("--restart (--resume keeps"));
     sweep_write(in_folder("sweep.json"), recorded);
     assert_tables(in_folder("a.h5"), &expected);
     options.resume = true;
     options.quiet = false;
     assert_int_equal(run(&options), 0);
-    assert_true(was_said("going on: "));
+    assert_true(was_said("kept 5 of 5 runs"));
     assert_tables(in_folder("a.h5"), &expected);
     assert_int_equal(access(in_folder("a.h5.runs"), F_OK), -1);
     free(expected.bytes);
@@ -586,15 +578,222 @@ static void damage_in_a_part_is_told_and_costs_the_runs_in_it(void **state)
         damage(in_folder("a.h5.runs/part-0.h5"), cut != 0);
         options.restart = false;
         options.resume = true;
+        assert_int_equal(unlink(in_folder("a.h5")), 0); /* it holds the damaged part's runs, too */
         assert_int_equal(run(&options), 0);
         char wanted[64];
-        (void)snprintf(wanted, sizeof wanted, "going on: %zu runs had finished", some - 1);
+        (void)snprintf(wanted, sizeof wanted, "kept %zu of 5 runs", some - 1);
         assert_true(was_said(wanted));
         assert_true(was_said("files that are damaged or cut short: 1; their runs are done again"));
         assert_tables(in_folder("a.h5"), &expected);
         assert_int_equal(unlink(in_folder("a.h5")), 0);
     }
     free(expected.bytes);
+}
+
+/* ---- Runs that are kept ---------------------------------------------------------------------- */
+
+static herr_t mark(hid_t runs, const char *name, const H5L_info_t *info, void *count)
+{
+    (void)info;
+    const hid_t run = H5Gopen2(runs, name, H5P_DEFAULT);
+    char *host = hdf5_get_text(run, "host");
+    assert_non_null(host);
+    *(size_t *)count += strcmp(host, "marked") == 0;
+    assert_true(H5Adelete(run, "host") >= 0 && hdf5_set_text(run, "host", "marked"));
+    free(host);
+    return H5Gclose(run);
+}
+
+/* Marks all runs of a results file. Returns how many bore the mark: they were not done again. */
+static size_t runs_mark(const char *name)
+{
+    size_t count = 0;
+    const hid_t file = H5Fopen(in_folder(name), H5F_ACC_RDWR, H5P_DEFAULT);
+    assert_true(file >= 0);
+    const hid_t runs = H5Gopen2(file, "runs", H5P_DEFAULT);
+    assert_true(H5Literate(runs, H5_INDEX_NAME, H5_ITER_NATIVE, NULL, mark, &count) >= 0);
+    (void)H5Gclose(runs);
+    (void)H5Fclose(file);
+    return count;
+}
+
+/* Copies a test's policy to mine.so; `edited` appends a byte. */
+static void module_write(bool edited)
+{
+    char path[256], bytes[65536];
+    size_t size = 0;
+    (void)snprintf(path, sizeof path, "%s/shortest_queue.so", getenv("ESGSIM_PLUGINS"));
+    FILE *from = fopen(path, "r"), *to = fopen(in_folder("mine.so"), "w");
+    assert_true(from != NULL && to != NULL);
+    while ((size = fread(bytes, 1, sizeof bytes, from)) > 0)
+        assert_int_equal(fwrite(bytes, 1, size, to), size);
+    if (edited)
+        (void)fputc('x', to);
+    (void)fclose(from);
+    assert_int_equal(fclose(to), 0);
+}
+
+static void six_write(const char *policies, int seeds)
+{
+    char text[512];
+    (void)snprintf(text, sizeof text,
+                   "\"matrix\": {\"arrivals.rate_per_s\": [100, 300], \"policy.name\": "
+                   "[\"%s\", %s]}, \"seeds\": %d",
+                   in_folder("mine.so"), policies, seeds);
+    sweep_write(in_folder("sweep.json"), text);
+}
+
+/* Resumes the sweep in a.h5, whose runs bear marks. Of `runs`, it keeps `kept` and says so, and the
+ * tables are those of a sweep that was begun anew. */
+static void assert_resumed(size_t runs, size_t kept, const char *said)
+{
+    struct sweep_runner_options options = options_of("a.h5", 2);
+    options.resume = true;
+    assert_int_equal(run(&options), 0);
+    assert_true(was_said(said));
+    options = options_of("b.h5", 1);
+    assert_int_equal(run(&options), 0);
+    struct table_bytes expected = tables_read(in_folder("b.h5"));
+    assert_tables(in_folder("a.h5"), &expected);
+    free(expected.bytes);
+    assert_int_equal(runs_in("a.h5"), runs);
+    assert_int_equal(runs_mark("a.h5"), kept);
+}
+
+static void a_changed_policy_and_further_seeds_cost_their_runs_alone(void **state)
+{
+    (void)state;
+    static const char six[] = "\"fifo\", \"edf\", \"sjf\", \"min-config\", \"max-config\"";
+    static const char fewer[] = "\"infless\", \"fifo\"";
+    module_write(false);
+    six_write(six, 4);
+    struct sweep_runner_options options = options_of("a.h5", 1);
+    assert_int_equal(run(&options), 0);
+    assert_int_equal(runs_mark("a.h5"), 0);
+    module_write(true);
+    assert_resumed(48, 40,
+                   "kept 40 of 48 runs; 8 are done again: the module of policy shortest-queue "
+                   "changed");
+    six_write(six, 10);
+    assert_resumed(120, 48, "kept 48 of 120 runs");
+    six_write(fewer, 10);
+    assert_resumed(60, 40, "kept 40 of 60 runs");
+}
+
+/* Runs of an earlier form are kept when they are in the folder of runs, too. */
+static void parts_of_an_earlier_form_are_kept(void **state)
+{
+    (void)state;
+    sweep_write(in_folder("sweep.json"), recorded);
+    struct sweep_runner_options options = options_of("a.h5", 1);
+    assert_int_equal(run_with_room(&options, ROOM_FOR_SOME), 1);
+    const size_t some = runs_in("a.h5");
+    assert_int_equal(unlink(in_folder("a.h5")), 0);
+    sweep_write(in_folder("sweep.json"),
+                "\"matrix\": {\"record\": [\"all\"], \"requests\": [50, 100, 400, 1600, 6400]}");
+    options.resume = true;
+    assert_int_equal(run_with_room(&options, ROOM_FOR_SOME), 1);
+    assert_int_equal(access(in_folder("a.h5.runs/kept-0.h5"), F_OK), 0);
+    char wanted[64];
+    (void)snprintf(wanted, sizeof wanted, "kept %zu of 5 runs", some);
+    assert_true(was_said(wanted));
+    assert_int_equal(run(&options), 0);
+    (void)snprintf(wanted, sizeof wanted, "kept %zu of 5 runs", some + 1);
+    assert_true(was_said(wanted));
+    options = options_of("b.h5", 1);
+    assert_int_equal(run(&options), 0);
+    struct table_bytes expected = tables_read(in_folder("b.h5"));
+    assert_tables(in_folder("a.h5"), &expected);
+    free(expected.bytes);
+    assert_int_equal(access(in_folder("a.h5.runs"), F_OK), -1);
+}
+
+static void attribute_set(const char *name, const char *attribute, const char *text)
+{
+    const hid_t file = H5Fopen(in_folder(name), H5F_ACC_RDWR, H5P_DEFAULT);
+    assert_true(file >= 0);
+    assert_true(H5Adelete(file, attribute) >= 0 && hdf5_set_text(file, attribute, text));
+    (void)H5Fclose(file);
+}
+
+static herr_t age(hid_t runs, const char *name, const H5L_info_t *info, void *unused)
+{
+    (void)info;
+    (void)unused;
+    const hid_t run = H5Gopen2(runs, name, H5P_DEFAULT);
+    assert_true(H5Adelete(run, "sources") >= 0 && hdf5_set_text(run, "sources", "0123456789ab"));
+    return H5Gclose(run);
+}
+
+static void runs_that_record_otherwise_or_of_another_program_are_not_joined(void **state)
+{
+    (void)state;
+    static const char summary[] = "\"matrix\": {\"requests\": [50, 60], \"record\": "
+                                  "[\"summary\"]}, \"seeds\": 2";
+    static const char requests[] = "\"matrix\": {\"requests\": [50, 60], \"record\": "
+                                   "[\"requests\"]}, \"seeds\": 2";
+    struct error error = {0};
+    sweep_write(in_folder("sweep.json"), summary);
+    struct sweep_runner_options options = options_of("a.h5", 1);
+    assert_int_equal(run(&options), 0);
+    sweep_write(in_folder("sweep.json"), requests);
+    assert_resumed(4, 0, "kept 0 of 4 runs; 4 are done again: what is recorded changed");
+    struct results *results = results_load(in_folder("a.h5"), &error);
+    assert_non_null(results);
+    char identity[65];
+    (void)snprintf(identity, sizeof identity, "%s", results->sweep.identity);
+    results_free(results);
+    /* Another program: its digest stands in the runs and in the file. */
+    const hid_t file = H5Fopen(in_folder("a.h5"), H5F_ACC_RDWR, H5P_DEFAULT);
+    const hid_t runs = H5Gopen2(file, "runs", H5P_DEFAULT);
+    assert_true(H5Literate(runs, H5_INDEX_NAME, H5_ITER_NATIVE, NULL, age, NULL) >= 0);
+    (void)H5Gclose(runs);
+    (void)H5Fclose(file);
+    identity[0] = identity[0] == '0' ? '1' : '0';
+    attribute_set("a.h5", "sweep", identity);
+    assert_resumed(4, 0, "kept 0 of 4 runs; 4 are done again: the program was ");
+    assert_true(was_said("4 of 4 runs"));
+    run_shard("c.h5", 1, 2);
+    run_shard("d.h5", 2, 2);
+    attribute_set("d.h5", "sources", "0123456789ab");
+    const char *unlike[] = {in_folder("c.h5"), in_folder("d.h5")};
+    expect_no_merge(unlike, 2, "sources 0123456789ab");
+    expect_no_merge(unlike, 2, version_sources());
+}
+
+/* Both runs of `overcommit` fail: their shards say so, and merge carries it. */
+static void failed_runs_are_rows_that_merge_carries(void **state)
+{
+    (void)state;
+    static const char *const parts[] = {"a.h5", "b.h5", "c.h5"};
+    const char *paths[3];
+    struct error error = {0};
+    char text[512];
+    (void)snprintf(text, sizeof text,
+                   "\"matrix\": {\"policy.name\": [\"fifo\", \"%s/drop_all.so\", "
+                   "\"%s/overcommit.so\"]}, \"seeds\": 2",
+                   getenv("ESGSIM_PLUGINS"), getenv("ESGSIM_PLUGINS"));
+    sweep_write(in_folder("sweep.json"), text);
+    for (uint64_t s = 0; s < 3; s++) {
+        struct sweep_runner_options options = options_of(parts[s], 1);
+        options.shard = s + 1;
+        options.shards = 3;
+        assert_int_equal(run(&options), s == 0 ? 0 : 1); /* runs 0 and 3, 1 and 4, 2 and 5 */
+        paths[s] = in_folder(parts[s]);
+    }
+    assert_true(store_merge(in_folder("all.h5"), paths, 3, &error));
+    struct results *results = results_load(in_folder("all.h5"), &error);
+    assert_non_null(results);
+    assert_int_equal(results->sweep.missing, 2);
+    assert_int_equal(results->missing_count, 2);
+    for (size_t i = 0; i < 2; i++) {
+        assert_int_equal(results->missing[i].position, 4 + i);
+        assert_int_equal(results->missing[i].seed, 1 + i);
+        assert_string_equal(results->missing[i].policy, "overcommit");
+        assert_string_equal(results->missing[i].status, MISSING_FAILED);
+        assert_non_null(strstr(results->missing[i].message, "overcommit"));
+    }
+    results_free(results);
 }
 
 int main(void)
@@ -608,7 +807,6 @@ int main(void)
         TEST(resuming_what_is_whole_runs_nothing_and_what_is_foreign_is_refused),
         TEST(one_run_is_a_sweep_and_a_shard_without_runs_is_refused),
         TEST(through_a_link_the_runs_lie_beside_the_results),
-        TEST(the_journal_of_an_earlier_version_is_told_and_discarded_by_restart_alone),
         TEST(a_dry_run_lists_the_runs_of_its_shard_and_writes_nothing),
         TEST(no_seeds_and_senseless_precisions_are_refused),
         TEST(a_full_disk_keeps_what_had_finished_and_resuming_completes_it),
@@ -617,6 +815,10 @@ int main(void)
         TEST(incomplete_results_are_replaced_by_those_of_no_fewer_runs),
         TEST(a_second_sweep_is_refused_while_the_first_holds_the_results),
         TEST(damage_in_a_part_is_told_and_costs_the_runs_in_it),
+        TEST(a_changed_policy_and_further_seeds_cost_their_runs_alone),
+        TEST(parts_of_an_earlier_form_are_kept),
+        TEST(runs_that_record_otherwise_or_of_another_program_are_not_joined),
+        TEST(failed_runs_are_rows_that_merge_carries),
     };
     return cmocka_run_group_tests_name("sweep_runner", tests, make_folder, remove_folder);
 }

@@ -31,13 +31,22 @@ static int remove_paths(void **state)
     return 0;
 }
 
-static struct sweep *load(const char *rest)
+/* NULL: two entries of the matrix set one key. */
+static struct sweep *load_any(const char *rest)
 {
     struct error error = {0};
     sweep_write(sweep_path, rest);
     struct sweep *sweep = sweep_load(sweep_path, NULL, 0, &error);
-    if (sweep == NULL)
+    if (sweep == NULL && strstr(error.message, "set a key in one place") == NULL)
         fail_msg("%s: %s", rest, error.message);
+    return sweep;
+}
+
+static struct sweep *load(const char *rest)
+{
+    struct sweep *sweep = load_any(rest);
+    if (sweep == NULL)
+        fail_msg("%s: sets a key twice", rest);
     return sweep;
 }
 
@@ -93,7 +102,7 @@ static void write_rows(FILE *out, const char *name)
     (void)fputs("], ", out);
 }
 
-/* A list of objects that replace what was set below the key before. */
+/* A list of objects. They set several keys each, which other rows may set, too. */
 static void write_objects(FILE *out)
 {
     if (draw(2) == 0)
@@ -175,10 +184,10 @@ static void a_value_is_the_one_with_which_the_run_was_resolved(void **state)
     struct sweep *plain = load("\"seeds\": 1");
     struct experiment *plain_experiment = sweep_experiment(plain, 0, &error);
     cJSON *base = resolved(plain_experiment);
-    for (int instance = 0; instance < 60; instance++) {
+    for (int instance = 0; instance < 300; instance++) {
         char *text = random_sweep();
-        struct sweep *sweep = load(text);
-        for (size_t run = 0; run < sweep->run_count; run++) {
+        struct sweep *sweep = load_any(text);
+        for (size_t run = 0; sweep != NULL && run < sweep->run_count; run++) {
             const char *values[SWEEP_KEYS_LIMIT];
             struct experiment *experiment = sweep_experiment(sweep, run, &error);
             cJSON *configuration = resolved(experiment);
@@ -203,7 +212,7 @@ static void the_file_has_the_values_of_the_sweep(void **state)
     for (int executed = 0; executed < 4;) {
         char *text = random_sweep();
         const int status = execute_status(text, out_path, 1, 1);
-        if (status == 2) { /* two combinations are the same */
+        if (status == 2) { /* two combinations are the same, or a key is set twice */
             free(text);
             continue;
         }

@@ -128,6 +128,13 @@ void experiment_free(struct experiment *experiment);
  * unchanged. */
 bool experiment_inputs_check(const struct experiment *experiment, struct error *error);
 
+/* Returns whether runs of the experiment that differ in the seed alone can differ. False: nothing
+ * is drawn, neither arrivals, applications, models of trainings, services nor cold starts, and the
+ * policy is a built-in one that draws nothing. It is true where this is not known before the run:
+ * of a policy's module, or of a trace with several applications. Opens the trace, if there is one.
+ */
+bool experiment_is_random(const struct experiment *experiment);
+
 /* A sweep: base experiment × every combination of the matrix × seeds (base.seed + 0..n−1). */
 struct sweep_run {
     struct override *overrides; /* applied to the base, `seed` included; owned strings */

@@ -10,6 +10,7 @@
 
 #include <nettle/sha2.h>
 
+#include "traces/json/atomic_file.h"
 #include "traces/profile/profile.h"
 #include "workloads/loader_internal.h"
 
@@ -113,6 +114,15 @@ struct profile *inputs_profile(struct inputs *inputs, const char *path, char sha
         return NULL;
     memcpy(sha256, input->profile_sha256, sizeof input->profile_sha256);
     return profile_share(input->profile);
+}
+
+bool inputs_spare(const struct inputs *inputs, const char *option, const char *out,
+                  struct error *error)
+{
+    for (size_t i = 0; out != NULL && i < inputs->count; i++)
+        if (atomic_file_same(inputs->entries[i].path, out))
+            return error_input(error, "%s: the run reads %s; name another file", option, out);
+    return true;
 }
 
 /* ---- Digests -------------------------------------------------------------------------------- */

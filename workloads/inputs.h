@@ -41,4 +41,9 @@ bool inputs_hash(struct inputs *inputs, const char *path, struct file_identity *
 bool inputs_unchanged(const char *path, const struct file_identity *identity, const char sha256[65],
                       struct error *error);
 
+/* Checks that `out`, which `option` names and which may be NULL, is none of the files read so far.
+ * False: ERROR_INPUT. O(files). */
+bool inputs_spare(const struct inputs *inputs, const char *option, const char *out,
+                  struct error *error);
+
 #endif

@@ -8,10 +8,10 @@
 #include "workloads/loader_internal.h"
 #include "workloads/sweep_matrix.h"
 
-/* One step in the choice of a value. */
+/* One key's value. */
 struct sweep_step {
-    size_t key; /* index; NONE: forget what was set at the key `text` and below */
-    char *text; /* the value */
+    size_t key; /* index */
+    char *text;
 };
 
 /* What one value of a dimension sets. */
@@ -44,8 +44,9 @@ static bool is_file_key(const char *key)
     return sweep_names(key, strlen(key), file_keys) || strncmp(key, "profiles.", 9) == 0;
 }
 
-/* Returns the key's index. NONE: too many, or memory exhausted. */
-static size_t key_index(struct sweep_keys *keys, const char *name)
+/* Returns the index of the key, which dimension `dimension` sets. NONE: too many, or memory
+ * exhausted. */
+static size_t key_index(struct sweep_keys *keys, const char *name, size_t dimension)
 {
     size_t k = 0;
     while (k < keys->count && strcmp(keys->keys[k].name, name) != 0)
@@ -55,7 +56,8 @@ static size_t key_index(struct sweep_keys *keys, const char *name)
     char *copy = k < SWEEP_KEYS_LIMIT ? strdup(name) : NULL;
     if (copy == NULL)
         return NONE;
-    keys->keys[keys->count++] = (struct sweep_key){.name = copy, .number = true};
+    keys->keys[keys->count++] =
+        (struct sweep_key){.name = copy, .number = true, .dimension = dimension};
     return k;
 }
 
@@ -77,7 +79,7 @@ static bool text_add(struct sweep_keys *keys, struct sweep_choice *choice, const
                      const char *text, bool number, const struct json_value *place,
                      struct error *error)
 {
-    const size_t key = key_index(keys, name);
+    const size_t key = key_index(keys, name, keys->dimension_count - 1);
     if (key == NONE)
         return json_fault(place, error, "the matrix sets more than %d keys; split the sweep",
                           SWEEP_KEYS_LIMIT);
@@ -113,17 +115,29 @@ static bool value_add(struct sweep_keys *keys, struct sweep_choice *choice, cons
     return good;
 }
 
-/* The value replaces what an earlier dimension set at its key or below. */
-static bool entry_add(struct sweep_keys *keys, struct sweep_choice *choice, const char *name,
+/* Refuses a value that would replace what another dimension, or another key of its row, sets: a run
+ * would bear the label of a value that it does not have. */
+static bool entry_add(struct sweep_keys *keys, struct sweep_choice *choice,
+                      const struct sweep_plan *plan, const char *name,
                       const struct json_value *value, struct error *error)
 {
-    return step_add(choice, NONE, strdup(name), error) &&
-           value_add(keys, choice, name, value->node, value, error);
+    for (size_t k = 0; k < keys->count; k++) {
+        const struct sweep_key *key = &keys->keys[k];
+        bool set = key->dimension != keys->dimension_count - 1;
+        for (size_t s = 0; !set && s < choice->count; s++)
+            set = choice->steps[s].key == k;
+        if (set && sweep_key_replaces(name, key->name))
+            return json_fault(value, error,
+                              "sets \"%s\", but \"%s\" of the matrix sets \"%s\"; set a key in "
+                              "one place",
+                              name, plan->dimensions[key->dimension].key, key->name);
+    }
+    return value_add(keys, choice, name, value->node, value, error);
 }
 
 static bool row_add(struct sweep_keys *keys, struct sweep_choice *choice,
-                    const struct sweep_dimension *dimension, const struct json_value *row,
-                    size_t index, struct error *error)
+                    const struct sweep_plan *plan, const struct sweep_dimension *dimension,
+                    const struct json_value *row, size_t index, struct error *error)
 {
     char number[SWEEP_NUMBER];
     const char *name = sweep_row_name(row->node, index, number);
@@ -132,22 +146,23 @@ static bool row_add(struct sweep_keys *keys, struct sweep_choice *choice,
          value = json_after(row, &value, 0)) {
         const char *key = value.node->string;
         if (!sweep_names(key, strlen(key), sweep_row_texts))
-            good = entry_add(keys, choice, key, &value, error);
+            good = entry_add(keys, choice, plan, key, &value, error);
     }
     return good;
 }
 
-static bool dimension_add(struct sweep_keys *keys, const struct sweep_dimension *dimension,
+static bool dimension_add(struct sweep_keys *keys, const struct sweep_plan *plan,
                           struct error *error)
 {
+    const struct sweep_dimension *dimension = &plan->dimensions[keys->dimension_count];
     size_t index = 0;
     bool good = true;
     keys->dimensions[keys->dimension_count++] = dimension->count;
     for (struct json_value value = json_first(&dimension->values); good && value.node != NULL;
          value = json_after(&dimension->values, &value, ++index)) {
         struct sweep_choice *choice = &keys->choices[keys->choice_count++];
-        good = dimension->rows ? row_add(keys, choice, dimension, &value, index, error)
-                               : entry_add(keys, choice, dimension->key, &value, error);
+        good = dimension->rows ? row_add(keys, choice, plan, dimension, &value, index, error)
+                               : entry_add(keys, choice, plan, dimension->key, &value, error);
     }
     return good;
 }
@@ -167,7 +182,7 @@ struct sweep_keys *sweep_keys_find(const struct sweep_plan *plan, struct error *
     keys->dimensions = load_array(plan->dimension_count, sizeof *keys->dimensions, error);
     bool good = keys->keys != NULL && keys->choices != NULL && keys->dimensions != NULL;
     for (size_t d = 0; good && d < plan->dimension_count; d++)
-        good = dimension_add(keys, &plan->dimensions[d], error);
+        good = dimension_add(keys, plan, error);
     if (good)
         return keys;
     sweep_keys_free(keys);
@@ -191,19 +206,6 @@ void sweep_keys_free(struct sweep_keys *keys)
     free(keys);
 }
 
-static void choice_apply(const struct sweep_keys *keys, const struct sweep_choice *choice,
-                         const char **values)
-{
-    for (size_t s = 0; s < choice->count; s++) {
-        const struct sweep_step *step = &choice->steps[s];
-        if (step->key != NONE)
-            values[step->key] = step->text;
-        for (size_t k = 0; step->key == NONE && k < keys->count; k++)
-            if (sweep_key_replaces(step->text, keys->keys[k].name))
-                values[k] = NULL;
-    }
-}
-
 void sweep_keys_values(const struct sweep_keys *keys, size_t combination, const char **values)
 {
     const struct sweep_choice *choices = keys->choices;
@@ -214,7 +216,9 @@ void sweep_keys_values(const struct sweep_keys *keys, size_t combination, const 
         values[k] = NULL;
     for (size_t d = 0; d < keys->dimension_count; d++) {
         stride /= keys->dimensions[d];
-        choice_apply(keys, &choices[combination / stride % keys->dimensions[d]], values);
+        const struct sweep_choice *choice = &choices[combination / stride % keys->dimensions[d]];
+        for (size_t s = 0; s < choice->count; s++)
+            values[choice->steps[s].key] = choice->steps[s].text;
         choices += keys->dimensions[d];
     }
 }

@@ -18,9 +18,10 @@ enum { SWEEP_KEYS_LIMIT = 256 };
 struct sweep_plan;
 
 struct sweep_key {
-    char *name;    /* dotted: "slo.factor" */
-    bool number;   /* all its values are numbers */
-    size_t length; /* bytes of its longest text */
+    char *name;       /* dotted: "slo.factor" */
+    bool number;      /* all its values are numbers */
+    size_t length;    /* bytes of its longest text */
+    size_t dimension; /* of the plan, which sets it: no other does */
 };
 
 struct sweep_keys {
@@ -32,8 +33,9 @@ struct sweep_keys {
     size_t dimension_count;
 };
 
-/* Finds the keys of the matrix. NULL: ERROR_INPUT if there are more than SWEEP_KEYS_LIMIT, or if a
- * value holds a control character. O(values × keys). Free with sweep_keys_free. */
+/* Finds the keys of the matrix. NULL: ERROR_INPUT if there are more than SWEEP_KEYS_LIMIT, if a
+ * value holds a control character, or if one value replaces another: two dimensions, or two keys of
+ * one row, set the same key. O(values × keys). Free with sweep_keys_free. */
 struct sweep_keys *sweep_keys_find(const struct sweep_plan *plan, struct error *error);
 void sweep_keys_free(struct sweep_keys *keys); /* NULL is allowed */
 

@@ -55,6 +55,9 @@ static bool load_trace(const struct json_include *document, struct training_plan
         return false;
     }
     plan->count = trace->count;
+    for (size_t i = 0; i < trace->count; i++)
+        plan->models_drawn = plan->models_drawn || (trace->rows[i].request == 0 &&
+                                                    trace->rows[i].model == TRAINING_NO_MODEL);
     plan->trainings =
         trainings_from_trace(trace, plan->trace_path, plan->models, &plan->draw, seed, error);
     training_trace_free(trace);

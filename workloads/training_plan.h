@@ -28,6 +28,7 @@ struct training_plan {
     struct training_models *models;
     struct training_spec *trainings; /* by arrival; a training's number is its index */
     size_t count;
+    bool models_drawn;                      /* the trace names no model for some trainings */
     uint64_t measured_first, measured_last; /* trainings with first <= id < last are measured */
     bool stop_at_measured; /* the run ends when these have finished; else with the last training */
     bool whole;            /* a lease makes whole iterations; else progress is fluid */

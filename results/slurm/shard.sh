@@ -5,6 +5,8 @@
 #
 # From the environment: ESGSIM the program, SWEEP the sweep file, SHARDS their number, PARTS the folder
 # on the shared file system in which shard I becomes shard-I.h5, SETS more arguments.
+#
+# Where all runs have ended but some failed, the status is "failed": they would fail again.
 set -eu
 shard=$SLURM_ARRAY_TASK_ID
 echo "shard $shard/$SHARDS of $SWEEP on $(hostname), attempt ${SLURM_RESTART_COUNT:-0} of the job"
@@ -12,6 +14,11 @@ status=0
 # SETS holds words of `--set KEY=VALUE`, which have no blanks.
 # shellcheck disable=SC2086
 "$ESGSIM" sweep "$SWEEP" --shard "$shard/$SHARDS" --resume --quiet \
-    --jobs "${SLURM_CPUS_PER_TASK:-1}" --out "$PARTS/shard-$shard.h5" ${SETS:-} || status=$?
-echo "$status" >"$PARTS/shard-$shard.status"
+    --jobs "${SLURM_CPUS_PER_TASK:-1}" --out "$PARTS/shard-$shard.h5" ${SETS:-} 2>"$PARTS/shard-$shard.err" || status=$?
+cat "$PARTS/shard-$shard.err" >&2
+if [ "$status" -eq 1 ] && grep -q ' runs failed; the first: ' "$PARTS/shard-$shard.err"; then
+    echo failed >"$PARTS/shard-$shard.status"
+else
+    echo "$status" >"$PARTS/shard-$shard.status"
+fi
 exit "$status"

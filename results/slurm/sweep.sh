@@ -1,6 +1,7 @@
 #!/bin/sh
-# Runs a sweep on a Slurm cluster: submits its shards as a job array, waits, submits again what failed,
-# and merges. Started again after an interruption, it goes on with what is there.
+# Runs a sweep on a Slurm cluster: submits its shards as a job array, waits, and merges. It submits again
+# what a signal, a node or a time limit ended. Runs that fail by themselves are not repeated: they are rows
+# of /missing in OUT.h5. Started again, it goes on with what is there.
 #
 #   results/slurm/sweep.sh SWEEP.json OUT.h5 SHARDS [--set KEY=VALUE]... [-- SBATCH-OPTION...]
 #
@@ -9,7 +10,7 @@
 # OUT.h5.parts/, which all nodes must see, holds the shards and the tasks' logs; it is removed once they
 # are merged. Shards of another sweep, of other settings or of another version that are there are refused. From the environment: ESGSIM the program (default build/esgsim, else the installed one), ATTEMPTS how often the
 # array is submitted at most (5), POLL seconds between looks at the queue (5). Exit status: 0 merged,
-# 1 shards failed, 2 bad usage.
+# 1 shards or runs failed, 2 bad usage.
 set -eu
 
 here=$(cd "$(dirname "$0")" && pwd)
@@ -50,11 +51,13 @@ export ESGSIM SWEEP SHARDS PARTS SETS
 rm -f "$PARTS"/shard-*.status
 unfinished() {
     list=""
+    failed=""
     shard=1
     while [ "$shard" -le "$SHARDS" ]; do
         status=$(cat "$PARTS/shard-$shard.status" 2>/dev/null || echo none)
         case $status in
         0) ;;
+        failed) failed="$failed${failed:+,}$shard" ;;
         2) # bad input, which another attempt does not mend
             echo "slurm: shard $shard of $SHARDS is refused: $(tail -n 1 "$PARTS/shard-$shard.log");" \
                 "remove $PARTS or give another OUT.h5 where it holds another sweep" >&2
@@ -105,4 +108,8 @@ while [ "$shard" -le "$SHARDS" ]; do
     shard=$((shard + 1))
 done
 "$ESGSIM" merge --out "$out" "$@"
+if [ -n "$failed" ]; then
+    echo "slurm: runs of shards $failed failed; see $PARTS/shard-*.log. $out holds the others" >&2
+    exit 1
+fi
 rm -rf "$PARTS"

@@ -218,7 +218,7 @@ static const struct column missing_columns[] = {
     TEXT(missing_run, label, TEXT_LABEL, "as in /summary"),
     COLUMN(missing_run, U64, seed, "1", "of the random streams"),
     TEXT(missing_run, status, TEXT_STATUS, "failed, or not run"),
-    TEXT(missing_run, message, TEXT_MESSAGE, "the error; empty if the run was not begun"),
+    TEXT(missing_run, message, TEXT_MESSAGE, "the error or signal; empty if the run was not begun"),
 };
 
 static const struct column training_columns[] = {

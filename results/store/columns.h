@@ -86,7 +86,7 @@ struct training_summary_row {
 
 /* Why a run of a sweep is not in its file. */
 #define MISSING_FAILED "failed"   /* it ended with an error, and would again */
-#define MISSING_NOT_RUN "not run" /* the sweep ended before it */
+#define MISSING_NOT_RUN "not run" /* it was not begun, or ended by a signal from outside */
 
 enum { TEXT_STATUS = 8, TEXT_MESSAGE = 256 };
 
@@ -101,7 +101,7 @@ struct missing_run {
     char label[TEXT_LABEL + 1];
     uint64_t seed;
     char status[TEXT_STATUS + 1];   /* MISSING_FAILED or MISSING_NOT_RUN */
-    char message[TEXT_MESSAGE + 1]; /* the error; "" if not run */
+    char message[TEXT_MESSAGE + 1]; /* the error or signal; "" if it was not begun */
 };
 
 extern const struct layout layout_missing;

@@ -43,6 +43,25 @@ static bool shards_load(struct joining *joining, struct error *error)
     return true;
 }
 
+static const char *text_of(const char *text)
+{
+    return text == NULL ? "unknown" : text;
+}
+
+/* Checks that shard i was written by the same program as the first. */
+static bool programs_check(const struct joining *joining, size_t i, struct error *error)
+{
+    const struct results *first = run_source_results(joining->shards[0]);
+    const struct results *shard = run_source_results(joining->shards[i]);
+    return (strcmp(text_of(shard->version), text_of(first->version)) == 0 &&
+            strcmp(text_of(shard->sources), text_of(first->sources)) == 0) ||
+           error_input(error,
+                       "%s: was written by esgsim %s, sources %s, but %s by esgsim %s, sources %s; "
+                       "run both with one program",
+                       joining->paths[i], text_of(shard->version), text_of(shard->sources),
+                       joining->paths[0], text_of(first->version), text_of(first->sources));
+}
+
 /* The number of missing runs that did not fail. */
 static uint64_t not_run(const struct results *shard)
 {
@@ -58,10 +77,12 @@ static bool shard_check(const struct joining *joining, size_t i, struct error *e
     const char *path = joining->paths[i];
     const struct sweep_facts *first = &run_source_results(joining->shards[0])->sweep;
     const struct sweep_facts *shard = &run_source_results(joining->shards[i])->sweep;
+    if (!programs_check(joining, i, error))
+        return false;
     if (strcmp(shard->identity, first->identity) != 0)
         return error_input(error,
-                           "%s: is a shard of another sweep than %s, or of another version of "
-                           "esgsim; take one out",
+                           "%s: is a shard of another sweep than %s: the sweep, its base, a "
+                           "policy's module or what is recorded differs; take one out",
                            path, joining->paths[0]);
     if (shard->shards != first->shards)
         return error_input(error,
@@ -175,7 +196,7 @@ static bool joined_write(const struct joining *joining, struct store *store, str
         good = store_reserve(store, joining->paths[i], error);
     for (size_t i = 0; good && i < joining->piece_count; i++) {
         const struct piece *piece = &joining->pieces[i];
-        good = store_copy_run(store, joining->shards[piece->shard], piece->run, error);
+        good = store_copy_run(store, joining->shards[piece->shard], piece->run, NULL, error);
     }
     return good && facts_write(joining, store, error);
 }

@@ -92,11 +92,20 @@ static bool facts_whole(const struct run_facts *facts)
     return true;
 }
 
+void run_recorded(const struct experiment *experiment, char text[TEXT_RECORDED])
+{
+    static const char *const levels[] = {"summary", "requests", "all"};
+    (void)snprintf(text, TEXT_RECORDED, "%s", levels[experiment->record]);
+}
+
 struct run_facts *run_facts_create(const struct experiment *experiment, const struct policy *policy,
                                    const double *values, const char *label, struct error *error)
 {
     struct run_facts *facts = calloc(1, sizeof *facts);
+    char recorded[TEXT_RECORDED];
+    run_recorded(experiment, recorded);
     if (facts != NULL) {
+        facts->recorded = copy_text(recorded);
         facts->hash = copy_text(experiment->hash);
         facts->name = copy_text(experiment->name);
         facts->setting = copy_text(experiment->setting_name);

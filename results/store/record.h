@@ -20,6 +20,7 @@
     FACT(evidence)                                                                                 \
     FACT(profile_sha256)                                                                           \
     FACT(trace_sha256)                                                                             \
+    FACT(recorded)      /* run_recorded */                                                         \
     FACT(policy_sha256) /* of the policy's module; "" if it is registered */                       \
     FACT(policy_label)  /* display name from the sweep, or "" */                                   \
     FACT(setting_label)                                                                            \
@@ -48,6 +49,12 @@ enum { NOTICE_LENGTH = 1024 };
  * without its prefix "warning: " or "note: " to `text`, and sets `*warning` if the prefix was
  * "warning: ". False at the end. */
 bool notices_next(const char **at, bool *warning, char *text, size_t capacity);
+
+/* Stores everything beyond its configuration hash that decides what a run writes, one word each:
+ * "requests". Runs of one hash and program whose texts differ are not one run. A further key of
+ * this kind adds its word here. */
+enum { TEXT_RECORDED = 64 };
+void run_recorded(const struct experiment *experiment, char text[TEXT_RECORDED]);
 
 /* Creates the facts of `experiment` under `policy` with the parameter values `values`. `label` may
  * be NULL (a single run). NULL: ERROR_RUN, memory exhausted. Free with run_facts_free. */

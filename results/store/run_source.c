@@ -20,6 +20,14 @@ struct run_source {
     size_t next_row; /* of the table of applications */
 };
 
+/* Opens the group of a run. Below 0: it is not there. */
+static hid_t run_open(hid_t file, const char *hash)
+{
+    char name[sizeof "runs/" + TEXT_HASH];
+    (void)snprintf(name, sizeof name, "runs/%s", hash);
+    return H5Lexists(file, name, H5P_DEFAULT) > 0 ? H5Gopen2(file, name, H5P_DEFAULT) : -1;
+}
+
 static bool positions_read(struct run_source *source, struct error *error)
 {
     const struct results *results = source->results;
@@ -29,15 +37,11 @@ static bool positions_read(struct run_source *source, struct error *error)
                          results->run_count);
     bool good = true;
     for (size_t run = 0; good && run < results->run_count; run++) {
-        char name[sizeof "runs/" + TEXT_HASH];
-        (void)snprintf(name, sizeof name, "runs/%s", results->runs[run].hash);
-        hid_t group = H5Lexists(source->file, name, H5P_DEFAULT) > 0
-                          ? H5Gopen2(source->file, name, H5P_DEFAULT)
-                          : -1;
+        const hid_t group = run_open(source->file, results->runs[run].hash);
         good = group >= 0 && hdf5_get_u64(group, "position", &source->positions[run]);
         if (!good)
-            (void)error_input(error, "%s: /%s is damaged; run the shard again", results->path,
-                              name);
+            (void)error_input(error, "%s: /runs/%s is damaged; run the shard again", results->path,
+                              results->runs[run].hash);
         if (group >= 0)
             (void)H5Gclose(group);
     }
@@ -82,43 +86,99 @@ uint64_t run_source_position(const struct run_source *source, size_t run)
     return source->positions[run];
 }
 
+char *run_source_text(const struct run_source *source, size_t run, const char *name)
+{
+    const hid_t group = run_open(source->file, source->results->runs[run].hash);
+    char *text = group < 0 ? NULL : hdf5_get_text(group, name);
+    if (group >= 0)
+        (void)H5Gclose(group);
+    return text;
+}
+
+/* Gives the copied group of a run its place and names in this sweep. */
+static bool group_rename(const struct store *store, const struct run_facts *facts)
+{
+    const hid_t group = H5Gopen2(store->runs, facts->hash, H5P_DEFAULT);
+    bool good = group >= 0 && H5Adelete(group, "position") >= 0 &&
+                hdf5_set_u64(group, "position", facts->position);
+#define FACT(field)                                                                                \
+    good = good && H5Adelete(group, #field) >= 0 && hdf5_set_text(group, #field, facts->field);
+    RUN_FACTS(FACT)
+#undef FACT
+    return group >= 0 && H5Gclose(group) >= 0 && good;
+}
+
+/* Appends the row of /summary, with the names that `facts` gives the run unless it is NULL. */
+static bool summary_copy(struct store *store, const struct run_source *source, size_t run,
+                         const struct run_facts *facts)
+{
+    struct summary_row row = source->results->runs[run];
+    if (facts == NULL)
+        return store_append_summary(store, &row, results_values(source->results, run));
+    unsigned char *values = calloc(1, store->swept == NULL ? 1 : store->swept->row_bytes + 1);
+    if (values == NULL)
+        return false;
+    column_copy_text(row.name, sizeof row.name, facts->name);
+    column_copy_text(row.setting, sizeof row.setting, facts->setting);
+    column_copy_text(row.label, sizeof row.label, facts->label);
+    column_copy_text(row.policy_label, sizeof row.policy_label, facts->policy_label);
+    column_copy_text(row.setting_label, sizeof row.setting_label, facts->setting_label);
+    if (store->swept != NULL)
+        swept_row_fill(store->swept, facts->swept, values);
+    const bool good = store_append_summary(store, &row, values);
+    free(values);
+    return good;
+}
+
 /* Copies the table rows of one run. The rows of a run are contiguous and in the order of the runs,
  * so the search continues from the previous position. */
-static bool rows_copy(struct store *store, struct run_source *source, size_t run)
+static bool rows_copy(struct store *store, struct run_source *source, size_t run,
+                      const struct run_facts *facts)
 {
     const struct results *results = source->results;
     const char *hash = results->runs[run].hash;
     const size_t count = results->application_count;
     size_t passed = 0;
-    if (!store_append_summary(store, &results->runs[run], results_values(results, run)))
+    if (!summary_copy(store, source, run, facts))
         return false;
     while (passed < count &&
            strcmp(results->applications[(source->next_row + passed) % count].hash, hash) != 0)
         passed++;
     size_t row = count == 0 ? 0 : source->next_row + passed;
     row -= row >= count ? count : 0;
-    for (; row < count && strcmp(results->applications[row].hash, hash) == 0; row++)
-        if (!table_append(&store->applications, &results->applications[row]))
+    for (; row < count && strcmp(results->applications[row].hash, hash) == 0; row++) {
+        struct application_row copy = results->applications[row];
+        if (facts != NULL)
+            column_copy_text(copy.setting, sizeof copy.setting, facts->setting);
+        if (!table_append(&store->applications, &copy))
             return false;
+    }
     source->next_row = row < count ? row : 0;
-    for (size_t t = 0; t < results->training_count; t++)
-        if (strcmp(results->training[t].hash, hash) == 0 &&
-            !store_append_training(store, &results->training[t]))
+    for (size_t t = 0; t < results->training_count; t++) {
+        struct training_summary_row copy = results->training[t];
+        if (facts != NULL) {
+            column_copy_text(copy.name, sizeof copy.name, facts->name);
+            column_copy_text(copy.setting, sizeof copy.setting, facts->setting);
+        }
+        if (strcmp(copy.hash, hash) == 0 && !store_append_training(store, &copy))
             return false;
+    }
     return true;
 }
 
-bool store_copy_run(struct store *store, struct run_source *source, size_t run, struct error *error)
+bool store_copy_run(struct store *store, struct run_source *source, size_t run,
+                    const struct run_facts *facts, struct error *error)
 {
     char name[sizeof "runs/" + TEXT_HASH];
     const char *hash = source->results->runs[run].hash;
     (void)snprintf(name, sizeof name, "runs/%s", hash);
-    if (!swept_keys_equal(store->swept, source->results->swept))
+    if (facts == NULL && !swept_keys_equal(store->swept, source->results->swept))
         return error_run(error, "%s: its columns are not those of %s; run it again",
                          source->results->path, store->out.path);
-    if (H5Ocopy(source->file, name, store->runs, hash, H5P_DEFAULT, H5P_DEFAULT) < 0)
+    if (H5Ocopy(source->file, name, store->runs, hash, H5P_DEFAULT, H5P_DEFAULT) < 0 ||
+        (facts != NULL && !group_rename(store, facts)))
         return store_fault(store, error, name);
-    if (!rows_copy(store, source, run))
+    if (!rows_copy(store, source, run, facts))
         return store_fault(store, error, "a run's figures");
     store->run_count++;
     return true;

@@ -35,8 +35,9 @@
 struct store;
 struct results;
 
-/* Begins the results file `path` and locks it. NULL: ERROR_INPUT if the path is not writable,
- * ERROR_RUN if another process has the lock. End with store_finish or store_abandon. */
+/* Begins the results file `path` and locks it. NULL: ERROR_INPUT if the path is not writable, or is
+ * a file that is not empty and not a results file, which is never replaced. ERROR_RUN if another
+ * process has the lock. End with store_finish or store_abandon. */
 struct store *store_create(const char *path, struct error *error);
 
 /* The same for a part of a sweep (results/store/run_folder.h). The part ends with a seal
@@ -111,15 +112,18 @@ void run_source_close(struct run_source *source);
 /* Return its tables, and the index in the sweep of the run in row `run` of its summary. */
 const struct results *run_source_results(const struct run_source *source);
 uint64_t run_source_position(const struct run_source *source, size_t run);
+/* Returns a text attribute of that run's group, which the caller frees; NULL if it has none. */
+char *run_source_text(const struct run_source *source, size_t run, const char *name);
 
 /* Reserves disk space for a copy of the whole file `path`. Must be called before the first run of
  * that file is copied: H5Ocopy of HDF5 1.10 crashes if it writes an attribute to a full disk.
  * store_finish releases unused space. ERROR_RUN if there is not enough space. */
 bool store_reserve(struct store *store, const char *path, struct error *error);
-/* Copies the run in row `run` of the source's summary, with its detailed rows, byte for byte.
- * O(bytes). */
+/* Copies the run in row `run` of the source's summary, with its detailed rows, byte for byte. If
+ * the source is of an earlier form of the sweep, `facts` gives the run's place and names in this
+ * one; else it is NULL. O(bytes). */
 bool store_copy_run(struct store *store, struct run_source *source, size_t run,
-                    struct error *error);
+                    const struct run_facts *facts, struct error *error);
 
 /* Merges the shards of a sweep into `path`. Runs are in the order of the sweep, and their tables
  * are copied byte for byte. So are the rows of failed runs. ERROR_INPUT if a shard is missing or
@@ -137,8 +141,9 @@ void store_abandon(struct store *store);
 
 struct results {
     char *path;
-    char *version; /* version of the program that wrote the file; commit: its commit */
-    char *commit;
+    char *version; /* version of the program that wrote the file; commit: its commit; sources: */
+    char *commit;  /* the digest of its sources; NULL: not known */
+    char *sources;
     struct summary_row *runs;
     size_t run_count;
     struct application_row *applications; /* each has the hash of one of `runs` */

@@ -185,6 +185,7 @@ static bool notices_read(hid_t file, struct results *results, struct error *erro
 static bool origin_check(const struct results *results, struct error *error)
 {
     return ((results->version == NULL || utf8_is_name(results->version)) &&
+            (results->sources == NULL || utf8_is_name(results->sources)) &&
             (results->commit == NULL || utf8_is_name(results->commit)) &&
             (results->command == NULL || utf8_is_name(results->command))) ||
            error_input(error,
@@ -203,6 +204,7 @@ struct results *results_load(const char *path, struct error *error)
     struct results *results = calloc(1, sizeof *results);
     if (results != NULL && (results->path = strdup(path)) != NULL) {
         results->version = hdf5_get_text(file, "version");
+        results->sources = hdf5_get_text(file, "sources");
         results->commit = hdf5_get_text(file, "commit");
         results->command = hdf5_get_text(file, "sweep_command");
         sweep_read(file, &results->sweep);
@@ -377,6 +379,7 @@ void results_free(struct results *results)
     free(results->version);
     free(results->command);
     free(results->commit);
+    free(results->sources);
     free(results->runs);
     free(results->applications);
     free(results->training);

@@ -85,6 +85,7 @@ static bool provenance_write(hid_t object)
     return hdf5_set_text(object, "program", "esgsim") &&
            hdf5_set_text(object, "version", version_number()) &&
            hdf5_set_text(object, "commit", version_commit()) &&
+           hdf5_set_text(object, "sources", version_sources()) &&
            hdf5_set_text(object, "compiler", version_compiler()) &&
            hdf5_set_text(object, "gsl_version", gsl_version) &&
            hdf5_set_text(object, "cjson_version", cJSON_Version()) &&
@@ -115,6 +116,28 @@ static bool store_open(struct store *store, struct error *error)
     return good || store_fault(store, error, "the tables");
 }
 
+/* Refuses to replace a file that no run of esgsim wrote: it may be an input. An empty file, and a
+ * damaged HDF5 file, which may be a results file, can be replaced. */
+static bool older_check(const char *path, struct error *error)
+{
+    struct stat status;
+    if (stat(path, &status) != 0 || !S_ISREG(status.st_mode) || status.st_size == 0)
+        return true;
+    const hid_t file =
+        H5Fis_hdf5(path) > 0 ? H5Fopen(path, H5F_ACC_RDONLY, H5P_DEFAULT) : H5I_INVALID_HID;
+    char *program = file < 0 ? NULL : hdf5_get_text(file, "program");
+    const bool results = file < 0 ? H5Fis_hdf5(path) > 0
+                                  : program != NULL && strcmp(program, "esgsim") == 0 &&
+                                        H5Lexists(file, "runs", H5P_DEFAULT) > 0;
+    free(program);
+    if (file >= 0)
+        (void)H5Fclose(file);
+    return results || error_input(error,
+                                  "%s: is there and is no results file of esgsim; name another "
+                                  "results file, or move that one away",
+                                  path);
+}
+
 static struct store *create(const char *path, bool is_part, struct error *error)
 {
     hdf5_silence();
@@ -132,7 +155,7 @@ static struct store *create(const char *path, bool is_part, struct error *error)
     /* HDF5 seeks in its file, so the target must be a regular file. */
     const bool good =
         store->out.renames
-            ? store_open(store, error)
+            ? (is_part || older_check(path, error)) && store_open(store, error)
             : error_input(error, "%s: is not a regular file; name another results file", path);
     if (good)
         return store;

@@ -116,7 +116,7 @@ static void add_trace(FILE *text, const struct experiment *experiment,
     if (tally->first_s != 0)
         add(text, "note: trace %s begins at %.13g s, which is time 0 of the run and of \"start_s\"",
             trace, tally->first_s);
-    if (tally->fixed_times)
+    if (tally->fixed_times && experiment_is_random(experiment))
         add(text,
             "note: every seed replays the arrival times of trace %s: intervals over seeds cover "
             "noise only, not arrivals",
@@ -133,6 +133,9 @@ char *notices_text(const struct experiment *experiment, const struct simulation_
     add_interference(text, experiment);
     if (experiment->workload.application_count > 0 && experiment->arrivals.process == ARRIVAL_TRACE)
         add_trace(text, experiment, &result->arrivals);
+    if (!experiment_is_random(experiment))
+        add(text, "note: nothing random is drawn, so every seed gives this run: a sweep runs one "
+                  "seed, and there is no interval");
     if (fclose(text) == 0)
         return lines;
     free(lines);

@@ -160,6 +160,7 @@ cJSON *output_run_json(const struct output_run *shown)
     cJSON_AddStringToObject(root, "config_hash", experiment->hash);
     cJSON_AddStringToObject(root, "version", version_number());
     cJSON_AddStringToObject(root, "commit", version_commit());
+    cJSON_AddStringToObject(root, "sources", version_sources());
     return root;
 }
 

@@ -12,11 +12,14 @@
 #include "sim/cli/notices.h"
 #include "sim/cli/output.h"
 #include "sim/cli/run_once.h"
+#include "workloads/inputs.h"
+#include "workloads/loader_internal.h"
 
 /* A seed may be given in an experiment. JSON numbers are exact up to 2^53. */
 #define SEED_MAX (UINT64_C(1) << 53)
 
 struct run_options {
+    struct inputs *inputs; /* the files that are read */
     const char *path;
     const char *out;
     const char *timeline;
@@ -324,7 +327,8 @@ static bool runs_load(struct run_options *options, struct policy_run *runs, size
         if (options->policy_count > 0 &&
             !cli_settings_add(settings, "policy.name", options->policies[i], error))
             return false;
-        runs[i].experiment = experiment_load(options->path, settings->list, settings->count, error);
+        runs[i].experiment = experiment_load_with(options->inputs, options->path, settings->list,
+                                                  settings->count, error);
         settings->count = kept;
         if (runs[i].experiment == NULL)
             return false;
@@ -332,7 +336,8 @@ static bool runs_load(struct run_options *options, struct policy_run *runs, size
         if (runs[i].policy == NULL)
             return false;
     }
-    return true;
+    return inputs_spare(options->inputs, "--out", options->out, error) &&
+           inputs_spare(options->inputs, "--timeline", options->timeline, error);
 }
 
 static bool runs_simulate(const struct run_options *options, struct policy_run *runs, size_t count,
@@ -353,7 +358,8 @@ static bool run_command(int argc, char **argv, bool quiet, struct error *error)
     if (!options_parse(argc, argv, &options, error))
         return false;
     const size_t count = options.policy_count > 0 ? options.policy_count : 1;
-    const bool good = runs_load(&options, runs, count, error) &&
+    options.inputs = inputs_create(error);
+    const bool good = options.inputs != NULL && runs_load(&options, runs, count, error) &&
                       runs_simulate(&options, runs, count, quiet, error) &&
                       runs_print(&options, runs, count, quiet, error);
     for (size_t i = 0; i < count; i++) {
@@ -361,6 +367,7 @@ static bool run_command(int argc, char **argv, bool quiet, struct error *error)
         free(runs[i].values);
         experiment_free(runs[i].experiment);
     }
+    inputs_free(options.inputs);
     return good;
 }
 

@@ -12,6 +12,7 @@
 #include "results/store/store.h"
 #include "sim/cli/guard.h"
 #include "sim/cli/sweep_estimate.h"
+#include "sim/cli/sweep_resume.h"
 #include "sim/cli/sweep_runner_plan.h"
 #include "sim/cli/progress_bar.h"
 #include "sim/cli/modules.h"
@@ -25,6 +26,7 @@ struct sweep_runner {
     const struct sweep_runner_options *options;
     struct sweep_facts facts;
     struct run_folder *folder;
+    struct sweep_resume *resume;
     struct store *store;      /* the results file; not used in a worker */
     struct swept_keys *swept; /* columns of both */
     struct store *part;       /* in a worker: the part in progress; NULL: none */
@@ -40,21 +42,35 @@ struct sweep_runner {
     size_t next;         /* first run neither in the results file nor skipped */
     size_t ended_before; /* runs of earlier rounds */
     bool store_broken;
-    size_t failures;
+    size_t failures, killed; /* runs; of these, ended by a signal from outside */
     struct error first_failure;
     struct progress_bar progress_bar;
 };
 
 /* ---- One run ------------------------------------------------------------------------------- */
 
-static bool label_run(const struct sweep *sweep, const struct plan *plan, struct run_facts *facts,
-                      struct error *error)
+/* Describes a run as this sweep names it. `values` receives its values of the swept keys, and must
+ * outlive the facts, which the caller frees. NULL: ERROR_RUN. */
+static struct run_facts *facts_create(const struct sweep *sweep, size_t run,
+                                      const struct plan *plan, const char **values,
+                                      struct error *error)
 {
     char label[POLICY_LABEL];
+    struct run_facts *facts = run_facts_create(plan->experiment, plan->policy, plan->values,
+                                               sweep->runs[run].label, error);
+    if (facts == NULL)
+        return NULL;
+    sweep_keys_values(sweep->keys, run / sweep->seeds, values);
     modules_label(sweep, plan->experiment, plan->policy, plan->values, label);
     free(facts->policy_label);
     facts->policy_label = strdup(label);
-    return facts->policy_label != NULL || error_run(error, "out of memory for a run's label");
+    facts->position = run;
+    facts->swept = values;
+    if (facts->policy_label != NULL)
+        return facts;
+    run_facts_free(facts);
+    (void)error_run(error, "out of memory for a run's label");
+    return NULL;
 }
 
 /* Executes the run and records it in the part in progress. */
@@ -62,17 +78,10 @@ static enum worker_pool_outcome run_record(struct sweep_runner *sweep_runner, si
                                            const struct plan *plan, struct error *error)
 {
     struct store *part = sweep_runner->part;
-    struct run_facts *facts = run_facts_create(plan->experiment, plan->policy, plan->values,
-                                               sweep_runner->sweep->runs[run].label, error);
     struct simulation_result result;
     const char *values[SWEEP_KEYS_LIMIT];
-    sweep_keys_values(sweep_runner->sweep->keys, run / sweep_runner->sweep->seeds, values);
-    bool good = facts != NULL && label_run(sweep_runner->sweep, plan, facts, error);
-    if (good) {
-        facts->position = run;
-        facts->swept = values;
-        good = store_begin_run(part, facts, error);
-    }
+    struct run_facts *facts = facts_create(sweep_runner->sweep, run, plan, values, error);
+    bool good = facts != NULL && store_begin_run(part, facts, error);
     run_facts_free(facts);
     if (good) {
         const struct recorder recorder = store_recorder(part);
@@ -141,9 +150,24 @@ static bool publish(void *context, struct error *error)
 
 static bool is_ours(const struct sweep_runner *sweep_runner, size_t run)
 {
-    const struct sweep *sweep = sweep_runner->sweep;
-    const size_t unit = sweep->precision.given ? run / sweep->seeds : run;
-    return unit % sweep_runner->options->shards == sweep_runner->options->shard - 1;
+    return plan_is_ours(sweep_runner->sweep, sweep_runner->cells, sweep_runner->options->shard,
+                        sweep_runner->options->shards, run);
+}
+
+static bool run_copy(const struct sweep_runner *sweep_runner, size_t run, struct error *error)
+{
+    struct plan plan;
+    const char *values[SWEEP_KEYS_LIMIT];
+    if (!run_folder_is_kept(sweep_runner->folder, run))
+        return run_folder_copy(sweep_runner->folder, run, sweep_runner->store, NULL, error);
+    if (!plan_load(sweep_runner->sweep, run, &plan, error))
+        return false;
+    struct run_facts *facts = facts_create(sweep_runner->sweep, run, &plan, values, error);
+    const bool good = facts != NULL &&
+                      run_folder_copy(sweep_runner->folder, run, sweep_runner->store, facts, error);
+    run_facts_free(facts);
+    plan_clear(&plan);
+    return good;
 }
 
 /* Copies runs to the results file in the order of the sweep, up to the first run that may still
@@ -157,8 +181,7 @@ static bool assemble(struct sweep_runner *sweep_runner, bool last, struct error 
         if (!is_ours(sweep_runner, run))
             continue;
         if (run_folder_has(sweep_runner->folder, run)) {
-            sweep_runner->store_broken =
-                !run_folder_copy(sweep_runner->folder, run, sweep_runner->store, error);
+            sweep_runner->store_broken = !run_copy(sweep_runner, run, error);
             if (sweep_runner->store_broken)
                 return false;
         } else {
@@ -184,6 +207,11 @@ static bool value_note(struct sweep_runner *sweep_runner, size_t run, struct err
     return true;
 }
 
+static bool is_killed(const char *message)
+{
+    return strncmp(message, WORKER_POOL_KILLED, strlen(WORKER_POOL_KILLED)) == 0;
+}
+
 static bool collect(void *context, size_t job, uint64_t place, const struct error *failure,
                     struct error *error)
 {
@@ -197,8 +225,10 @@ static bool collect(void *context, size_t job, uint64_t place, const struct erro
     sweep_runner->failed[run] = strdup(failure->message);
     if (sweep_runner->failed[run] == NULL)
         return error_run(error, "out of memory for the message of a failed run");
-    if (sweep_runner->failures++ == 0)
+    const bool killed = is_killed(failure->message);
+    if (sweep_runner->failures++ == 0 || (killed && sweep_runner->killed == 0))
         sweep_runner->first_failure = *failure;
+    sweep_runner->killed += killed;
     progress_bar_end(&sweep_runner->progress_bar);
     if (!sweep_runner->progress_bar.quiet)
         (void)fprintf(stderr, "run %zu (%s seed=%" PRIu64 ") failed: %s\n", run,
@@ -293,6 +323,20 @@ static bool rounds_run(struct sweep_runner *sweep_runner, const char *runs_path,
 
 /* ---- Before and after ------------------------------------------------------------------------ */
 
+/* Loads one run of each combination, and begins with as many seeds as it needs at least. */
+static bool sweep_runner_plan(struct sweep_runner *sweep_runner, struct error *error)
+{
+    const struct sweep *sweep = sweep_runner->sweep;
+    if (!plans_check(sweep, sweep_runner->cells, sweep_runner->facts.identity, error))
+        return false;
+    for (size_t c = 0; c < sweep_runner->combinations; c++) {
+        const size_t most = sweep_runner->cells[c].seeds, first = sweep->precision.first_seeds;
+        sweep_runner->decided[c] = !sweep->precision.given || most == 1;
+        sweep_runner->wanted[c] = sweep_runner->decided[c] ? most : first;
+    }
+    return true;
+}
+
 static bool sweep_runner_prepare(struct sweep_runner *sweep_runner, struct error *error)
 {
     const struct sweep *sweep = sweep_runner->sweep;
@@ -309,10 +353,6 @@ static bool sweep_runner_prepare(struct sweep_runner *sweep_runner, struct error
         sweep_runner->failed == NULL || sweep_runner->pending == NULL ||
         sweep_runner->cells == NULL || (precise && sweep_runner->values == NULL))
         return error_run(error, "out of memory for %zu runs", sweep->run_count);
-    for (size_t c = 0; c < sweep_runner->combinations; c++) {
-        sweep_runner->wanted[c] = precise ? sweep->precision.first_seeds : sweep->seeds;
-        sweep_runner->decided[c] = !precise;
-    }
     return true;
 }
 
@@ -320,11 +360,12 @@ static struct run_folder *folder_open(const struct sweep_runner *sweep_runner, c
                                       struct error *error)
 {
     const struct sweep_runner_options *options = sweep_runner->options;
+    const struct run_finder finder = sweep_resume_finder(sweep_runner->resume);
     struct run_folder *folder = run_folder_open(path, &sweep_runner->facts,
                                                 options->resume    ? RUNS_RESUME
                                                 : options->restart ? RUNS_RESTART
                                                                    : RUNS_NEW,
-                                                error);
+                                                &finder, error);
     if (folder != NULL && run_folder_damaged(folder) > 0)
         (void)fprintf(stderr,
                       "%s: files that are damaged or cut short: %zu; their runs are done again\n",
@@ -363,10 +404,13 @@ static bool missing_write(const struct sweep_runner *sweep_runner, size_t missin
     const struct sweep *sweep = sweep_runner->sweep;
     struct missing_run *rows = calloc(missing + 1, sizeof *rows);
     size_t count = 0;
-    for (size_t run = 0; rows != NULL && run < sweep->run_count && count < missing; run++)
+    for (size_t run = 0; rows != NULL && run < sweep->run_count && count < missing; run++) {
+        const char *message = sweep_runner->failed[run];
+        const bool failed = message != NULL && !is_killed(message);
         if (is_expected(sweep_runner, run) && !run_folder_has(sweep_runner->folder, run))
-            plan_missing(sweep, sweep_runner->cells, run, sweep_runner->failed[run],
-                         &rows[count++]);
+            plan_missing(sweep, sweep_runner->cells, run, failed ? MISSING_FAILED : MISSING_NOT_RUN,
+                         message, &rows[count++]);
+    }
     const bool good = rows != NULL ? store_set_missing(sweep_runner->store, rows, count, error)
                                    : error_run(error, "out of memory for the list of missing runs");
     free(rows);
@@ -418,6 +462,9 @@ static bool failures_tell(const struct sweep_runner *sweep_runner, size_t expect
         return error_input(error, "%s: no run falls to shard %" PRIu64 "/%" PRIu64,
                            sweep_runner->sweep->path, sweep_runner->options->shard,
                            sweep_runner->options->shards);
+    if (sweep_runner->killed > 0)
+        return error_run(error, "%zu of %zu runs were not finished; the first: %s",
+                         sweep_runner->failures, expected, sweep_runner->first_failure.message);
     if (run_folder_count(sweep_runner->folder) == 0)
         return error_run(error, "all %zu runs failed; the first: %s", sweep_runner->failures,
                          sweep_runner->first_failure.message);
@@ -438,7 +485,10 @@ static bool sweep_runner_finish(struct sweep_runner *sweep_runner, bool farmed, 
     size_t missing = expected > kept ? expected - kept : 0;
     if (missing == 0 && !farmed)
         missing = 1;
-    const bool writes = good && kept > 0 && may_replace(sweep_runner, missing);
+    /* A shard says which of its runs failed even if all did: merge needs its file. */
+    const bool writes =
+        good && (kept > 0 || (sweep_runner->failures > 0 && sweep_runner->facts.shards > 1)) &&
+        may_replace(sweep_runner, missing);
     if (writes) {
         sweep_runner->facts.missing = missing;
         good = missing_write(sweep_runner, missing, fault) &&
@@ -455,41 +505,40 @@ static bool sweep_runner_finish(struct sweep_runner *sweep_runner, bool farmed, 
     return expected > 0 && missing == 0 ? true : failures_tell(sweep_runner, expected, error);
 }
 
-/* Returns 1 if an earlier call wrote complete results, 0 if not, −1 on error. */
+/* Takes runs from the results file of an earlier call. Returns 1 if it is complete, 0 if not, −1 on
+ * error. */
 static int results_there(const struct sweep_runner *sweep_runner, struct error *error)
 {
     const struct sweep_runner_options *options = sweep_runner->options;
-    if (!options->resume || run_folder_count(sweep_runner->folder) > 0 ||
-        access(options->out, F_OK) != 0)
+    const struct run_finder finder = sweep_resume_finder(sweep_runner->resume);
+    const bool alone = run_folder_count(sweep_runner->folder) == 0;
+    if (!options->resume || access(options->out, F_OK) != 0)
         return 0;
-    struct results *results = results_load(options->out, error);
-    if (results == NULL)
-        return -1;
-    const struct sweep_facts facts = results->sweep;
-    const size_t runs = results->run_count;
-    const bool ours = is_of_sweep(sweep_runner, &facts);
+    struct results *results = results_load(options->out, alone ? error : NULL);
+    const bool there = results != NULL;
+    const bool whole =
+        there && alone && is_of_sweep(sweep_runner, &results->sweep) && results->sweep.missing == 0;
+    const size_t runs = there ? results->run_count : 0;
     results_free(results);
-    if (!ours) {
-        (void)error_input(error,
-                          "%s: holds the results of another sweep, shard or version of esgsim; "
-                          "give another --out, or leave out --resume to write it anew",
-                          options->out);
-        return -1;
-    }
-    if (facts.missing > 0)
-        return 0;
-    (void)printf("%zu of %zu runs are in %s\n", runs, runs, options->out);
-    return 1;
+    if (whole)
+        (void)printf("%zu of %zu runs are in %s\n", runs, runs, options->out);
+    if (whole || !there)
+        return whole ? 1 : alone ? -1 : 0;
+    const bool good =
+        run_folder_adopt(sweep_runner->folder, options->out, &finder, alone ? error : NULL);
+    return good || !alone ? 0 : -1;
 }
 
 /* Executes the sweep with the folder open. */
 static bool sweep_runner_pool(struct sweep_runner *sweep_runner, const char *runs_path,
                               struct error *error)
 {
-    const size_t before = run_folder_count(sweep_runner->folder);
+    char kept[1024];
     bool written = false;
-    if (before > 0 && !sweep_runner->options->quiet)
-        (void)fprintf(stderr, "going on: %zu runs had finished\n", before);
+    sweep_resume_tell(sweep_runner->resume, sweep_runner->folder, runs_expected(sweep_runner), kept,
+                      sizeof kept);
+    if (!sweep_runner->options->quiet && kept[0] != '\0')
+        (void)fprintf(stderr, "%s\n", kept);
     bool farmed = values_recall(sweep_runner, error) && assemble(sweep_runner, false, error);
     progress_bar_start(&sweep_runner->progress_bar, "runs", sweep_runner->options->quiet);
     farmed = farmed && rounds_run(sweep_runner, runs_path, error);
@@ -533,7 +582,9 @@ static bool sweep_runner_work(struct sweep_runner *sweep_runner, const char *run
                               struct error *error)
 {
     bool whole = false;
-    if (store_begin(sweep_runner, error))
+    sweep_runner->resume =
+        sweep_resume_create(sweep_runner->sweep, sweep_runner->cells, &sweep_runner->facts, error);
+    if (sweep_runner->resume != NULL && store_begin(sweep_runner, error))
         sweep_runner->folder = folder_open(sweep_runner, runs_path, error);
     if (sweep_runner->folder != NULL) {
         const int there = results_there(sweep_runner, error);
@@ -542,32 +593,8 @@ static bool sweep_runner_work(struct sweep_runner *sweep_runner, const char *run
                          whole || run_folder_count(sweep_runner->folder) == 0);
     }
     store_abandon(sweep_runner->store);
+    sweep_resume_free(sweep_runner->resume);
     return whole;
-}
-
-/* Earlier versions kept finished runs in a file instead of a folder. */
-static bool journal_check(const struct sweep_runner_options *options, const char *target,
-                          struct error *error)
-{
-    static const char magic[] = "esgsim journal";
-    char *path = NULL, head[sizeof magic] = "";
-    if (asprintf(&path, "%s.journal", target) < 0)
-        return error_run(error, "out of memory for the sweep");
-    FILE *file = fopen(path, "r");
-    const bool there =
-        file != NULL && fgets(head, sizeof head, file) != NULL && strcmp(head, magic) == 0;
-    if (file != NULL)
-        (void)fclose(file);
-    bool good = true;
-    if (there && options->restart)
-        (void)unlink(path);
-    else if (there)
-        good = error_input(error,
-                           "%s: holds finished runs in the format of an earlier version of esgsim; "
-                           "finish the sweep with that version, or discard them with --restart",
-                           path);
-    free(path);
-    return good;
 }
 
 static void runs_print(const struct sweep_runner *sweep_runner)
@@ -606,7 +633,7 @@ static bool dry_run(const struct sweep_runner *sweep_runner, struct error *error
 static bool sweep_runner_execute(struct sweep_runner *sweep_runner, struct error *error)
 {
     char *target = atomic_file_target(sweep_runner->options->out, error), *runs_path = NULL;
-    bool good = target != NULL && journal_check(sweep_runner->options, target, error);
+    bool good = target != NULL;
     if (good && asprintf(&runs_path, "%s.runs", target) < 0) {
         runs_path = NULL;
         good = error_run(error, "out of memory for the sweep");
@@ -625,7 +652,7 @@ bool sweep_runner_run(const struct sweep *sweep, const struct sweep_runner_optio
         .options = options,
         .facts = {.shard = options->shard, .shards = options->shards, .runs = sweep->run_count}};
     const bool good = sweep_runner_prepare(&sweep_runner, error) &&
-                      plans_check(sweep, sweep_runner.cells, sweep_runner.facts.identity, error) &&
+                      sweep_runner_plan(&sweep_runner, error) &&
                       (options->dry_run ? dry_run(&sweep_runner, error)
                                         : sweep_runner_execute(&sweep_runner, error));
     free(sweep_runner.wanted);

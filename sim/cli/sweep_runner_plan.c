@@ -32,6 +32,14 @@ bool plan_load(const struct sweep *sweep, size_t run, struct plan *plan, struct 
     return false;
 }
 
+bool plan_is_ours(const struct sweep *sweep, const struct plan_cell *cells, uint64_t shard,
+                  uint64_t shards, size_t run)
+{
+    const size_t combination = run / sweep->seeds, seed = run % sweep->seeds;
+    const size_t unit = sweep->precision.given ? combination : cells[combination].before + seed;
+    return seed < cells[combination].seeds && unit % shards == shard - 1;
+}
+
 struct row {
     char hash[TEXT_HASH + 1];
     size_t run;
@@ -71,7 +79,7 @@ static void identity_begin(const struct sweep *sweep, FILE *identity)
     for (size_t k = 0; k < sweep->keys->count; k++)
         identity_add(identity, sweep->keys->keys[k].name);
     identity_add(identity, version_number());
-    identity_add(identity, version_commit());
+    identity_add(identity, version_sources());
     identity_add(identity, sweep->precision.metric);
     (void)fprintf(identity, "%zu %" PRIu64 " %a %" PRIu64 "\n", sweep->run_count,
                   (uint64_t)sweep->seeds, sweep->precision.half_width,
@@ -98,6 +106,11 @@ static bool combination_add(const struct sweep *sweep, size_t run, struct row *r
     column_copy_text(cell->policy, sizeof cell->policy, plan.policy->name);
     column_copy_text(cell->setting_label, sizeof cell->setting_label,
                      plan.experiment->setting_label);
+    memcpy(cell->policy_sha256, plan.experiment->policy_sha256, sizeof cell->policy_sha256);
+    run_recorded(plan.experiment, cell->recorded);
+    cell->seeds = experiment_is_random(plan.experiment) ? sweep->seeds : 1;
+    cell->before = run == 0 ? 0 : cell[-1].before + cell[-1].seeds;
+    identity_add(identity, cell->recorded);
     modules_label(sweep, plan.experiment, plan.policy, plan.values, cell->policy_label);
     identity_add(identity, cell->policy_label);
     identity_add(identity, plan.experiment->setting_label);
@@ -111,7 +124,7 @@ static bool combination_add(const struct sweep *sweep, size_t run, struct row *r
 }
 
 void plan_missing(const struct sweep *sweep, const struct plan_cell *cells, size_t run,
-                  const char *message, struct missing_run *row)
+                  const char *status, const char *message, struct missing_run *row)
 {
     const struct plan_cell *cell = &cells[run / sweep->seeds];
     memset(row, 0, sizeof *row);
@@ -122,12 +135,8 @@ void plan_missing(const struct sweep *sweep, const struct plan_cell *cells, size
     column_copy_text(row->policy, sizeof row->policy, cell->policy);
     column_copy_text(row->policy_label, sizeof row->policy_label, cell->policy_label);
     column_copy_text(row->label, sizeof row->label, sweep->runs[run].label);
-    column_copy_text(row->status, sizeof row->status,
-                     message != NULL ? MISSING_FAILED : MISSING_NOT_RUN);
+    column_copy_text(row->status, sizeof row->status, status);
     column_copy_text(row->message, sizeof row->message, message != NULL ? message : "");
-    for (char *c = row->message; *c != '\0'; c++)
-        if ((unsigned char)*c < ' ' || *c == 127)
-            *c = ' '; /* a policy may have written it */
 }
 
 bool plans_check(const struct sweep *sweep, struct plan_cell *cells, char identity_hash[65],

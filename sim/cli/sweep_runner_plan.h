@@ -6,6 +6,7 @@
 #include <stddef.h>
 
 #include "results/store/columns.h"
+#include "results/store/record.h"
 #include "sched/policy.h"
 #include "sim/cli/modules.h"
 #include "sim/error.h"
@@ -26,7 +27,15 @@ struct plan_cell {
     char policy[TEXT_NAME + 1];
     char policy_label[POLICY_LABEL];
     char setting_label[TEXT_NAME + 1];
+    char policy_sha256[TEXT_SHA256 + 1]; /* of the policy's module, or "" */
+    char recorded[TEXT_RECORDED];        /* run_recorded */
+    size_t seeds;                        /* runs that it has at most: 1 if nothing is random */
+    size_t before;                       /* runs of the combinations before it */
 };
+
+/* Returns whether run `run` belongs to that shard of the sweep. */
+bool plan_is_ours(const struct sweep *sweep, const struct plan_cell *cells, uint64_t shard,
+                  uint64_t shards, size_t run);
 
 /* Loads one run of each combination, so that a mistake in the last one is told at once and not
  * after the others have run. Two combinations must differ, or the results would hold one run twice.
@@ -35,8 +44,8 @@ struct plan_cell {
 bool plans_check(const struct sweep *sweep, struct plan_cell *cells, char identity_hash[65],
                  struct error *error);
 
-/* Fills the row of /missing for run `run`, which failed with `message`, or was not run (NULL). */
+/* Fills the row of /missing for run `run`. `message` may be NULL. */
 void plan_missing(const struct sweep *sweep, const struct plan_cell *cells, size_t run,
-                  const char *message, struct missing_run *row);
+                  const char *status, const char *message, struct missing_run *row);
 
 #endif

@@ -270,8 +270,8 @@ static void worker_lose(struct yard *yard, struct worker *worker)
         worker->held_count = 0;
     const int status = worker_reap(yard, worker);
     if (WIFSIGNALED(status))
-        (void)error_run(&failure, "the worker process was ended by a signal: %s (%d)",
-                        strsignal(WTERMSIG(status)), WTERMSIG(status));
+        (void)error_run(&failure, WORKER_POOL_KILLED ": %s (%d)", strsignal(WTERMSIG(status)),
+                        WTERMSIG(status));
     else
         (void)error_run(&failure,
                         "the worker process ended before it had handed back (exit status %d)",

@@ -19,6 +19,9 @@
 
 #include "sim/error.h"
 
+/* Begins the message of a job whose process was ended from outside, as by SIGKILL. */
+#define WORKER_POOL_KILLED "the worker process was ended by a signal"
+
 enum { WORKER_POOL_SERVICE = 100, WORKER_POOL_HOLD_MS = 500 };
 
 enum worker_pool_outcome {
