@@ -316,6 +316,29 @@ static void only_the_policy_whose_runs_are_equal_loses_its_interval(void **state
     report_close(&opened);
 }
 
+/* ESG draws nothing, has one run and says so. */
+static void leave_one_of_esg(struct results *results)
+{
+    results->notices[0] = strdup("note: " NOTICE_NOT_RANDOM ", so every seed gives this run");
+    results->runs[0].seed = 99;
+    (void)snprintf(results->runs[1].policy, sizeof results->runs[1].policy, "other");
+    (void)snprintf(results->runs[2].policy, sizeof results->runs[2].policy, "other");
+}
+
+/* FIFO's saving: 0.00050 and 0.00060 against 0.00020, whatever the seed of ESG's only run. */
+static void the_only_run_of_a_policy_that_draws_nothing_is_paired_with_all_seeds(void **state)
+{
+    (void)state;
+    struct opened opened = report_open(5, leave_one_of_esg);
+    const struct estimate saving =
+        report_compare(opened.report, &opened.report->scenarios[0], 2, NULL).saving;
+    assert_string_equal(opened.report->scenarios[0].contenders[2].policy, "fifo");
+    assert_int_equal(saving.n, 2);
+    assert_true(fabs(saving.mean - (150 + 200) / 2.0) < 1e-9);
+    assert_true(estimate_of(&opened, 0).exact);
+    report_close(&opened);
+}
+
 /* EDF's hit rates of all requests: 72, 40 and 64 %. */
 static void seeds_that_differ_by_over_20_points_are_printed(void **state)
 {
@@ -343,6 +366,7 @@ int main(void)
         cmocka_unit_test(a_verdict_on_a_policy_that_lacks_runs_cannot_be_said),
         cmocka_unit_test(copies_of_one_run_have_no_interval),
         cmocka_unit_test(only_the_policy_whose_runs_are_equal_loses_its_interval),
+        cmocka_unit_test(the_only_run_of_a_policy_that_draws_nothing_is_paired_with_all_seeds),
         cmocka_unit_test(seeds_that_differ_by_over_20_points_are_printed),
     };
     return cmocka_run_group_tests_name("report_seeds", tests, NULL, NULL);

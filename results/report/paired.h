@@ -14,7 +14,7 @@ struct paired_contenders {
     const struct report_contender *first, *second; /* may be of different scenarios */
 };
 
-/* The contender's run with that seed, or REPORT_NONE. O(seeds). */
+/* The contender's run with that seed; of copies any one. REPORT_NONE: it has none. O(seeds). */
 size_t paired_run(const struct report *report, const struct report_contender *contender,
                   uint64_t seed);
 

@@ -31,7 +31,8 @@ struct report_contender {
                      the seeds that all its contenders have */
     size_t run_count;
     size_t missing; /* runs that the sweep should have and the file has not */
-    bool copies;    /* the runs of two or more seeds are equal in every metric */
+    bool copies; /* every seed gives the same run: the runs are equal in every metric, or there is
+                    one that says that nothing random is drawn */
 };
 
 struct report_scenario {

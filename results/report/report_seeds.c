@@ -6,6 +6,7 @@
 
 #include "results/report/paired.h"
 #include "results/report/training_table.h"
+#include "results/store/record.h"
 
 enum {
     SEEDS_FEW = 5,     /* with fewer, a note says that the intervals are rough */
@@ -111,16 +112,20 @@ static bool is_common(const struct report *report, const struct report_scenario 
     return common;
 }
 
-/* Leaves the seeds that all contenders of the scenario have. If there is none, marks its rows. */
+/* Leaves the seeds that all contenders of the scenario have. If there is none, marks its rows. A
+ * copy has all seeds. */
 static bool common_leave(const struct report *report, struct report_scenario *scenario)
 {
     size_t common = 0;
-    for (size_t r = 0; r < scenario->contenders[0].run_count; r++)
-        common += is_common(report, scenario, scenario->contenders[0].runs[r]);
+    for (size_t c = 0; c < scenario->contender_count; c++)
+        for (size_t r = 0; r < scenario->contenders[c].run_count; r++)
+            common += is_common(report, scenario, scenario->contenders[c].runs[r]);
     for (size_t c = 0; c < scenario->contender_count; c++) {
         struct report_contender *contender = &scenario->contenders[c];
         size_t left = 0;
         char *title = NULL;
+        if (contender->copies)
+            continue;
         if (common == 0) {
             if (asprintf(&title, "%s, own seeds", contender->title) < 0)
                 return false;
@@ -137,6 +142,13 @@ static bool common_leave(const struct report *report, struct report_scenario *sc
 
 /* ---- Copies and few seeds -------------------------------------------------------------------- */
 
+/* Whether the run says that every seed would repeat it. */
+static bool is_exact(const struct results *results, size_t run)
+{
+    const char *lines = results->notices == NULL ? NULL : results->notices[run];
+    return lines != NULL && strstr(lines, NOTICE_NOT_RANDOM) != NULL;
+}
+
 static bool runs_equal(const struct results *results, size_t one, size_t other)
 {
     const struct training_summary_row *trainings[] = {training_row_find(results, one),
@@ -149,38 +161,41 @@ static bool runs_equal(const struct results *results, size_t one, size_t other)
                                            sizeof trainings[0]->measures) == 0);
 }
 
-/* Finds copies, and notes them and few seeds. */
-static bool copies_find(struct report *report, size_t s)
+static bool are_copies(const struct results *results, const struct report_contender *contender)
 {
-    struct report_scenario *scenario = &report->scenarios[s];
-    bool good = true;
-    for (size_t c = 0; good && c < scenario->contender_count; c++) {
-        struct report_contender *contender = &scenario->contenders[c];
-        contender->copies = contender->run_count > 1;
-        for (size_t r = 1; contender->copies && r < contender->run_count; r++)
-            contender->copies = runs_equal(report->results, contender->runs[0], contender->runs[r]);
-        if (contender->copies)
-            good = report_note(report, s, contender->run_count,
-                               "all seeds gave the same run, because nothing random decides it: "
-                               "they count as one seed without an interval");
-        else if (contender->run_count > 1 && contender->run_count < SEEDS_FEW)
-            good = report_note(report, s, contender->run_count,
-                               "fewer than five seeds: the intervals are rough");
-    }
-    return good;
+    bool copies = contender->run_count > 1 || is_exact(results, contender->runs[0]);
+    for (size_t r = 1; copies && r < contender->run_count; r++)
+        copies = runs_equal(results, contender->runs[0], contender->runs[r]);
+    return copies;
+}
+
+/* Notes the contender's seeds if they are copies or few. */
+static bool seeds_note(struct report *report, size_t s, const struct report_contender *contender)
+{
+    const size_t runs = contender->run_count;
+    if (runs > 1 && contender->copies)
+        return report_note(report, s, runs,
+                           "all seeds gave the same run, because nothing random decides it: "
+                           "they count as one seed without an interval");
+    return runs <= 1 || runs >= SEEDS_FEW ||
+           report_note(report, s, runs, "fewer than five seeds: the intervals are rough");
 }
 
 bool report_seeds_find(struct report *report)
 {
-    const struct sweep_facts *sweep = &report->results->sweep;
-    bool good = report_incomplete(report->results, &report->incomplete);
+    const struct results *results = report->results;
+    const bool whole = results->sweep.missing == 0 && results->sweep.shards <= 1;
+    bool good = report_incomplete(results, &report->incomplete);
     for (size_t s = 0; good && s < report->scenario_count; s++) {
         struct report_scenario *scenario = &report->scenarios[s];
-        for (size_t c = 0; c < scenario->contender_count; c++)
-            scenario->contenders[c].missing =
-                missing_count(report->results, &scenario->contenders[c]);
-        good = (sweep->missing == 0 && sweep->shards <= 1) || common_leave(report, scenario);
-        good = good && copies_find(report, s);
+        for (size_t c = 0; c < scenario->contender_count; c++) {
+            struct report_contender *contender = &scenario->contenders[c];
+            contender->missing = missing_count(results, contender);
+            contender->copies = are_copies(results, contender);
+        }
+        good = whole || common_leave(report, scenario);
+        for (size_t c = 0; good && c < scenario->contender_count; c++)
+            good = seeds_note(report, s, &scenario->contenders[c]);
     }
     return good;
 }
