@@ -31,12 +31,6 @@ struct look source_look(const struct report_scenario *scenario, size_t contender
     return look;
 }
 
-static void widen(uint64_t range[2], uint64_t value)
-{
-    range[0] = value < range[0] ? value : range[0];
-    range[1] = value > range[1] ? value : range[1];
-}
-
 char *source_basis(const struct source *source, const struct report_scenario *scenario)
 {
     const struct summary_row *runs = source->report->results->runs;
@@ -82,9 +76,9 @@ char *source_caption(const struct source *source, const struct report_scenario *
     for (size_t s = 0; s < scenarios; s++)
         for (size_t c = 0; c < first[s].contender_count; c++) {
             const struct report_contender *contender = &first[s].contenders[c];
-            widen(seeds, contender->copies ? 1 : contender->run_count);
+            text_range_widen(seeds, contender->copies ? 1 : contender->run_count);
             for (size_t i = 0; i < contender->run_count; i++)
-                widen(requests, source_run_size(source, &first[s], contender->runs[i]));
+                text_range_widen(requests, source_run_size(source, &first[s], contender->runs[i]));
         }
     char of_seeds[64];
     char low[32];

@@ -13,6 +13,7 @@
 #include <unistd.h>
 
 #include "results/report/assumptions.h"
+#include "results/report/curve.h"
 #include "results/report/report.h"
 #include "results/report/report_html.h"
 #include "results/report/reproduction_check.h"
@@ -251,6 +252,39 @@ static void a_verdict_on_a_policy_that_lacks_runs_cannot_be_said(void **state)
     assert_string_equal(standing_name(standing), "runs missing");
 }
 
+#define LOAD(load, seed, hit)                                                                      \
+    {                                                                                              \
+        "light", "esg", "policy.name=esg setting=light arrivals.load=" load, seed, hit, 0.0002,    \
+            RECORD_SUMMARY                                                                         \
+    }
+
+/* All loads satisfy the limit of 0.5, but a run of load 0.4 is missing. */
+static void a_curve_does_not_end_where_runs_are_missing(void **state)
+{
+    static const struct fixture loads[] = {LOAD("0.2", 1, 0.9), LOAD("0.4", 1, 0.9),
+                                           LOAD("0.6", 1, 0.9)};
+    struct error error = {0};
+    (void)state;
+    struct results *results = fixture_results(loads, 3);
+    assert_non_null(results);
+    miss(results, "light", "esg", 2);
+    (void)snprintf(results->missing[0].label, sizeof results->missing[0].label,
+                   "policy.name=esg setting=light arrivals.load=0.4");
+    for (size_t first = 0; first < 2; first++) {
+        char text[64];
+        struct report *report = report_build(results, &error);
+        const struct curve_request request = {.key = "arrivals.load", .limit = 0.5};
+        assert_true(report_follow(report, &request, &error));
+        const struct curve_panel *panel = &report->curves->groups[0].panels[0];
+        curve_sustained_text(panel, &panel->lines[0], text);
+        assert_string_equal(text, first == 0 ? "\xE2\x89\xA5 0.2" : "cannot be said");
+        report_free(report);
+        (void)snprintf(results->missing[0].label, sizeof results->missing[0].label,
+                       "policy.name=esg setting=light arrivals.load=0.2");
+    }
+    results_free(results);
+}
+
 /* Each run becomes the first of its policy, but for the seed. */
 static void copy_all(struct results *results)
 {
@@ -364,6 +398,7 @@ int main(void)
         cmocka_unit_test(rows_are_over_the_seeds_that_all_policies_of_the_setting_have),
         cmocka_unit_test(without_a_common_seed_rows_are_marked),
         cmocka_unit_test(a_verdict_on_a_policy_that_lacks_runs_cannot_be_said),
+        cmocka_unit_test(a_curve_does_not_end_where_runs_are_missing),
         cmocka_unit_test(copies_of_one_run_have_no_interval),
         cmocka_unit_test(only_the_policy_whose_runs_are_equal_loses_its_interval),
         cmocka_unit_test(the_only_run_of_a_policy_that_draws_nothing_is_paired_with_all_seeds),

@@ -16,12 +16,6 @@
 
 /* ---- Head ----------------------------------------------------------------------------------- */
 
-static void range_widen(uint64_t range[2], uint64_t value)
-{
-    range[0] = value < range[0] ? value : range[0];
-    range[1] = value > range[1] ? value : range[1];
-}
-
 static void term_begin(FILE *out, const char *term)
 {
     html_element(out, "dt", term);
@@ -88,8 +82,8 @@ static void models_evidence_write(const struct page *page, FILE *out)
 static void trainings_range(const struct results *results, uint64_t range[2])
 {
     for (size_t t = 0; t < results->training_count; t++)
-        range_widen(range, results->training[t].measures.finished +
-                               results->training[t].measures.unfinished);
+        text_range_widen(range, results->training[t].measures.finished +
+                                    results->training[t].measures.unfinished);
 }
 
 static void what_was_run(const struct page *page, FILE *out)
@@ -100,9 +94,9 @@ static void what_was_run(const struct page *page, FILE *out)
     uint64_t warmup[2] = {UINT64_MAX, 0};
     uint64_t trainings[2] = {UINT64_MAX, 0};
     for (size_t i = 0; i < results->run_count; i++) {
-        range_widen(seeds, results->runs[i].seed);
-        range_widen(requests, results->runs[i].measures.requests);
-        range_widen(warmup, results->runs[i].warmup_requests);
+        text_range_widen(seeds, results->runs[i].seed);
+        text_range_widen(requests, results->runs[i].measures.requests);
+        text_range_widen(warmup, results->runs[i].warmup_requests);
     }
     (void)fputs("<h2 id=\"run\">What was run</h2>\n<dl>\n", out);
     term_begin(out, "Runs");

@@ -74,13 +74,9 @@ static void print_header(const struct report *report, FILE *out)
     uint64_t requests[2] = {runs[0].measures.requests, runs[0].measures.requests};
     uint64_t warmup[2] = {runs[0].warmup_requests, runs[0].warmup_requests};
     for (size_t i = 1; i < results->run_count; i++) {
-        const uint64_t values[] = {runs[i].seed, runs[i].measures.requests,
-                                   runs[i].warmup_requests};
-        uint64_t *const ranges[] = {seeds, requests, warmup};
-        for (size_t r = 0; r < COUNT(values); r++) {
-            ranges[r][0] = values[r] < ranges[r][0] ? values[r] : ranges[r][0];
-            ranges[r][1] = values[r] > ranges[r][1] ? values[r] : ranges[r][1];
-        }
+        text_range_widen(seeds, runs[i].seed);
+        text_range_widen(requests, runs[i].measures.requests);
+        text_range_widen(warmup, runs[i].warmup_requests);
     }
     size_t policies = distinct_policies(results);
     (void)fprintf(out, "Results of %s, written by esgsim %s (%s)\n\n", results->path,

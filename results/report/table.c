@@ -298,6 +298,12 @@ const char *text_grouped(uint64_t number, char text[32])
     return text;
 }
 
+void text_range_widen(uint64_t range[2], uint64_t value)
+{
+    range[0] = value < range[0] ? value : range[0];
+    range[1] = value > range[1] ? value : range[1];
+}
+
 void text_range_print(FILE *out, const uint64_t range[2])
 {
     char text[32];

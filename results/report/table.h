@@ -52,7 +52,8 @@ void text_print_filled(FILE *out, const char *head, const char *text);
 
 /* Writes 12345678 as "12,345,678" and returns `text`. */
 const char *text_grouped(uint64_t number, char text[32]);
-/* Prints the lowest and the highest value of all runs, or their common value. */
+/* Takes a value into a range, and prints its lowest and highest value, or their common one. */
+void text_range_widen(uint64_t range[2], uint64_t value);
 void text_range_print(FILE *out, const uint64_t range[2]);
 
 /* Decimals needed to show `digits` significant digits of `largest`, at most 6. */
