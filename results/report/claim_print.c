@@ -21,7 +21,7 @@ static void verdict_words(const struct claim *claim, struct estimate ours, char 
 /* ---- Text ------------------------------------------------------------------------------------ */
 
 /* Columns of the line with the numbers. */
-enum { WIDTH_VERDICT = 22, WIDTH_OURS = 20, WIDTH_EXPECTED = 20 };
+enum { WIDTH_VERDICT = 22, WIDTH_OURS = 24, WIDTH_EXPECTED = 20 };
 
 /* Writes a text and pads it to `width` columns; each character takes one. */
 static void print_padded(FILE *out, const char *text, int width)
