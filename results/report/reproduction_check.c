@@ -89,45 +89,11 @@ enum claim_verdict verdict_of_claim(double low, double high, double neutral, str
     return CLAIM_NOT_SHOWN;
 }
 
-/* The standing in the figure's range. Without random numbers the interval of one seed has no width.
- */
+/* The standing in the figure's range. Without random numbers the value of one seed is exact. */
 static enum standing standing_in(const struct reference_figure *figure, struct estimate ours)
 {
     ours.exact = ours.exact || (figure->deterministic && ours.n == 1);
     return standing_of(figure->low, figure->high, ours);
-}
-
-static struct paired_contenders contenders_of(const struct reference_figure *figure,
-                                              const struct verdict_pair *pair);
-
-/* Whether runs of one of the pair's contenders are missing. */
-static bool lacks_runs(const struct reference_figure *figure, const struct verdict_pair *pair)
-{
-    if (pair->contender == REPORT_NONE)
-        return false;
-    const struct paired_contenders of = contenders_of(figure, pair);
-    return (of.first != NULL && of.first->missing > 0) ||
-           (of.second != NULL && of.second->missing > 0);
-}
-
-static bool pair_add(const struct report *report, struct judgement *judgement,
-                     struct verdict_pair pair)
-{
-    struct verdict_pair *grown =
-        realloc(judgement->pairs, (judgement->pair_count + 1) * sizeof *judgement->pairs);
-    if (grown == NULL)
-        return false;
-    pair.standing = standing_in(judgement->figure, pair.ours);
-    if (pair.standing != STANDING_NO_RUN && lacks_runs(judgement->figure, &pair))
-        pair.standing = STANDING_INCOMPLETE;
-    judgement->incomplete =
-        judgement->incomplete || pair.standing == STANDING_INCOMPLETE ||
-        (pair.standing == STANDING_NO_RUN &&
-         (report_lacks(report, pair.name) || report_lacks(report, judgement->figure->policy)));
-    judgement->pairs = grown;
-    judgement->pairs[judgement->pair_count++] = pair;
-    judgement->counts[pair.standing]++;
-    return true;
 }
 
 /* The first contender that has the name `name` and may be compared with `other`: if it is of the
@@ -180,6 +146,34 @@ static struct paired_contenders contenders_of(const struct reference_figure *fig
     const bool saving = strcmp(figure->metric, REPORT_SAVING) == 0;
     return (struct paired_contenders){.first = saving ? policy : reference,
                                       .second = saving ? reference : policy};
+}
+
+/* Whether runs of one of the pair's policies are missing. */
+static bool lacks_runs(const struct report *report, const struct reference_figure *figure,
+                       const struct verdict_pair *pair)
+{
+    if (pair->standing == STANDING_NO_RUN)
+        return report_lacks(report, pair->name) || report_lacks(report, figure->policy);
+    const struct paired_contenders of = contenders_of(figure, pair);
+    return of.first->missing > 0 || (of.second != NULL && of.second->missing > 0);
+}
+
+static bool pair_add(const struct report *report, struct judgement *judgement,
+                     struct verdict_pair pair)
+{
+    struct verdict_pair *grown =
+        realloc(judgement->pairs, (judgement->pair_count + 1) * sizeof *judgement->pairs);
+    if (grown == NULL)
+        return false;
+    pair.standing = standing_in(judgement->figure, pair.ours);
+    const bool lacks = lacks_runs(report, judgement->figure, &pair);
+    if (lacks && pair.standing != STANDING_NO_RUN)
+        pair.standing = STANDING_INCOMPLETE;
+    judgement->incomplete = judgement->incomplete || lacks;
+    judgement->pairs = grown;
+    judgement->pairs[judgement->pair_count++] = pair;
+    judgement->counts[pair.standing]++;
+    return true;
 }
 
 /* Our estimate of a pair whose policy ran in the scenario. */
@@ -368,7 +362,9 @@ static void say_value(FILE *out, const struct judgement *judgement, const struct
         (void)fprintf(out, "%.1f %%", pair->ours.mean);
     else
         (void)fprintf(out, "%.4g%s%s", pair->ours.mean, bare ? "" : " ", bare ? "" : unit);
-    if (!isnan(pair->ours.half_width))
+    if (!isnan(pair->ours.half_width) && !statistics_is_symmetric(&pair->ours, 2))
+        (void)fprintf(out, " (%.3g to %.3g)", pair->ours.low, pair->ours.high);
+    else if (!isnan(pair->ours.half_width))
         (void)fprintf(out, wording != NULL ? " (\xC2\xB1 %.1f)" : " (\xC2\xB1 %.2g)",
                       pair->ours.half_width);
     if (wording != NULL)
