@@ -49,30 +49,6 @@ struct sweep_runner {
 
 /* ---- One run ------------------------------------------------------------------------------- */
 
-/* Describes a run as this sweep names it. `values` receives its values of the swept keys, and must
- * outlive the facts, which the caller frees. NULL: ERROR_RUN. */
-static struct run_facts *facts_create(const struct sweep *sweep, size_t run,
-                                      const struct plan *plan, const char **values,
-                                      struct error *error)
-{
-    char label[POLICY_LABEL];
-    struct run_facts *facts = run_facts_create(plan->experiment, plan->policy, plan->values,
-                                               sweep->runs[run].label, error);
-    if (facts == NULL)
-        return NULL;
-    sweep_keys_values(sweep->keys, run / sweep->seeds, values);
-    modules_label(sweep, plan->experiment, plan->policy, plan->values, label);
-    free(facts->policy_label);
-    facts->policy_label = strdup(label);
-    facts->position = run;
-    facts->swept = values;
-    if (facts->policy_label != NULL)
-        return facts;
-    run_facts_free(facts);
-    (void)error_run(error, "out of memory for a run's label");
-    return NULL;
-}
-
 /* Executes the run and records it in the part in progress. */
 static enum worker_pool_outcome run_record(struct sweep_runner *sweep_runner, size_t run,
                                            const struct plan *plan, struct error *error)
@@ -80,7 +56,7 @@ static enum worker_pool_outcome run_record(struct sweep_runner *sweep_runner, si
     struct store *part = sweep_runner->part;
     struct simulation_result result;
     const char *values[SWEEP_KEYS_LIMIT];
-    struct run_facts *facts = facts_create(sweep_runner->sweep, run, plan, values, error);
+    struct run_facts *facts = plan_facts(sweep_runner->sweep, run, plan, values, error);
     bool good = facts != NULL && store_begin_run(part, facts, error);
     run_facts_free(facts);
     if (good) {
@@ -162,7 +138,7 @@ static bool run_copy(const struct sweep_runner *sweep_runner, size_t run, struct
         return run_folder_copy(sweep_runner->folder, run, sweep_runner->store, NULL, error);
     if (!plan_load(sweep_runner->sweep, run, &plan, error))
         return false;
-    struct run_facts *facts = facts_create(sweep_runner->sweep, run, &plan, values, error);
+    struct run_facts *facts = plan_facts(sweep_runner->sweep, run, &plan, values, error);
     const bool good = facts != NULL &&
                       run_folder_copy(sweep_runner->folder, run, sweep_runner->store, facts, error);
     run_facts_free(facts);
@@ -549,27 +525,11 @@ static bool sweep_runner_pool(struct sweep_runner *sweep_runner, const char *run
     return whole;
 }
 
-/* Returns the columns of the sweep's keys. NULL: ERROR_RUN, memory exhausted. */
-static struct swept_keys *swept_find(const struct sweep *sweep, struct error *error)
-{
-    struct swept_keys *swept = swept_keys_create();
-    bool good = swept != NULL;
-    for (size_t k = 0; good && k < sweep->keys->count; k++) {
-        const struct sweep_key *key = &sweep->keys->keys[k];
-        good = swept_keys_add(swept, key->name, key->number, key->length);
-    }
-    if (good)
-        return swept;
-    swept_keys_free(swept);
-    (void)error_run(error, "out of memory for the sweep");
-    return NULL;
-}
-
 /* Begins the results file, which also locks it. */
 static bool store_begin(struct sweep_runner *sweep_runner, struct error *error)
 {
     const char *command = sweep_runner->options->command;
-    sweep_runner->swept = swept_find(sweep_runner->sweep, error);
+    sweep_runner->swept = plan_swept(sweep_runner->sweep, error);
     if (sweep_runner->swept != NULL)
         sweep_runner->store = store_create(sweep_runner->options->out, error);
     return sweep_runner->store != NULL &&
