@@ -693,7 +693,6 @@ static void parts_of_an_earlier_form_are_kept(void **state)
                 "\"matrix\": {\"record\": [\"all\"], \"requests\": [50, 100, 400, 1600, 6400]}");
     options.resume = true;
     assert_int_equal(run_with_room(&options, ROOM_FOR_SOME), 1);
-    assert_int_equal(access(in_folder("a.h5.runs/kept-0.h5"), F_OK), 0);
     char wanted[64];
     (void)snprintf(wanted, sizeof wanted, "kept %zu of 5 runs", some);
     assert_true(was_said(wanted));
@@ -751,7 +750,7 @@ static void runs_that_record_otherwise_or_of_another_program_are_not_joined(void
     (void)H5Fclose(file);
     identity[0] = identity[0] == '0' ? '1' : '0';
     attribute_set("a.h5", "sweep", identity);
-    assert_resumed(4, 0, "kept 0 of 4 runs; 4 are done again: the program was ");
+    assert_resumed(4, 0, "kept 0 of 4 runs; 4 are done again: the program changed, its sources were 0123456789ab");
     assert_true(was_said("4 of 4 runs"));
     run_shard("c.h5", 1, 2);
     run_shard("d.h5", 2, 2);

@@ -5,49 +5,26 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "sim/version.h"
+#include "workloads/sweep_keys.h"
+
+#define NO_RUN SIZE_MAX
 
 /* Why a finished run is done again. */
-enum why { WHY_NOT, WHY_MODULE, WHY_PROGRAM, WHY_RECORD, WHY_CONFIGURATION, WHYS };
+enum why { WHY_NOT, WHY_TAKEN, WHY_MODULE, WHY_PROGRAM, WHY_RECORD, WHYS };
 
-struct sweep_resume {
-    const struct sweep *sweep;
-    const struct plan_cell *cells;
-    const struct sweep_facts *facts;
+struct taking {
+    const struct sweep_resume *resume;
     struct hsearch_data runs; /* by hash, and by label and seed: 1 + index */
     char **names;             /* its keys, two per run; NULL: not filled */
     unsigned char *why;       /* enum why, per run */
-    char program[128];        /* that wrote a run which is done again because of it */
+    char program[32];         /* sources of another program */
+    struct store *part;       /* NULL: none is taken yet */
+    size_t first;             /* run of that part */
+    bool related;
 };
-
-struct sweep_resume *sweep_resume_create(const struct sweep *sweep, const struct plan_cell *cells,
-                                         const struct sweep_facts *facts, struct error *error)
-{
-    struct sweep_resume *resume = calloc(1, sizeof *resume);
-    if (resume != NULL) {
-        *resume = (struct sweep_resume){.sweep = sweep, .cells = cells, .facts = facts};
-        resume->why = calloc(sweep->run_count + 1, sizeof *resume->why);
-    }
-    if (resume != NULL && resume->why != NULL)
-        return resume;
-    (void)error_run(error, "out of memory for %zu runs", sweep->run_count);
-    sweep_resume_free(resume);
-    return NULL;
-}
-
-void sweep_resume_free(struct sweep_resume *resume)
-{
-    if (resume == NULL)
-        return;
-    for (size_t i = 0; resume->names != NULL && i < 2 * resume->sweep->run_count; i++)
-        free(resume->names[i]);
-    if (resume->names != NULL)
-        hdestroy_r(&resume->runs);
-    free(resume->names);
-    free(resume->why);
-    free(resume);
-}
 
 /* ---- Finding --------------------------------------------------------------------------------- */
 
@@ -57,156 +34,185 @@ static char *name_by_label(const char *label, uint64_t seed)
     return asprintf(&name, "%s\n%" PRIu64, label, seed) < 0 ? NULL : name;
 }
 
-static void name_add(struct sweep_resume *resume, char **place, char *name, size_t run)
+static bool name_add(struct taking *taking, char *name, size_t run, size_t kind)
 {
     ENTRY *entry = NULL;
-    *place = name;
-    if (name != NULL)
-        (void)hsearch_r((ENTRY){.key = name, .data = (void *)(uintptr_t)(run + 1)}, ENTER, &entry,
-                        &resume->runs);
+    taking->names[2 * run + kind] = name;
+    return name != NULL && hsearch_r((ENTRY){name, (void *)(uintptr_t)(run + 1)}, ENTER, &entry,
+                                     &taking->runs) != 0;
 }
 
-/* A run whose experiment cannot be loaded has no name, and is thus done again. */
-static void names_fill(struct sweep_resume *resume)
+static bool names_fill(struct taking *taking, struct error *error)
 {
+    const struct sweep_resume *resume = taking->resume;
     const struct sweep *sweep = resume->sweep;
-    resume->names = calloc(2 * sweep->run_count + 1, sizeof *resume->names);
-    if (resume->names != NULL && hcreate_r(4 * sweep->run_count + 1, &resume->runs) == 0) {
-        free(resume->names);
-        resume->names = NULL;
-    }
-    for (size_t run = 0; resume->names != NULL && run < sweep->run_count; run++) {
+    taking->names = calloc(2 * sweep->run_count + 1, sizeof *taking->names);
+    taking->why = calloc(sweep->run_count + 1, sizeof *taking->why);
+    bool good = taking->names != NULL && taking->why != NULL &&
+                hcreate_r(4 * sweep->run_count + 1, &taking->runs) != 0;
+    for (size_t run = 0; good && run < sweep->run_count; run++) {
+        struct experiment *experiment = NULL;
         if (!plan_is_ours(sweep, resume->cells, resume->facts->shard, resume->facts->shards, run))
             continue;
-        struct experiment *experiment = sweep_experiment(sweep, run, NULL);
-        if (experiment != NULL)
-            name_add(resume, &resume->names[2 * run], strdup(experiment->hash), run);
+        if ((experiment = sweep_experiment(sweep, run, error)) == NULL)
+            return false;
+        good = name_add(taking, strdup(experiment->hash), run, 0) &&
+               name_add(taking, name_by_label(sweep->runs[run].label, experiment->seed), run, 1);
         experiment_free(experiment);
-        name_add(resume, &resume->names[2 * run + 1],
-                 name_by_label(sweep->runs[run].label, sweep->runs[run].seed), run);
     }
+    return good || error_run(error, "out of memory for %zu runs", sweep->run_count);
 }
 
-static size_t name_find(struct sweep_resume *resume, char *name)
+static size_t name_find(struct taking *taking, char *name)
 {
     ENTRY *entry = NULL;
-    if (name == NULL || resume->names == NULL ||
-        hsearch_r((ENTRY){.key = name}, FIND, &entry, &resume->runs) == 0)
-        return NO_RUN;
-    return (size_t)(uintptr_t)entry->data - 1;
+    const bool known =
+        name != NULL && hsearch_r((ENTRY){.key = name}, FIND, &entry, &taking->runs) != 0;
+    return known ? (size_t)(uintptr_t)entry->data - 1 : NO_RUN;
 }
 
-/* Compares what a run was made by with this program and this sweep. */
-static enum why why_again(struct sweep_resume *resume, const struct run_source *source, size_t row,
-                          size_t run)
+static bool text_is(const struct run_source *source, size_t row, const char *name,
+                    const char *wanted, char *other, size_t size)
 {
-    char *version = run_source_text(source, row, "version");
-    char *sources = run_source_text(source, row, "sources");
-    char *recorded = run_source_text(source, row, "recorded");
-    enum why why = WHY_NOT;
-    if (version == NULL || sources == NULL || strcmp(version, version_number()) != 0 ||
-        strcmp(sources, version_sources()) != 0) {
-        why = WHY_PROGRAM;
-        (void)snprintf(resume->program, sizeof resume->program, "%.40s, sources %.40s",
-                       version == NULL ? "unknown" : version,
-                       sources == NULL ? "unknown" : sources);
-    } else if (recorded == NULL ||
-               strcmp(recorded, resume->cells[run / resume->sweep->seeds].recorded) != 0) {
-        why = WHY_RECORD;
-    }
-    free(version);
-    free(sources);
-    free(recorded);
-    return why;
+    char *text = run_source_text(source, row, name);
+    const bool equal = text != NULL && strcmp(text, wanted) == 0;
+    if (!equal && other != NULL)
+        (void)snprintf(other, size, "%s", text == NULL ? "unknown" : text);
+    free(text);
+    return equal;
 }
 
-static size_t find(void *context, const struct run_source *source, size_t row, bool *related)
+/* Returns the run of this sweep that row `row` is, and in `*why` whether it must be done again. */
+static size_t run_find(struct taking *taking, const struct run_source *source, size_t row,
+                       enum why *why)
 {
-    struct sweep_resume *resume = context;
-    const struct results *results = run_source_results(source);
-    struct summary_row *summary = &results->runs[row];
-    if (resume->names == NULL)
-        names_fill(resume);
-    enum why why = WHY_NOT;
-    size_t run = name_find(resume, summary->hash);
-    if (run != NO_RUN) {
-        why = why_again(resume, source, row, run);
-    } else {
+    const struct sweep_resume *resume = taking->resume;
+    struct summary_row *summary = &run_source_results(source)->runs[row];
+    size_t run = name_find(taking, summary->hash);
+    *why = WHY_NOT;
+    if (run == NO_RUN) {
         char *name = name_by_label(summary->label, summary->seed);
-        run = name_find(resume, name);
+        run = name_find(taking, name);
         free(name);
-        if (run == NO_RUN)
-            return NO_RUN;
-        why = strcmp(summary->policy_sha256,
-                     resume->cells[run / resume->sweep->seeds].policy_sha256) != 0
-                  ? WHY_MODULE
-                  : WHY_CONFIGURATION;
+        *why = WHY_MODULE;
+    } else if (!text_is(source, row, "sources", version_sources(), taking->program,
+                        sizeof taking->program)) {
+        *why = WHY_PROGRAM;
+    } else if (!text_is(source, row, "recorded", resume->cells[run / resume->sweep->seeds].recorded,
+                        NULL, 0)) {
+        *why = WHY_RECORD;
     }
-    /* Alone, runs of other configurations are another sweep with the same labels. */
-    *related = *related || why != WHY_CONFIGURATION;
-    resume->why[run] = (unsigned char)why;
-    return why == WHY_NOT ? run : NO_RUN;
+    /* Of another configuration is another run, even if the label is the same. */
+    return run != NO_RUN && *why == WHY_MODULE &&
+                   strcmp(summary->policy_sha256,
+                          resume->cells[run / resume->sweep->seeds].policy_sha256) == 0
+               ? NO_RUN
+               : run;
 }
 
-struct run_finder sweep_resume_finder(struct sweep_resume *resume)
-{
-    return (struct run_finder){resume, find};
-}
+/* ---- Taking ---------------------------------------------------------------------------------- */
 
-/* ---- Telling --------------------------------------------------------------------------------- */
-
-/* Writes "the module of policy a, b changed": policies of the runs that are done again. */
-static void modules_tell(const struct sweep_resume *resume, const bool *again, FILE *out)
+static bool run_take(struct taking *taking, struct run_source *source, size_t row, size_t run,
+                     bool *fits, struct error *error)
 {
-    const size_t combinations = resume->sweep->run_count / resume->sweep->seeds;
-    size_t told = 0;
-    (void)fputs("the module of policy", out);
-    for (size_t c = 0; c < combinations; c++) {
-        bool earlier = !again[c];
-        for (size_t i = 0; i < c && !earlier; i++)
-            earlier = again[i] && strcmp(resume->cells[i].policy, resume->cells[c].policy) == 0;
-        if (!earlier)
-            (void)fprintf(out, "%s %s", told++ > 0 ? "," : "", resume->cells[c].policy);
+    const struct sweep_resume *resume = taking->resume;
+    struct plan plan;
+    const char *values[SWEEP_KEYS_LIMIT];
+    if (taking->part == NULL) {
+        taking->first = run;
+        taking->part = run_folder_begin(resume->folder, run, error);
+        if (taking->part == NULL || !store_set_swept(taking->part, resume->swept, error))
+            return false;
     }
-    (void)fputs(" changed", out);
+    *fits = *fits || store_reserve(taking->part, run_source_results(source)->path, error);
+    if (!*fits || !plan_load(resume->sweep, run, &plan, error))
+        return false;
+    struct run_facts *facts = plan_facts(resume->sweep, run, &plan, values, error);
+    const bool good = facts != NULL && store_copy_run(taking->part, source, row, facts, error);
+    run_facts_free(facts);
+    plan_clear(&plan);
+    return good;
 }
 
-static void why_tell(const struct sweep_resume *resume, const struct run_folder *folder,
-                     enum why why, bool *again, FILE *out)
+static bool file_take(struct taking *taking, const char *path, struct error *error)
 {
-    size_t count = 0;
-    memset(again, 0, resume->sweep->run_count * sizeof *again);
-    for (size_t run = 0; run < resume->sweep->run_count; run++)
-        if (resume->why[run] == why && !run_folder_has(folder, run)) {
-            count++;
-            again[run / resume->sweep->seeds] = true;
+    const struct sweep_resume *resume = taking->resume;
+    struct run_source *source = run_source_open(path, error);
+    const struct results *results = source == NULL ? NULL : run_source_results(source);
+    bool good = source != NULL && (taking->names != NULL || names_fill(taking, error)),
+         fits = false;
+    if (good && results->sweep.shard == resume->facts->shard &&
+        results->sweep.shards == resume->facts->shards)
+        for (size_t row = 0; good && row < results->run_count; row++) {
+            enum why why = WHY_NOT;
+            const size_t run = run_find(taking, source, row, &why);
+            taking->related = taking->related || run != NO_RUN;
+            if (run == NO_RUN || taking->why[run] == WHY_TAKEN ||
+                run_folder_has(resume->folder, run))
+                continue;
+            taking->why[run] = why == WHY_NOT ? WHY_TAKEN : (unsigned char)why;
+            good = why != WHY_NOT || run_take(taking, source, row, run, &fits, error);
         }
-    if (count == 0)
-        return;
-    (void)fprintf(out, "; %zu %s done again: ", count, count == 1 ? "is" : "are");
-    if (why == WHY_MODULE)
-        modules_tell(resume, again, out);
-    else if (why == WHY_PROGRAM)
-        (void)fprintf(out, "the program was %s and is %s, sources %s", resume->program,
-                      version_number(), version_sources());
-    else
-        (void)fputs(why == WHY_RECORD ? "what is recorded changed" : "their configuration changed",
-                    out);
+    run_source_close(source);
+    return good;
 }
 
-void sweep_resume_tell(const struct sweep_resume *resume, const struct run_folder *folder,
-                       size_t expected, char *text, size_t size)
+static void taken_tell(const struct taking *taking, char *text, size_t size)
 {
-    const size_t kept = run_folder_count(folder);
-    bool *again = calloc(resume->sweep->run_count + 1, sizeof *again);
-    FILE *out = fmemopen(text, size, "w");
-    text[0] = '\0';
-    if (out != NULL && (kept > 0 || resume->names != NULL)) {
-        (void)fprintf(out, "kept %zu of %zu runs", kept, kept > expected ? kept : expected);
-        for (enum why why = WHY_MODULE; again != NULL && why < WHYS; why++)
-            why_tell(resume, folder, why, again, out);
+    const struct sweep_resume *resume = taking->resume;
+    const size_t kept = run_folder_count(resume->folder);
+    size_t counts[WHYS] = {0}, last[WHYS] = {0};
+    for (size_t run = 0; taking->why != NULL && run < resume->sweep->run_count; run++) {
+        counts[taking->why[run]]++;
+        last[taking->why[run]] = run;
     }
-    if (out != NULL)
-        (void)fclose(out);
-    free(again);
+    int used = snprintf(text, size, "kept %zu of %zu runs", kept,
+                        kept > resume->expected ? kept : resume->expected);
+    for (enum why why = WHY_MODULE; why < WHYS; why++)
+        if (counts[why] > 0 && (size_t)used < size)
+            used +=
+                snprintf(text + used, size - (size_t)used, "; %zu %s done again: %s%s%s",
+                         counts[why], counts[why] == 1 ? "is" : "are",
+                         why == WHY_MODULE    ? "the module of policy "
+                         : why == WHY_PROGRAM ? "the program changed, its sources were "
+                                              : "what is recorded changed",
+                         why == WHY_MODULE ? resume->cells[last[why] / resume->sweep->seeds].policy
+                         : why == WHY_PROGRAM ? taking->program
+                                              : "",
+                         why == WHY_MODULE ? " changed" : "");
+    if (kept == 0 && !taking->related)
+        text[0] = '\0';
+}
+
+bool sweep_resume(const struct sweep_resume *resume, char *text, size_t size, struct error *error)
+{
+    struct taking taking = {.resume = resume, .related = run_folder_count(resume->folder) > 0};
+    const bool alone = !taking.related && run_folder_foreign(resume->folder, 0) == NULL;
+    const char *path = NULL;
+    bool good = true;
+    for (size_t i = 0; good && (path = run_folder_foreign(resume->folder, i)) != NULL; i++)
+        good = file_take(&taking, path, error);
+    if (good && access(resume->out, F_OK) == 0)
+        good = file_take(&taking, resume->out, alone ? error : NULL) || !alone;
+    if (good && alone && !taking.related && access(resume->out, F_OK) == 0)
+        good =
+            error_input(error,
+                        "%s: holds the results of another sweep or shard; give another --out, or "
+                        "leave out --resume to write it anew",
+                        resume->out);
+    if (good && taking.part != NULL)
+        good = store_finish(taking.part, error);
+    else
+        store_abandon(taking.part);
+    for (size_t run = 0; good && taking.why != NULL && run < resume->sweep->run_count; run++)
+        if (taking.why[run] == WHY_TAKEN)
+            run_folder_note(resume->folder, run, taking.first);
+    good = good && run_folder_settle(resume->folder, taking.related, error);
+    taken_tell(&taking, text, size);
+    for (size_t i = 0; taking.names != NULL && i < 2 * resume->sweep->run_count; i++)
+        free(taking.names[i]);
+    hdestroy_r(&taking.runs);
+    free(taking.names);
+    free(taking.why);
+    return good;
 }
