@@ -1,7 +1,5 @@
 #include "sim/cli/sweep_resume.h"
 
-#include <inttypes.h>
-#include <search.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -10,104 +8,109 @@
 #include "sim/version.h"
 #include "workloads/sweep_keys.h"
 
-#define NO_RUN SIZE_MAX
-
 /* Why a finished run is done again. */
-enum why { WHY_NOT, WHY_TAKEN, WHY_MODULE, WHY_PROGRAM, WHY_RECORD, WHYS };
+enum why { WHY_NOT, WHY_MODULE, WHY_PROGRAM, WHY_RECORD, WHYS };
+
+struct known {
+    char hash[TEXT_HASH + 1];
+    size_t run;
+};
 
 struct taking {
     const struct sweep_resume *resume;
-    struct hsearch_data runs; /* by hash, and by label and seed: 1 + index */
-    char **names;             /* its keys, two per run; NULL: not filled */
-    unsigned char *why;       /* enum why, per run */
-    char program[32];         /* sources of another program */
-    struct store *part;       /* NULL: none is taken yet */
-    size_t first;             /* run of that part */
+    struct known *known; /* runs of this sweep and shard, by hash; NULL: not filled */
+    size_t known_count;
+    bool *taken;         /* per run */
+    size_t counts[WHYS]; /* finished runs */
+    const char *policy;  /* whose module changed */
+    char program[32];    /* sources of another program */
+    struct store *part;  /* NULL: none is taken yet */
+    size_t first;        /* run of that part */
     bool related;
 };
 
 /* ---- Finding --------------------------------------------------------------------------------- */
 
-static char *name_by_label(const char *label, uint64_t seed)
+static int compare_known(const void *a, const void *b)
 {
-    char *name = NULL;
-    return asprintf(&name, "%s\n%" PRIu64, label, seed) < 0 ? NULL : name;
+    return strcmp(((const struct known *)a)->hash, ((const struct known *)b)->hash);
 }
 
-static bool name_add(struct taking *taking, char *name, size_t run, size_t kind)
-{
-    ENTRY *entry = NULL;
-    taking->names[2 * run + kind] = name;
-    return name != NULL && hsearch_r((ENTRY){name, (void *)(uintptr_t)(run + 1)}, ENTER, &entry,
-                                     &taking->runs) != 0;
-}
-
-static bool names_fill(struct taking *taking, struct error *error)
+static bool known_fill(struct taking *taking, struct error *error)
 {
     const struct sweep_resume *resume = taking->resume;
     const struct sweep *sweep = resume->sweep;
-    taking->names = calloc(2 * sweep->run_count + 1, sizeof *taking->names);
-    taking->why = calloc(sweep->run_count + 1, sizeof *taking->why);
-    bool good = taking->names != NULL && taking->why != NULL &&
-                hcreate_r(4 * sweep->run_count + 1, &taking->runs) != 0;
-    for (size_t run = 0; good && run < sweep->run_count; run++) {
-        struct experiment *experiment = NULL;
+    taking->known = calloc(sweep->run_count + 1, sizeof *taking->known);
+    taking->taken = calloc(sweep->run_count + 1, sizeof *taking->taken);
+    if (taking->known == NULL || taking->taken == NULL)
+        return error_run(error, "out of memory for %zu runs", sweep->run_count);
+    for (size_t run = 0; run < sweep->run_count; run++) {
         if (!plan_is_ours(sweep, resume->cells, resume->facts->shard, resume->facts->shards, run))
             continue;
-        if ((experiment = sweep_experiment(sweep, run, error)) == NULL)
+        struct experiment *experiment = sweep_experiment(sweep, run, error);
+        if (experiment == NULL)
             return false;
-        good = name_add(taking, strdup(experiment->hash), run, 0) &&
-               name_add(taking, name_by_label(sweep->runs[run].label, experiment->seed), run, 1);
+        struct known *known = &taking->known[taking->known_count++];
+        memcpy(known->hash, experiment->hash, sizeof known->hash);
+        known->run = run;
         experiment_free(experiment);
     }
-    return good || error_run(error, "out of memory for %zu runs", sweep->run_count);
+    qsort(taking->known, taking->known_count, sizeof *taking->known, compare_known);
+    return true;
 }
 
-static size_t name_find(struct taking *taking, char *name)
-{
-    ENTRY *entry = NULL;
-    const bool known =
-        name != NULL && hsearch_r((ENTRY){.key = name}, FIND, &entry, &taking->runs) != 0;
-    return known ? (size_t)(uintptr_t)entry->data - 1 : NO_RUN;
-}
-
+/* Returns whether the run's text attribute is `wanted`. Copies another one to `other`. */
 static bool text_is(const struct run_source *source, size_t row, const char *name,
                     const char *wanted, char *other, size_t size)
 {
     char *text = run_source_text(source, row, name);
     const bool equal = text != NULL && strcmp(text, wanted) == 0;
-    if (!equal && other != NULL)
+    if (!equal)
         (void)snprintf(other, size, "%s", text == NULL ? "unknown" : text);
     free(text);
     return equal;
 }
 
-/* Returns the run of this sweep that row `row` is, and in `*why` whether it must be done again. */
-static size_t run_find(struct taking *taking, const struct run_source *source, size_t row,
-                       enum why *why)
+/* Returns whether the sweep has the policy of a row, with another module. */
+static bool module_changed(struct taking *taking, const struct summary_row *row)
+{
+    const struct sweep *sweep = taking->resume->sweep;
+    for (size_t c = 0; row->policy_sha256[0] != '\0' && c < sweep->run_count / sweep->seeds; c++)
+        if (strcmp(taking->resume->cells[c].policy, row->policy) == 0 &&
+            strcmp(taking->resume->cells[c].policy_sha256, row->policy_sha256) != 0) {
+            taking->policy = taking->resume->cells[c].policy;
+            return true;
+        }
+    return false;
+}
+
+/* Returns the run of this sweep that row `row` is; NULL: none, or it must be done again. */
+static const struct known *run_find(struct taking *taking, const struct run_source *source,
+                                    size_t row)
 {
     const struct sweep_resume *resume = taking->resume;
-    struct summary_row *summary = &run_source_results(source)->runs[row];
-    size_t run = name_find(taking, summary->hash);
-    *why = WHY_NOT;
-    if (run == NO_RUN) {
-        char *name = name_by_label(summary->label, summary->seed);
-        run = name_find(taking, name);
-        free(name);
-        *why = WHY_MODULE;
-    } else if (!text_is(source, row, "sources", version_sources(), taking->program,
-                        sizeof taking->program)) {
-        *why = WHY_PROGRAM;
-    } else if (!text_is(source, row, "recorded", resume->cells[run / resume->sweep->seeds].recorded,
-                        NULL, 0)) {
-        *why = WHY_RECORD;
-    }
-    /* Of another configuration is another run, even if the label is the same. */
-    return run != NO_RUN && *why == WHY_MODULE &&
-                   strcmp(summary->policy_sha256,
-                          resume->cells[run / resume->sweep->seeds].policy_sha256) == 0
-               ? NO_RUN
-               : run;
+    const struct summary_row *summary = &run_source_results(source)->runs[row];
+    struct known wanted = {.run = 0};
+    memcpy(wanted.hash, summary->hash, sizeof wanted.hash);
+    const struct known *known =
+        bsearch(&wanted, taking->known, taking->known_count, sizeof wanted, compare_known);
+    char other[TEXT_RECORDED];
+    enum why why = WHY_NOT;
+    if (known == NULL && !module_changed(taking, summary))
+        return NULL;
+    if (known == NULL)
+        why = WHY_MODULE;
+    else if (!text_is(source, row, "sources", version_sources(), other, sizeof other))
+        why = WHY_PROGRAM;
+    else if (!text_is(source, row, "recorded",
+                      resume->cells[known->run / resume->sweep->seeds].recorded, other,
+                      sizeof other))
+        why = WHY_RECORD;
+    if (why == WHY_PROGRAM)
+        (void)snprintf(taking->program, sizeof taking->program, "%.31s", other);
+    taking->related = true;
+    taking->counts[why]++;
+    return why == WHY_NOT ? known : NULL;
 }
 
 /* ---- Taking ---------------------------------------------------------------------------------- */
@@ -139,47 +142,41 @@ static bool file_take(struct taking *taking, const char *path, struct error *err
     const struct sweep_resume *resume = taking->resume;
     struct run_source *source = run_source_open(path, error);
     const struct results *results = source == NULL ? NULL : run_source_results(source);
-    bool good = source != NULL && (taking->names != NULL || names_fill(taking, error)),
-         fits = false;
-    if (good && results->sweep.shard == resume->facts->shard &&
-        results->sweep.shards == resume->facts->shards)
-        for (size_t row = 0; good && row < results->run_count; row++) {
-            enum why why = WHY_NOT;
-            const size_t run = run_find(taking, source, row, &why);
-            taking->related = taking->related || run != NO_RUN;
-            if (run == NO_RUN || taking->why[run] == WHY_TAKEN ||
-                run_folder_has(resume->folder, run))
-                continue;
-            taking->why[run] = why == WHY_NOT ? WHY_TAKEN : (unsigned char)why;
-            good = why != WHY_NOT || run_take(taking, source, row, run, &fits, error);
-        }
+    bool good = source != NULL && (taking->known != NULL || known_fill(taking, error));
+    bool fits = false;
+    const bool ours = good && results->sweep.shard == resume->facts->shard &&
+                      results->sweep.shards == resume->facts->shards;
+    for (size_t row = 0; ours && good && row < results->run_count; row++) {
+        const struct known *known = run_find(taking, source, row);
+        if (known == NULL || taking->taken[known->run] ||
+            run_folder_has(resume->folder, known->run))
+            continue;
+        taking->taken[known->run] = true;
+        good = run_take(taking, source, row, known->run, &fits, error);
+    }
     run_source_close(source);
     return good;
 }
 
 static void taken_tell(const struct taking *taking, char *text, size_t size)
 {
-    const struct sweep_resume *resume = taking->resume;
-    const size_t kept = run_folder_count(resume->folder);
-    size_t counts[WHYS] = {0}, last[WHYS] = {0};
-    for (size_t run = 0; taking->why != NULL && run < resume->sweep->run_count; run++) {
-        counts[taking->why[run]]++;
-        last[taking->why[run]] = run;
+    const size_t kept = run_folder_count(taking->resume->folder);
+    const size_t wanted = taking->resume->expected > kept ? taking->resume->expected : kept;
+    const struct {
+        const char *before, *name, *after;
+    } reasons[WHYS] = {
+        [WHY_MODULE] = {"the module of policy ", taking->policy, " changed"},
+        [WHY_PROGRAM] = {"the program changed, its sources were ", taking->program, ""},
+        [WHY_RECORD] = {"what is recorded changed", "", ""}};
+    int used = snprintf(text, size, "kept %zu of %zu runs", kept, wanted);
+    for (enum why why = WHY_MODULE; why < WHYS; why++) {
+        const size_t again =
+            taking->counts[why] < wanted - kept ? taking->counts[why] : wanted - kept;
+        if (again > 0 && (size_t)used < size)
+            used += snprintf(text + used, size - (size_t)used, "; %zu %s done again: %s%s%s", again,
+                             again == 1 ? "is" : "are", reasons[why].before, reasons[why].name,
+                             reasons[why].after);
     }
-    int used = snprintf(text, size, "kept %zu of %zu runs", kept,
-                        kept > resume->expected ? kept : resume->expected);
-    for (enum why why = WHY_MODULE; why < WHYS; why++)
-        if (counts[why] > 0 && (size_t)used < size)
-            used +=
-                snprintf(text + used, size - (size_t)used, "; %zu %s done again: %s%s%s",
-                         counts[why], counts[why] == 1 ? "is" : "are",
-                         why == WHY_MODULE    ? "the module of policy "
-                         : why == WHY_PROGRAM ? "the program changed, its sources were "
-                                              : "what is recorded changed",
-                         why == WHY_MODULE ? resume->cells[last[why] / resume->sweep->seeds].policy
-                         : why == WHY_PROGRAM ? taking->program
-                                              : "",
-                         why == WHY_MODULE ? " changed" : "");
     if (kept == 0 && !taking->related)
         text[0] = '\0';
 }
@@ -204,15 +201,12 @@ bool sweep_resume(const struct sweep_resume *resume, char *text, size_t size, st
         good = store_finish(taking.part, error);
     else
         store_abandon(taking.part);
-    for (size_t run = 0; good && taking.why != NULL && run < resume->sweep->run_count; run++)
-        if (taking.why[run] == WHY_TAKEN)
+    for (size_t run = 0; good && taking.taken != NULL && run < resume->sweep->run_count; run++)
+        if (taking.taken[run])
             run_folder_note(resume->folder, run, taking.first);
     good = good && run_folder_settle(resume->folder, taking.related, error);
     taken_tell(&taking, text, size);
-    for (size_t i = 0; taking.names != NULL && i < 2 * resume->sweep->run_count; i++)
-        free(taking.names[i]);
-    hdestroy_r(&taking.runs);
-    free(taking.names);
-    free(taking.why);
+    free(taking.known);
+    free(taking.taken);
     return good;
 }
