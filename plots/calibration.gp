@@ -6,7 +6,6 @@
 folder = ARG0[:strstrt(ARG0, "calibration.gp") - 1]
 heading = "Fit of the latency model"
 optional_caption = 1
-squeeze = 0.6
 load folder."common.gp"
 
 stats data using (column(0) == 0 ? (subject = cell("subject"), 0) : 0) nooutput
@@ -60,9 +59,7 @@ do for [p=1:panels] {
     set bmargin at screen (ceiling - tall) / full
     set tmargin at screen ceiling / full
     unset key; unset arrow
-    if (sized && p == 1) {
-        do for [f=1:count] { text = names[f]; line_dash = 0; point = marker(f); colour = int("0x".word(colours, 1 + (f - 1) % 8)[2:]); eval(key_add) }
-    }
+    if (sized && p == 1) { do for [f=1:count] { text = names[f]; line_dash = 0; point = marker(f); colour = int("0x".word(colours, 1 + (f - 1) % 8)[2:]); eval(key_add) } }
     if (p == 1) {
         set logscale y 10; set yrange [from:to]; set format y "%g"
         set title "fit" font size(12) offset 0, -0.6

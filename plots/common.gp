@@ -71,7 +71,7 @@ wrap = 'line = ""; wrapped = ""; wrapped_lines = 1; rest = text." "; while (strl
 # Names of rows in lines of at most `label_limit` characters on a named canvas, and the height of a row. Many
 # rows have one line each where the canvas is wide enough, and narrower panels (`many_rows`).
 label_limit = canvas eq "column" ? 18 : 34
-fit_rows = 'many_rows = sized && canvas ne "column" && rows > 10; if (many_rows) { label_limit = 50 }; row_height = or_sized(20.0, 16.0); array name_lines[rows]; do for [r=1:rows] { name_lines[r] = 1 }; \
+fit_rows = 'squeeze = 0.85; many_rows = sized && canvas ne "column" && rows > 10; if (many_rows) { label_limit = 50 }; row_height = or_sized(20.0, 16.0); array name_lines[rows]; do for [r=1:rows] { name_lines[r] = 1 }; \
     if (sized) { longest = 0; do for [r=1:rows] { longest = strlen(names[r]) > longest ? strlen(names[r]) : longest; \
         text = names[r]; limit = label_limit; eval(wrap); names[r] = wrapped; name_lines[r] = wrapped_lines; \
         row_height = 18.0 * wrapped_lines - 2 > row_height ? 18.0 * wrapped_lines - 2 : row_height }; \
@@ -97,15 +97,15 @@ measure = 'text = heading.(strlen(subject) > 0 ? ": ".subject : ""); limit = int
     full = height + title_height - 34 + caption_height'
 # A figure for print has at most 9.5 in: `body` shrinks to `squeeze` of its height at least. Text of a slide
 # has at least 8 pixels of 720. Where that is not possible the script says why and ends with status 3.
-if (!exists("squeeze")) { squeeze = 0.85 }
+squeeze = 0.6; remedy = "; draw fewer policies (--policies) or give another --size, or none"
 begin = 'eval(measure); if (canvas eq "slide") { \
         if (16 * full > 9 * width) { width = full * 16 / 9.0; eval(measure) }; \
         spare = width * 9 / 16.0 - full; zoom = 1280 / width; mark = extension eq ".svg" ? 0.85 * zoom : mark }; \
     if (sized && canvas ne "slide" && (full + spare) * zoom > 9.5 * 96) { \
-        if (full - (1 - squeeze) * body > 9.5 * 96 / zoom) { print sprintf("it would be %.1f in high, which is more than 9.5", full * zoom / 96); exit status 3 }; \
+        if (full - (1 - squeeze) * body > 9.5 * 96 / zoom) { print sprintf("it would be %.1f in high, which is more than 9.5", full * zoom / 96).remedy; exit status 3 }; \
         spare = 9.5 * 96 / zoom - full }; \
     stretch = 1 + spare / (1.0 * body); full = full + spare; \
-    if (canvas eq "slide" && 10.5 * zoom < 8) { print sprintf("its text would be %.1f of 720 pixels high, which is less than 8", 10.5 * zoom); exit status 3 }; \
+    if (canvas eq "slide" && 10.5 * zoom < 8) { print sprintf("its text would be %.1f of 720 pixels high, which is less than 8", 10.5 * zoom).remedy; exit status 3 }; \
     eval(terminal); set output out; \
     floor = caption_height; key_top = full - title_height; top = key_top - key_height; \
     set multiplot; \
@@ -198,7 +198,9 @@ fit_key = 'n = 0; key_width = 46 + 6.5 * (longest < key_limit ? longest : key_li
 
 # Entry `n` of a legend of our own, where gnuplot's key has no room: a line and a marker (0: none) at
 # (x, y) pixels, `text` right of it. `unlegend` takes the first n away.
-legend = 'if (line_dash > 0) { set arrow 100 + n from screen x / width, y / full to screen (x + 28.0) / width, y / full nohead front lw 1.6 dt line_dash lc rgb sprintf("#%06X", colour) }; \
+# gnuplot's SVG joins lines of one colour and width whatever their dashes, so the width differs a little.
+legend_colour = -1; thicker = 0
+legend = 'thicker = colour == legend_colour ? 0.02 - thicker : 0; legend_colour = colour; if (line_dash > 0) { set arrow 100 + n from screen x / width, y / full to screen (x + 28.0) / width, y / full nohead front lw 1.6 + thicker dt line_dash lc rgb sprintf("#%06X", colour) }; \
     set label 100 + n "".text at screen (x + 14.0) / width, y / full left front offset 2.4, or_sized(0, -0.25) font size(11) tc rgb ink point pt point ps 0.8 * mark lc rgb sprintf("#%06X", colour)'
 # `key_add` puts `text` into the legend above the panels, as its next entry.
 key_add = 'n = n + 1; text = short(text); x = 14 + key_width * ((n - 1) / key_lines); \

@@ -6,7 +6,6 @@
 # colour, point, dash, subject, caption.
 folder = ARG0[:strstrt(ARG0, "curve.gp") - 1]
 heading = "Against ".(exists("key_name") ? key_name : "a swept key")
-squeeze = 0.6
 load folder."common.gp"
 
 stats data using "row" nooutput; rows = int(STATS_max)
@@ -81,7 +80,7 @@ do for [r=1:rows] {
         }
         if ((p - 1) % columns == 0) { text = axes[r]; eval(y_title) } else { unset ylabel }
         set format y y_format
-        if (r == rows) { set format x "%g"; set xlabel parameter offset 0, xlabel_shift } else { set format x ""; unset xlabel }
+        if (r == rows) { set format x "%g"; set xlabel parameter offset 0, or_sized(0, xlabel_shift) } else { set format x ""; unset xlabel }
         unset label 3
         if (r == 1) { text = titles[p]; limit = sized ? int(each / 6.6) : 1000; set label 3 "".(strlen(text) > limit ? text[:limit - 1]."…" : text) at graph 0.5, screen (bottom + tall + 11.0) / full center front tc rgb ink }
         unset arrow 1

@@ -60,6 +60,10 @@ void figure_list_clear(struct figure_list *list);
 bool figure_list_note(struct figure_list *list, struct error *error, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
 
+/* Removes figure `at` from the list, with a note of the reason. False: ERROR_RUN, memory exhausted.
+ */
+bool figure_drop(struct figure_list *list, size_t at, const char *reason, struct error *error);
+
 /* Sets ERROR_RUN: memory is exhausted. Returns false. */
 bool figure_no_memory(struct error *error);
 

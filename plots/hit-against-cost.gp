@@ -5,7 +5,6 @@
 # better), bound_cost, bound_hit, colour, point, subject, caption.
 folder = ARG0[:strstrt(ARG0, "hit-against-cost.gp") - 1]
 heading = "SLO hit rate against cost"
-squeeze = 0.6
 load folder."common.gp"
 
 stats data using "row" nooutput; rows = int(STATS_max)
@@ -88,8 +87,7 @@ do for [p=1:panels] {
     if (sized && p == 1) {
         text = "Pareto front"; line_dash = 1; point = 0; colour = 0xB8B8B8; eval(key_add)
         text = "bound"; line_dash = 2; colour = 0x222222; eval(key_add)
-        do for [r=1:rows] { text = names[r]; line_dash = 0; point = points[r]; colour = colours[r]; eval(key_add) }
-    }
+        do for [r=1:rows] { text = names[r]; line_dash = 0; point = points[r]; colour = colours[r]; eval(key_add) } }
     if (!sized && p == panels) {
         set key at screen 1 - (right - 14.0) / width, screen (top - 20.0) / full left top Left reverse samplen 1.5 spacing key_spacing width 0
     }

@@ -9,7 +9,6 @@ if (!exists("folder")) {
     time = "latency_ms"; time_label = "latency (ms, logarithmic)"
     share = "slo_share"; share_label = "latency / SLO"; share_logarithmic = 0
 }
-squeeze = 0.6
 load folder."common.gp"
 
 stats data using "row" nooutput; rows = int(STATS_max)
@@ -46,9 +45,7 @@ do for [p=1:2] {
     set bmargin at screen (ceiling - tall) / full
     set tmargin at screen ceiling / full
     unset key; unset arrow
-    if (sized && p == 1) {
-        do for [r=1:rows] { text = names[r]; line_dash = dashes[r]; point = points[r]; colour = colours[r]; eval(key_add) }
-    }
+    if (sized && p == 1) { do for [r=1:rows] { text = names[r]; line_dash = dashes[r]; point = points[r]; colour = colours[r]; eval(key_add) } }
     if (p == 1) {
         text = what." that took at most so long (%)"; eval(y_title)
         set xlabel time_label offset 0, xlabel_shift

@@ -120,21 +120,10 @@ static char *script_find(const char *name, struct error *error)
     return path;
 }
 
-/* Notes that the figure has no room, for which the script gave the reason. */
-static bool no_room_note(struct figure_list *list, struct figure *figure, const char *reason,
-                         struct error *error)
+/* Draws figure `at`, or drops it where its size has no room; then the next one takes its place. */
+static bool draw_one(struct figure_list *list, size_t at, const char *format, struct error *error)
 {
-    free(figure->picture);
-    figure->picture = NULL;
-    return figure_list_note(list, error,
-                            "%s: not drawn at --size %s: %s; draw fewer policies (--policies), "
-                            "or give a larger --size or none",
-                            figure->name, list->style.size, reason);
-}
-
-static bool draw_one(struct figure *figure, struct figure_list *list, const char *format,
-                     struct error *error)
-{
+    struct figure *figure = &list->figures[at];
     char *no_room = NULL;
     char *script = script_find(figure->script, error);
     if (script == NULL)
@@ -147,7 +136,7 @@ static bool draw_one(struct figure *figure, struct figure_list *list, const char
                                         : error_run(error, "out of memory for the figures");
     free(script);
     if (no_room != NULL)
-        good = no_room_note(list, figure, no_room, error);
+        good = figure_drop(list, at, no_room, error);
     free(no_room);
     return good;
 }
@@ -155,7 +144,10 @@ static bool draw_one(struct figure *figure, struct figure_list *list, const char
 bool plot_draw(struct figure_list *list, const char *format, struct error *error)
 {
     bool good = gnuplot_check(error);
-    for (size_t i = 0; good && i < list->count; i++)
-        good = draw_one(&list->figures[i], list, format, error);
+    for (size_t i = 0; good && i < list->count;) {
+        const size_t count = list->count;
+        good = draw_one(list, i, format, error);
+        i += list->count == count;
+    }
     return good;
 }

@@ -5,7 +5,6 @@
 # line (1: a line goes through it), colour, point, subject, caption.
 folder = ARG0[:strstrt(ARG0, "profile.gp") - 1]
 heading = "Latency over batch and share of a GPU"
-squeeze = 0.6
 load folder."common.gp"
 
 stats data using "function" nooutput; panels = int(STATS_max)

@@ -4,7 +4,6 @@
 # caption.
 folder = ARG0[:strstrt(ARG0, "sensitivity.gp") - 1]
 heading = "Sensitivity"
-squeeze = 0.6
 load folder."common.gp"
 
 stats data using "panel" nooutput; panels = int(STATS_max)

@@ -6,7 +6,6 @@
 # subject, caption.
 folder = ARG0[:strstrt(ARG0, "simulated-against-real.gp") - 1]
 heading = "Simulated against real"
-squeeze = 0.6
 load folder."common.gp"
 
 stats data using "row" nooutput; rows = int(STATS_max)
@@ -46,10 +45,8 @@ do for [p=1:2] {
     set bmargin at screen (ceiling - tall) / full
     set tmargin at screen ceiling / full
     unset key; unset arrow
-    if (sized && p == 1) {
-        do for [r=1:rows] { text = names[r]; line_dash = 1; point = points[r]; colour = colours[r]; eval(key_add) }
-        do for [s=1:2] { text = word("simulated real", s); line_dash = s; point = 0; colour = 0x222222; eval(key_add) }
-    }
+    if (sized && p == 1) { do for [r=1:rows] { text = names[r]; line_dash = 1; point = points[r]; colour = colours[r]; eval(key_add) }
+        do for [s=1:2] { text = word("simulated real", s); line_dash = s; point = 0; colour = 0x222222; eval(key_add) } }
     from = p == 1 ? quickest : least; to = p == 1 ? slowest : most
     set xrange [from:to]
     eval(log_ticks)

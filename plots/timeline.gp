@@ -5,7 +5,6 @@
 # means over the samples of a bin), subject, subject, caption.
 folder = ARG0[:strstrt(ARG0, "timeline.gp") - 1]
 heading = "Over time"
-squeeze = 0.6
 load folder."common.gp"
 
 stats data using "time_s" nooutput; first = STATS_min; last = STATS_max

@@ -217,7 +217,7 @@ done
 run "$esgsim" plot "$folder/many.h5" --out "$folder/large" --size column --only hit-rate \
     --only hit-against-cost
 if [ "$status" -eq 0 ] && [ "$(wc -l <"$folder/out")" -eq 1 ] &&
-    grep -q 'hit-rate-strict-light: not drawn at --size column: it would be .* in high.*--policies' \
+    grep -q 'hit-rate-strict-light: not drawn, it would be .* in high.*--policies' \
         "$folder/err"; then
     pass "a figure that is too high for a page is left out, and plot says so"
 else
@@ -225,7 +225,13 @@ else
         "status 0, one picture, a note about the other"
 fi
 run "$esgsim" plot "$folder/many.h5" --out "$folder/large" --size column --only hit-rate --quiet
-expect_refusal "and refused where nothing else is drawn" 'no figure has room at --size column'
+expect_refusal "and refused where nothing else is drawn" 'none has room; omit --only and --size'
+# The legend's two dark lines, one solid, one dashed.
+if grep "stroke='rgb( 34,  34,  34)'" "$folder"/page/simulated-against-real*.svg | grep -q dasharray; then
+    pass "the legend shows the dashes of lines of one colour"
+else
+    fail "the legend shows the dashes of lines of one colour" "no dashed line in the legend"
+fi
 grep -ho '>[ 0-9]*<' "$folder"/page/curve-*.svg | tr -d '<> ' | awk '$1 >= 200' | sort | uniq -d \
     >"$folder/said"
 if ls "$folder"/page/curve-*.svg >/dev/null && [ ! -s "$folder/said" ]; then

@@ -134,22 +134,6 @@ static bool figures_write(const struct options *options, struct figure_list *lis
     return good;
 }
 
-/* Prints the names of the pictures. ERROR_INPUT if no figure has room. */
-static bool pictures_print(const struct options *options, const struct figure_list *list,
-                           struct error *error)
-{
-    bool any = false;
-    for (size_t i = 0; i < list->count; i++) {
-        any = any || list->figures[i].picture != NULL;
-        if (list->figures[i].picture != NULL)
-            printf("%s\n", list->figures[i].picture);
-    }
-    return any || error_input(error,
-                              "%s: no figure has room at --size %s; draw fewer policies "
-                              "(--policies), or give a larger --size or none",
-                              options->file, options->size);
-}
-
 static bool run(int argc, char **argv, bool quiet, struct error *error)
 {
     struct options options = {.format = "svg"};
@@ -171,15 +155,16 @@ static bool run(int argc, char **argv, bool quiet, struct error *error)
     struct atomic_file lock = {0};
     bool good = atomic_file_hold_folder(&lock, options.folder, error) &&
                 figures_write(&options, &list, error);
-    if (good && list.count == 0)
-        good = error_input(error,
-                           "%s: has none of the requested figures; omit --only to draw all "
-                           "that it has",
-                           options.file);
     good = good && plot_draw(&list, options.format, error);
     for (size_t i = 0; !quiet && i < list.note_count; i++)
         (void)fprintf(stderr, "%s\n", list.notes[i]);
-    good = good && pictures_print(&options, &list, error);
+    if (good && list.count == 0)
+        good = error_input(error,
+                           "%s: has none of the requested figures, or none has room; omit --only "
+                           "and --size to draw all that it has",
+                           options.file);
+    for (size_t i = 0; good && i < list.count; i++)
+        printf("%s\n", list.figures[i].picture);
     figure_list_clear(&list);
     return atomic_file_end(&lock, good, error);
 }
