@@ -126,6 +126,12 @@ refused "capacity refuses a key without a number" 'policy\.name.*not a number' \
 refused "capacity refuses seeds as the key" 'seed' --over seed --at-least 0.9
 refused "capacity wants a threshold" '--at-least X or --at-most X' --over slo.factor
 refused "capacity takes one threshold" 'exclude' --over slo.factor --at-least 1 --at-most 2
+refused "capacity refuses a share in per cent" '--at-least 95: slo_hit_rate is a share of 0..1; 0.95 for 95 %' \
+    --over slo.factor --at-least 95
+refused "and one below 0" '--at-most -1: gpu_utilisation is a share of 0..1' \
+    --over slo.factor --metric gpu_utilisation --at-most -1
+refused "capacity refuses a budget below the seeds" '--max-seeds 5 is below --seeds 6' \
+    --over slo.factor --at-least 0.9 --seeds 6 --max-seeds 5
 refused "capacity takes one direction" 'exclude' --over slo.factor --at-least 1 --least --greatest
 refused "capacity answers a misspelt metric with the nearest one" 'slo_hit_rate' \
     --over slo.factor --at-least 0.9 --metric slo_hit_rat
@@ -377,6 +383,20 @@ run "$esgsim" run "$strict" $small --seed 7 --policy fifo --json
 cp "$folder/out" "$folder/fifo.json"
 expect "run --json prints an object with the documented keys" 0 '"slo_hit_rate"'
 
+drops="--set policy.name=edf --set policy.params.drop=drop --set requests=200 --quiet"
+# shellcheck disable=SC2086
+run "$esgsim" run "$strict" $drops --set arrivals.load=2
+expect "run names the base of percentiles where requests were dropped" 0 \
+    '^p50, p95, p99 of edf: of [1-9][0-9]* finished, [1-9][0-9]* dropped$'
+# shellcheck disable=SC2086
+run "$esgsim" run "$strict" $drops --set 'slo={"ms":1}' --details --out "$folder/dropped.h5"
+expect "and with --details" 0 '^p50, p95, p99 of edf: of 0 finished, 200 dropped$'
+run "$esgsim" report "$folder/dropped.h5"
+expect "and so does report" 0 '^p50, p95, p99 of edf: of 0 finished, 200 dropped$'
+# shellcheck disable=SC2086
+run "$esgsim" run "$strict" $drops --set 'slo={"ms":1}' --json
+expect "without a finished request there is no percentile" 0 '"p99":.null'
+
 cat >"$folder/sweep.json" <<EOF
 {"base": "$here/$strict",
  "matrix": {"policy.name": ["fifo", "min-config"],
@@ -390,6 +410,12 @@ for jobs in 1 2; do
 done
 same "a sweep on one job and on two writes the same table bytes" \
     "$folder/jobs1.tables" "$folder/jobs2.tables"
+run "$esgsim" report "$folder/jobs1.h5" --at-least 95
+expect_refusal "report refuses a share in per cent" '--at-least 95: slo_hit_rate is a share of 0..1; 0.95 for 95 %'
+printf '{"title":"t","source":"s","figures":[{"metric":"slo_hit_rate","low":61,"evidence":"published"}]}' \
+    >"$folder/percent.json"
+run "$esgsim" report "$folder/jobs1.h5" --paper "$folder/percent.json"
+expect_refusal "and a published one" 'figures.0.: slo_hit_rate is a share of 0..1; 0.61 for 61 %'
 for format in text csv json; do
     run "$esgsim" report "$folder/jobs1.h5" --format $format
     cp "$folder/out" "$folder/report1"
@@ -413,11 +439,17 @@ done
 same "capacity on one job and on three prints the same" \
     "$folder/capacity1.text" "$folder/capacity3.text"
 same "and the same JSON" "$folder/capacity1.json" "$folder/capacity3.json"
-run grep -E '^fifo: least slo\.factor [0-9.]+; fails at [0-9.]+$' "$folder/capacity1.text"
-expect "it names the value found and the one at which the metric fails" 0
+run grep -E '^fifo: least slo\.factor [0-9.]+; surely holds at [0-9.]+, surely fails at [0-9.]+; [0-9]+ seeds: within the tolerance$' \
+    "$folder/capacity1.text"
+expect "it names the crossing, the ends of the interval and what it rests on" 0
+run grep -cE '"(interval|crossing|seeds|within_tolerance)":' "$folder/capacity1.json"
+expect "and so does the JSON" 0
+run "$esgsim" capacity "$strict" --over slo.factor --at-least 0.9 --seeds 3 --max-seeds 4 \
+    --tolerance 0.0001 --set requests=50 --quiet
+expect "capacity says that the budget of seeds is spent" 0 '4 seeds: the budget is spent, and the interval is [0-9.]* % wide, not 0.01 %'
 run "$esgsim" capacity "$strict" --over slo.factor --at-most 0.5 --metric slo_hit_rate --least \
     --low 4 --high 8 --seeds 2 --set requests=50 --quiet
-expect "capacity says that no value holds" 0 'esg: holds at no slo\.factor visited, from 4 to 8'
+expect "capacity says that no value holds" 0 'esg: the mean holds at no slo\.factor visited, from 4 to 8; surely holds at none'
 # shellcheck disable=SC2086
 run timeout -s INT 1 "$esgsim" capacity "$strict" --over slo.factor --at-least 0.9 \
     --set requests=5000000 --seeds 2 --quiet

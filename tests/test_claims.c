@@ -284,6 +284,8 @@ static void faults_of_the_file_are_named_with_their_place(void **state)
          "claims[0].metric: unknown metric 'slo_hit_rat'; did you mean slo_hit_rate"},
         {CLAIMS(HITS("open") OF("a", "b") "\"low\": 2, \"high\": 1}"),
          "claims[0]: low 2 is above high 1"},
+        {CLAIMS(HITS("open") OF("a", "b") "\"high\": 101}"),
+         "claims[0]: slo_hit_rate is a share; \"low\" and \"high\" are 0 to 100"},
         {CLAIMS(HITS("open") OF("a", "b") "\"note\": \"\"}"),
          "claims[0]: has no expectation; give \"low\", \"high\" or both, in %"},
         {CLAIMS(HITS("open") OF("a", "b") "\"formula\": \"ratio\", \"low\": 1}"),

@@ -360,6 +360,8 @@ static void no_seeds_and_senseless_precisions_are_refused(void **state)
          "slo_hit_rate"},
         {"\"precision\": {\"metric\": \"slo_hit_rate\", \"half_width\": 0, \"max_seeds\": 9}",
          "half_width"},
+        {"\"precision\": {\"metric\": \"slo_hit_rate\", \"half_width\": 2, \"max_seeds\": 9}",
+         "precision.half_width: slo_hit_rate is a share of 0..1; 0.02 for 2 %"},
         {"\"precision\": {\"metric\": \"slo_hit_rate\", \"half_width\": 1, \"max_seeds\": 1}",
          "max_seeds"},
         {"\"precision\": {\"metric\": \"slo_hit_rate\", \"half_width\": 1}", "max_seeds"},

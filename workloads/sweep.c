@@ -4,6 +4,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "results/store/columns.h"
 #include "sim/utf8.h"
 #include "workloads/inputs.h"
 #include "workloads/loader_internal.h"
@@ -108,6 +109,9 @@ static bool load_precision(const struct json_value *root, int64_t base_seed,
     if (!json_as_number(&width, 1e-300, 1e300, &precision->half_width, error) ||
         !json_as_integer(&limit, 2, VALUES_LIMIT, &max_seeds, error))
         return false;
+    char fault[METRIC_FAULT];
+    if (!metric_allows(metric_find(name), precision->half_width, fault))
+        return json_fault(&width, error, "%s", fault);
     first = max_seeds < PRECISION_SEEDS ? max_seeds : PRECISION_SEEDS;
     if (json_child(root, "seeds", &seeds) && !json_as_integer(&seeds, 2, max_seeds, &first, error))
         return false;

@@ -85,6 +85,13 @@ static bool range_read(const struct json_value *value, struct claim *claim, stru
     if (isnan(claim->low) && isnan(claim->high))
         return json_fault(value, error, "has no expectation; give \"low\", \"high\" or both, in %s",
                           claim_unit(claim)[0] == '\0' ? "1" : claim_unit(claim));
+    char fault[METRIC_FAULT];
+    const double unit = claim_unit(claim)[0] == '%' ? 100 : 1;
+    if (claim->formula == PAIRED_VALUE &&
+        (!metric_allows(claim->metric, claim->low / unit, fault) ||
+         !metric_allows(claim->metric, claim->high / unit, fault)))
+        return json_fault(value, error, "%s is a share; \"low\" and \"high\" are 0 to %g",
+                          claim->metric->name, unit);
     return !(claim->low > claim->high) ||
            json_fault(value, error, "low %g is above high %g; exchange them", claim->low,
                       claim->high);

@@ -7,6 +7,7 @@
 static const char reading_of_requests[] =
     "<li>SLO hit %: requests whose latency was at most their SLO; a dropped request is a "
     "miss.</li>\n"
+    "<li>p50, p95, p99, p99.9: percentiles of latency, of the requests that finished.</li>\n"
     "<li>$/1,000 requests: pay-per-use, execution time × (vCPUs + vGPUs at their price).</li>\n"
     "<li>Queue, transfer, cold start, execution: components of a request's latency, summed "
     "over its jobs, including those of parallel branches.</li>\n"

@@ -100,6 +100,11 @@ static bool figure_check(const struct json_value *value, const struct reference_
 {
     if (isnan(figure->low) && isnan(figure->high))
         return json_fault(value, error, "has no figure; give \"low\", \"high\" or both");
+    const struct metric *metric = report_metric_find(figure->metric);
+    char fault[METRIC_FAULT];
+    if (metric != NULL && !reference_is_comparison(figure) &&
+        (!metric_allows(metric, figure->low, fault) || !metric_allows(metric, figure->high, fault)))
+        return json_fault(value, error, "%s", fault);
     if (figure->low > figure->high)
         return json_fault(value, error, "low %g is above high %g; exchange them", figure->low,
                           figure->high);

@@ -125,7 +125,7 @@ static void print_legend(FILE *out)
         "               symmetric: a share stays within 0 to 100 %; a alone: one seed\n"
         "  SLO hit %    requests that finished within their SLO\n"
         "  $/1,000 req  pay-per-use: execution time x (vCPU + vGPU price), for 1,000 requests\n"
-        "  p50 p95 p99  percentiles of latency, from arrival to finish\n"
+        "  p50 p95 p99  percentiles of latency, from arrival to finish, of requests that finished\n"
         "  cold %       jobs that waited for a container to start\n"
         "  plan missed  batches with fewer jobs, or in another configuration, than planned; - if "
         "the\n"
@@ -194,6 +194,22 @@ static void add_bound(const struct report *report, const struct report_scenario 
     }
 }
 
+/* A policy that drops what is late has few and fast requests left. */
+static void print_base(const struct report *report, const struct report_scenario *scenario,
+                       FILE *out)
+{
+    for (size_t c = 0; c < scenario->contender_count; c++) {
+        const struct report_contender *contender = &scenario->contenders[c];
+        const double requests =
+            report_estimate(report, contender, NULL, metric_find("requests")).mean;
+        const double dropped =
+            report_estimate(report, contender, NULL, metric_find("dropped")).mean;
+        if (dropped > 0)
+            (void)fprintf(out, "p50, p95, p99 of %s: of %.0f finished, %.0f dropped\n",
+                          contender->title, requests - dropped, dropped);
+    }
+}
+
 static bool print_applications(const struct report *report, const struct report_scenario *scenario,
                                FILE *out)
 {
@@ -211,6 +227,7 @@ static bool print_applications(const struct report *report, const struct report_
     }
     bool good = text_table_print(table, 0, out);
     text_table_free(table);
+    print_base(report, scenario, out);
     return good;
 }
 

@@ -37,6 +37,7 @@ static bool take_policies(void *options, const char *name, char *value, struct e
 }
 
 #define LARGEST 1e15
+enum { SEEDS_FIRST = 10, SEEDS_MOST = 100 };
 
 static const struct cli_option capacity_table[] = {
     {.name = "--over",
@@ -76,9 +77,17 @@ static const struct cli_option capacity_table[] = {
      .take = take_policies},
     {.name = "--seeds",
      .value = "N",
-     .help = "runs at each value, with the seeds from the experiment's on (default 10)",
+     .help = "runs at each value at first, with the seeds from the experiment's on (default 10)",
      .kind = OPTION_WHOLE,
      .place = offsetof(struct options, question.seeds),
+     .least = 2,
+     .most = CAPACITY_SEEDS},
+    {.name = "--max-seeds",
+     .value = "N",
+     .help = "the budget: more seeds are added up to this many, while the interval is wider than "
+             "the tolerance (default 100, or --seeds if that is more)",
+     .kind = OPTION_WHOLE,
+     .place = offsetof(struct options, question.most_seeds),
      .least = 2,
      .most = CAPACITY_SEEDS},
     {.name = "--greatest",
@@ -108,8 +117,8 @@ static const struct cli_option capacity_table[] = {
      .high = LARGEST},
     {.name = "--tolerance",
      .value = "T",
-     .help = "the metric fails within this share beyond the value found (default 0.02); whole "
-             "numbers are exact",
+     .help = "the interval from the last value that surely holds to the first that surely fails "
+             "is to be at most this share of its middle wide (default 0.04); of whole numbers, 1",
      .kind = OPTION_NUMBER,
      .place = offsetof(struct options, question.tolerance),
      .low = 1e-6,
@@ -192,111 +201,119 @@ static bool options_check(struct options *options, struct error *error)
                               : key_direction(question->key);
     question->overrides = options->settings.list;
     question->override_count = options->settings.count;
-    return metric_choose(options->metric, &question->metric, error);
+    if (question->most_seeds == 0)
+        question->most_seeds = question->seeds < SEEDS_MOST ? SEEDS_MOST : question->seeds;
+    if (question->most_seeds < question->seeds)
+        return error_input(error, "--max-seeds %" PRIu64 " is below --seeds %" PRIu64,
+                           question->most_seeds, question->seeds);
+    char fault[METRIC_FAULT];
+    return metric_choose(options->metric, &question->metric, error) &&
+           (metric_allows(question->metric, question->threshold, fault) ||
+            error_input(error, "--at-%s %g: %s", at_least ? "least" : "most", question->threshold,
+                        fault));
 }
 
 /* ---- Text ------------------------------------------------------------------------------------ */
 
 static const char *direction_name(enum capacity_direction direction)
 {
-    return direction == CAPACITY_EITHER     ? "greatest or least"
-           : direction == CAPACITY_GREATEST ? "greatest"
-                                            : "least";
+    return direction == CAPACITY_GREATEST ? "greatest" : "least";
 }
 
-static void print_number(double number)
+/* The end of the mean's interval; that of a share is within 0..1. `side`: -1 or 1. */
+static double limit_of(const struct capacity_question *question, const struct capacity_point *point,
+                       int side)
 {
-    if (isnan(number))
-        printf(" %14s", "none");
-    else
-        printf(" %14.6g", number);
+    const double limit = point->mean + side * point->half;
+    return metric_is_share(question->metric) && !isnan(limit) ? fmin(fmax(limit, 0), 1) : limit;
 }
 
 static void print_curve(const struct capacity_question *question,
                         const struct capacity_curve *curve)
 {
-    size_t order[CAPACITY_POINTS];
-    const struct capacity_search *search = &curve->search;
-    capacity_search_order(search, order);
-    printf("\n%s\n%20s %14s %14s  %s\n", curve->policy, question->key, "mean", "95 % limit",
-           "holds");
-    for (size_t i = 0; i < search->count; i++) {
-        const struct capacity_point *point = &search->points[order[i]];
+    printf("\n%s\n%20s %14s %14s %14s %6s  %s\n", curve->policy, question->key, "mean",
+           "lower limit", "upper limit", "seeds", question->metric->name);
+    for (size_t i = 0; i < curve->search.count; i++) {
+        const struct capacity_point *point = &curve->search.points[i];
         char text[CAPACITY_TEXT];
         capacity_print_value(text, point->value);
-        printf("%20s", text);
-        print_number(curve->estimates[order[i]].mean);
-        print_number(curve->estimates[order[i]].limit);
-        printf("  %s\n", point->refused ? "refused" : point->holds ? "yes" : "no");
+        if (isnan(point->mean))
+            printf("%20s %14s %14s %14s %6s", text, "none", "none", "none", "-");
+        else
+            printf("%20s %14.6g %14.6g %14.6g %6zu", text, point->mean,
+                   limit_of(question, point, -1), limit_of(question, point, 1), point->seeds);
+        printf("  %s\n", capacity_answer_name(point));
     }
 }
 
 static void print_notes(const struct capacity_question *question,
                         const struct capacity_curve *curve)
 {
-    double fails;
-    double holds;
-    size_t from;
-    size_t to;
+    const struct capacity_point *from;
+    const struct capacity_point *to;
     char texts[2][CAPACITY_TEXT];
     if (!isnan(curve->refused)) {
         capacity_print_value(texts[0], curve->refused);
         printf("    refused at %s: %s\n", texts[0], curve->reason);
     }
-    if (capacity_search_turn(&curve->search, &fails, &holds)) {
-        capacity_print_value(texts[0], fails);
-        capacity_print_value(texts[1], holds);
-        printf("    not monotone: %s fails at %s and holds at %s\n", question->metric->name,
-               texts[0], texts[1]);
-    } else if (capacity_curve_bend(question, curve, &from, &to)) {
-        capacity_print_value(texts[0], curve->search.points[from].value);
-        capacity_print_value(texts[1], curve->search.points[to].value);
+    if (capacity_search_bend(&curve->search, &from, &to)) {
+        capacity_print_value(texts[0], from->value);
+        capacity_print_value(texts[1], to->value);
         printf("    not monotone: mean %s is %g at %s and %g at %s\n", question->metric->name,
-               curve->estimates[from].mean, texts[0], curve->estimates[to].mean, texts[1]);
+               from->mean, texts[0], to->mean, texts[1]);
     }
+}
+
+static void print_interval(const struct capacity_search *search,
+                           const struct capacity_interval *interval)
+{
+    char texts[2][CAPACITY_TEXT] = {"none", "none"};
+    if (!isnan(interval->holds))
+        capacity_print_value(texts[0], interval->holds);
+    if (!isnan(interval->fails))
+        capacity_print_value(texts[1], interval->fails);
+    printf("; surely holds at %s, surely fails at %s; %zu seed%s", texts[0], texts[1],
+           search->seeds, search->seeds == 1 ? "" : "s");
+    if (search->range.most_seeds == 1)
+        printf(": nothing random is drawn\n");
+    else if (interval->narrow)
+        printf("%s\n", interval->verdict == CAPACITY_FOUND ? ": within the tolerance" : "");
+    else
+        printf(": the budget is spent, and the interval is %.2g %% wide, not %g %%\n",
+               100 * interval->width, 100 * search->range.tolerance);
 }
 
 static void print_answer(const struct capacity_question *question,
                          const struct capacity_curve *curve)
 {
     const struct capacity_search *search = &curve->search;
-    const enum capacity_direction direction = capacity_search_direction(search);
-    const char *at_end = direction == CAPACITY_LEAST ? "at most" : "at least";
-    const double value = capacity_search_value(search);
+    const struct capacity_interval interval = capacity_search_interval(search);
     char texts[2][CAPACITY_TEXT];
     printf("%s: ", curve->policy);
-    switch (capacity_search_verdict(search)) {
-    case CAPACITY_FOUND:
-        capacity_print_value(texts[0], search->holds);
-        capacity_print_value(texts[1], search->fails);
-        printf("%s %s %s; fails at %s\n", direction_name(direction), question->key, texts[0],
+    if (interval.verdict == CAPACITY_FOUND) {
+        capacity_print_value(texts[0], interval.crossing);
+        printf("%s %s %s", direction_name(search->range.direction), question->key, texts[0]);
+    } else {
+        capacity_print_value(texts[0], search->points[0].value);
+        capacity_print_value(texts[1], search->points[search->count - 1].value);
+        printf("the mean holds at %s %s visited, from %s to %s",
+               interval.verdict == CAPACITY_ALL ? "every" : "no", question->key, texts[0],
                texts[1]);
-        break;
-    case CAPACITY_ALL:
-        capacity_print_value(texts[0], isnan(value) ? search->least : value);
-        capacity_print_value(texts[1], search->most);
-        if (isnan(value))
-            printf("holds at every %s visited, from %s to %s; give another --low or --high\n",
-                   question->key, texts[0], texts[1]);
-        else
-            printf("%s %s is %s %s: it holds at the end of the range\n", direction_name(direction),
-                   question->key, at_end, texts[0]);
-        break;
-    case CAPACITY_NONE:
-        capacity_print_value(texts[0], search->least);
-        capacity_print_value(texts[1], search->most);
-        printf("holds at no %s visited, from %s to %s\n", question->key, texts[0], texts[1]);
-        break;
     }
+    if (search->range.direction == CAPACITY_EITHER)
+        printf("; give another --low or --high\n");
+    else
+        print_interval(search, &interval);
     print_notes(question, curve);
 }
 
 static void print_text(const struct capacity_question *question,
                        const struct capacity_answer *answer)
 {
-    printf("%s: %s %s %g with one-sided 95 %% confidence over %" PRIu64 " seeds; %s ",
+    printf("%s: mean %s %s %g with %g %% confidence over %" PRIu64 " to %" PRIu64 " seeds; %s ",
            question->path, question->metric->name, question->at_most ? "at most" : "at least",
-           question->threshold, question->seeds, question->key);
+           question->threshold, 100 * CAPACITY_CONFIDENCE, question->seeds, question->most_seeds,
+           question->key);
     if (answer->whole)
         printf("in whole numbers\n");
     else
@@ -318,44 +335,54 @@ static void add_number(cJSON *object, const char *key, double number)
                           isfinite(number) ? cJSON_CreateNumber(number) : cJSON_CreateNull());
 }
 
+static cJSON *numbers_json(const double *numbers, size_t count)
+{
+    cJSON *list = cJSON_CreateArray();
+    for (size_t i = 0; i < count; i++)
+        cJSON_AddItemToArray(list, isfinite(numbers[i]) ? cJSON_CreateNumber(numbers[i])
+                                                        : cJSON_CreateNull());
+    return list;
+}
+
+static cJSON *point_json(const struct capacity_question *question,
+                         const struct capacity_point *point)
+{
+    cJSON *object = cJSON_CreateObject();
+    cJSON_AddNumberToObject(object, "value", point->value);
+    add_number(object, "mean", point->mean);
+    add_number(object, "low", limit_of(question, point, -1));
+    add_number(object, "high", limit_of(question, point, 1));
+    cJSON_AddStringToObject(object, "answer", capacity_answer_name(point));
+    cJSON_AddItemToObject(object, "seeds",
+                          numbers_json(point->measured, point->refused ? 0 : point->seeds));
+    return object;
+}
+
 static cJSON *curve_json(const struct capacity_question *question,
                          const struct capacity_curve *curve)
 {
     const struct capacity_search *search = &curve->search;
     static const char *const verdicts[] = {"found", "all hold", "none holds"};
-    const enum capacity_direction direction = capacity_search_direction(search);
-    double fails;
-    double holds;
-    size_t from;
-    size_t to;
+    const struct capacity_interval interval = capacity_search_interval(search);
+    const double ends[] = {interval.holds, interval.fails};
+    const struct capacity_point *from;
+    const struct capacity_point *to;
     cJSON *object = cJSON_CreateObject();
     cJSON_AddStringToObject(object, "policy", curve->policy);
-    cJSON_AddStringToObject(object, "verdict", verdicts[capacity_search_verdict(search)]);
-    if (direction == CAPACITY_EITHER)
+    cJSON_AddStringToObject(object, "verdict", verdicts[interval.verdict]);
+    if (search->range.direction == CAPACITY_EITHER)
         cJSON_AddNullToObject(object, "direction");
     else
-        cJSON_AddStringToObject(object, "direction", direction_name(direction));
-    add_number(object, "value", capacity_search_value(search));
-    add_number(object, "fails_at", search->fails);
-    cJSON_AddBoolToObject(object, "monotone",
-                          !capacity_search_turn(search, &fails, &holds) &&
-                              !capacity_curve_bend(question, curve, &from, &to));
+        cJSON_AddStringToObject(object, "direction", direction_name(search->range.direction));
+    cJSON_AddItemToObject(object, "interval", numbers_json(ends, 2));
+    add_number(object, "crossing", interval.crossing);
+    cJSON_AddNumberToObject(object, "width", interval.width);
+    cJSON_AddBoolToObject(object, "within_tolerance", interval.narrow);
+    cJSON_AddNumberToObject(object, "seeds", (double)search->seeds);
+    cJSON_AddBoolToObject(object, "monotone", !capacity_search_bend(search, &from, &to));
     cJSON *list = cJSON_AddArrayToObject(object, "visited");
-    for (size_t i = 0; i < search->count; i++) {
-        cJSON *point = cJSON_CreateObject();
-        cJSON_AddNumberToObject(point, "value", search->points[i].value);
-        add_number(point, "mean", curve->estimates[i].mean);
-        add_number(point, "limit", curve->estimates[i].limit);
-        cJSON_AddBoolToObject(point, "holds", search->points[i].holds);
-        cJSON_AddBoolToObject(point, "refused", search->points[i].refused);
-        cJSON *seeds = cJSON_AddArrayToObject(point, "seeds");
-        for (size_t s = 0; !search->points[i].refused && s < question->seeds; s++) {
-            const double value = curve->estimates[i].values[s];
-            cJSON_AddItemToArray(seeds,
-                                 isfinite(value) ? cJSON_CreateNumber(value) : cJSON_CreateNull());
-        }
-        cJSON_AddItemToArray(list, point);
-    }
+    for (size_t i = 0; i < search->count; i++)
+        cJSON_AddItemToArray(list, point_json(question, &search->points[i]));
     return object;
 }
 
@@ -368,10 +395,11 @@ static bool print_json(const struct capacity_question *question,
     cJSON_AddBoolToObject(root, "whole", answer->whole);
     cJSON_AddStringToObject(root, "metric", question->metric->name);
     cJSON_AddNumberToObject(root, question->at_most ? "at_most" : "at_least", question->threshold);
-    cJSON_AddNumberToObject(root, "confidence", 0.95);
+    cJSON_AddNumberToObject(root, "confidence", CAPACITY_CONFIDENCE);
     cJSON_AddNumberToObject(root, "tolerance", question->tolerance);
     cJSON_AddItemToObject(root, "first_seed", json_whole(answer->first_seed));
-    cJSON_AddNumberToObject(root, "seeds", (double)question->seeds);
+    cJSON_AddNumberToObject(root, "first_seeds", (double)question->seeds);
+    cJSON_AddNumberToObject(root, "max_seeds", (double)question->most_seeds);
     cJSON_AddBoolToObject(root, "deterministic", answer->deterministic);
     cJSON *list = cJSON_AddArrayToObject(root, "policies");
     for (size_t i = 0; i < answer->curve_count; i++)
@@ -387,8 +415,8 @@ static bool capacity_command(int argc, char **argv, bool quiet, struct error *er
                               .at_most = NAN,
                               .question = {.low = NAN,
                                            .high = NAN,
-                                           .tolerance = 0.02,
-                                           .seeds = 10,
+                                           .tolerance = 0.04,
+                                           .seeds = SEEDS_FIRST,
                                            .jobs = cores < 1 ? 1 : (uint64_t)cores,
                                            .decision_timeout = GUARD_TIMEOUT_DEFAULT,
                                            .quiet = quiet}};
@@ -410,12 +438,16 @@ const struct command command_capacity = {
     .name = "capacity",
     .summary = "the greatest or least value of a key at which a metric still holds",
     .help =
-        "Bisects on common random numbers: every value and every policy is simulated with the\n"
-        "same seeds. The metric holds at a value if the one-sided 95 % confidence limit of its\n"
-        "mean over the seeds (Student's t) meets --at-least or --at-most. The confidence is\n"
-        "that of one value, not of the whole search. Without both --low and --high the search\n"
-        "doubles and halves the experiment's value first. A metric need not be monotone, so\n"
-        "all visited values are printed, and one that contradicts the answer is told.\n"
+        "Finds where the mean of a metric over the seeds crosses --at-least or --at-most, on\n"
+        "common random numbers: every value and every policy is simulated with the same seeds.\n"
+        "The answer is an interval. Its first end is the last value at which the condition surely\n"
+        "holds: the whole 99 % interval of the mean (Student's t) meets the threshold. Its second\n"
+        "end is the first value at which it surely fails: the whole interval misses it. Seeds are\n"
+        "added until the interval is within --tolerance or --max-seeds are spent. Long runs need\n"
+        "fewer seeds: a run should be long against the time in which its queues change.\n"
+        "Without both --low and --high the search doubles and halves the experiment's value\n"
+        "first. A mean need not be monotone, so all visited values are printed, and one that\n"
+        "contradicts the answer is told.\n"
         "\n"
         "Examples: esgsim capacity workloads/experiments/strict-light.json --at-least 0.95 \\\n"
         "              --over slo.factor --policies esg,fifo --set requests=1000\n"

@@ -187,6 +187,15 @@ static void text_row(FILE *stream, const char *name, const struct measures *m)
         fprintf(stream, " %10s\n", "none");
 }
 
+/* A policy that drops what is late has few and fast requests left. */
+static void text_base(FILE *stream, const struct output_run *shown)
+{
+    const struct measures *m = &shown->result->overall;
+    if (m->dropped > 0)
+        fprintf(stream, "p50, p95, p99 of %s: of %" PRIu64 " finished, %" PRIu64 " dropped\n",
+                shown->experiment->policy_name, m->requests - m->dropped, m->dropped);
+}
+
 static void text_line(FILE *stream, const char *name, double value, const char *unit,
                       const char *help)
 {
@@ -306,6 +315,7 @@ void output_run_text(FILE *stream, const struct output_run *shown)
     text_title(stream, shown, false);
     if (requests)
         text_applications(stream, experiment, result);
+    text_base(stream, shown);
     text_training(stream, result->training);
     if (requests)
         text_run(stream, run);
@@ -397,6 +407,8 @@ static void requests_table(FILE *stream, int width, const struct output_run *run
         table_cell(stream, 9, 4, 1000 * runs[0].result->overall.bound_cost_per_request_usd);
         fputc('\n', stream);
     }
+    for (size_t i = 0; i < count; i++)
+        text_base(stream, &runs[i]);
 }
 
 void output_table_text(FILE *stream, const struct output_run *runs, size_t count)
