@@ -109,6 +109,8 @@ void curve_sustained_text(const struct curve_panel *panel, const struct curve_li
 bool curves_text_sustained(const struct curves *curves, FILE *out);
 bool curves_text_panels(const struct report *report, FILE *out);
 void curves_json(const struct report *report, cJSON *root);
+/* Adds the object `key` with seeds, mean, deviation and interval; NAN becomes null: no value. */
+void estimate_json(cJSON *object, const char *key, struct estimate estimate);
 bool curves_html(const struct report *report, FILE *out);
 
 #endif

@@ -249,16 +249,10 @@ static void json_point(const struct report *report, const struct curve_point *po
     cJSON *object = cJSON_CreateObject();
     (void)cJSON_AddItemToArray(points, object);
     (void)cJSON_AddNumberToObject(object, "value", point->value);
-    for (size_t n = 0; n < count; n++) {
-        const struct estimate estimate =
-            report_estimate(report, point->contender, NULL, report_metric_find(names[n]));
-        cJSON *figure = cJSON_AddObjectToObject(object, names[n]);
-        (void)cJSON_AddNumberToObject(figure, "seeds", (double)estimate.n);
-        (void)cJSON_AddNumberToObject(figure, "mean", estimate.mean);
-        (void)cJSON_AddNumberToObject(figure, "half_width_95", estimate.half_width);
-        (void)cJSON_AddNumberToObject(figure, "low_95", estimate.low);
-        (void)cJSON_AddNumberToObject(figure, "high_95", estimate.high);
-    }
+    for (size_t n = 0; n < count; n++)
+        estimate_json(
+            object, names[n],
+            report_estimate(report, point->contender, NULL, report_metric_find(names[n])));
 }
 
 static void json_line(const struct report *report, const struct curve_line *line, cJSON *lines)

@@ -116,12 +116,7 @@ void html_cell_words(FILE *out, const char *text)
     (void)fputs("</td>", out);
 }
 
-void html_cell_estimate(FILE *out, struct estimate estimate, int decimals)
-{
-    html_cell_seeds(out, estimate, decimals, "");
-}
-
-void html_cell_seeds(FILE *out, struct estimate estimate, int decimals, const char *seeds)
+void html_cell_estimate(FILE *out, struct estimate estimate, int decimals, const char *seeds)
 {
     char interval[INTERVAL_TEXT];
     interval_text(&estimate, decimals, interval);

@@ -64,7 +64,7 @@ static void bound_row(const struct report *report, const struct report_scenario 
         const struct estimate bound =
             report_column_bound(report, scenario, application, columns->metrics[m]);
         if (bound.n > 0)
-            html_cell_estimate(out, bound, columns->decimals[m]);
+            html_cell_estimate(out, bound, columns->decimals[m], "");
         else
             (void)fputs("<td></td>", out);
     }
@@ -164,9 +164,9 @@ static void comparison_table(const struct page *page, const struct report_scenar
         html_row_begin(out);
         html_cell_text(out, scenario->contenders[c].title);
         (void)fprintf(out, "<td data-v=\"%zu\">%zu</td>", comparison.saving.n, comparison.saving.n);
-        html_cell_estimate(out, comparison.hit_points, 1);
-        html_cell_estimate(out, comparison.hit_relative, 1);
-        html_cell_estimate(out, comparison.saving, 1);
+        html_cell_estimate(out, comparison.hit_points, 1, "");
+        html_cell_estimate(out, comparison.hit_relative, 1, "");
+        html_cell_estimate(out, comparison.saving, 1, "");
         words_write(&comparison, name, pair_lacks(scenario, c), words, sizeof words);
         html_cell_words(out, words);
         html_row_end(out);

@@ -81,9 +81,10 @@ struct report {
 
 /* Collects the notices of all runs; the scenarios must be set. False: memory exhausted. */
 bool report_notices_find(struct report *report);
-/* Adds a note on `runs` runs of a scenario, or more runs to the note with that text. False: memory
- * exhausted. */
-bool report_note(struct report *report, size_t scenario, size_t runs, const char *text);
+/* Adds a warning or note on `runs` runs of a scenario, or these runs to the one with that text.
+ * False: memory exhausted. */
+bool report_note(struct report *report, bool warning, size_t scenario, size_t runs,
+                 const char *text);
 
 /* Finds which seeds the figures rest on: counts the runs that are missing, leaves the seeds that
  * all contenders of a scenario have, finds copies, and notes both. Called once, after the notices.

@@ -42,8 +42,8 @@ void report_column_html(const struct report *report, const struct report_contend
 {
     char seeds[REPORT_SEEDS];
     report_seeds_text(report, contender, application, metric, seeds);
-    html_cell_seeds(out, report_column_estimate(report, contender, application, metric), decimals,
-                    seeds);
+    html_cell_estimate(out, report_column_estimate(report, contender, application, metric),
+                       decimals, seeds);
 }
 
 int report_column_decimals(const struct report *report, const struct report_scenario *scenario,

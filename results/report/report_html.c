@@ -243,7 +243,8 @@ static void pairs_table(const struct judgement *judgement, FILE *out)
         html_row_begin(out);
         html_cell_text(out, pair->setting);
         html_cell_text(out, pair->policy);
-        html_cell_estimate(out, pair->ours, verdict_decimals(judgement->figure, pair->ours.mean));
+        html_cell_estimate(out, pair->ours, verdict_decimals(judgement->figure, pair->ours.mean),
+                           "");
         html_cell_text(out, standing_name(pair->standing));
         html_row_end(out);
     }

@@ -12,8 +12,7 @@
 #include "results/store/hdf5_utf8.h"
 #include "traces/json/json.h"
 
-/* cJSON writes NAN as null, which here means that there is no value. */
-static void add_estimate(cJSON *object, const char *key, struct estimate estimate)
+void estimate_json(cJSON *object, const char *key, struct estimate estimate)
 {
     cJSON *value = cJSON_AddObjectToObject(object, key);
     (void)cJSON_AddNumberToObject(value, "seeds", (double)estimate.n);
@@ -35,9 +34,9 @@ static void add_comparison(const struct report *report, const struct report_scen
     cJSON *value = cJSON_AddObjectToObject(object, "reference_gain");
     (void)cJSON_AddStringToObject(value, "reference",
                                   scenario->contenders[scenario->reference].title);
-    add_estimate(value, REPORT_HIT_POINTS, comparison.hit_points);
-    add_estimate(value, REPORT_HIT_RELATIVE, comparison.hit_relative);
-    add_estimate(value, REPORT_SAVING, comparison.saving);
+    estimate_json(value, REPORT_HIT_POINTS, comparison.hit_points);
+    estimate_json(value, REPORT_HIT_RELATIVE, comparison.hit_relative);
+    estimate_json(value, REPORT_SAVING, comparison.saving);
 }
 
 static cJSON *figures_object(const struct report *report, const struct report_scenario *scenario,
@@ -49,8 +48,8 @@ static cJSON *figures_object(const struct report *report, const struct report_sc
         (void)cJSON_AddStringToObject(object, "application", application);
     for (size_t m = 0; m < metric_count; m++)
         if (application == NULL || !metrics[m].of_run)
-            add_estimate(object, metrics[m].name,
-                         report_estimate(report, ours, application, &metrics[m]));
+            estimate_json(object, metrics[m].name,
+                          report_estimate(report, ours, application, &metrics[m]));
     add_comparison(report, scenario, contender, application, object);
     return object;
 }
@@ -82,8 +81,8 @@ static void add_trainings(const struct report *report, const struct report_conte
         return;
     cJSON *training = cJSON_AddObjectToObject(object, "training");
     for (size_t m = 0; m < training_metric_count; m++)
-        add_estimate(training, training_metrics[m].name,
-                     report_estimate(report, contender, NULL, &training_metrics[m]));
+        estimate_json(training, training_metrics[m].name,
+                      report_estimate(report, contender, NULL, &training_metrics[m]));
 }
 
 static void add_contender(const struct report *report, const struct report_scenario *scenario,
@@ -163,7 +162,7 @@ static void add_pairs(const struct judgement *judgement, cJSON *object)
         if (pair->scenario != NULL)
             (void)cJSON_AddStringToObject(entry, "profile_evidence", pair->scenario->evidence);
         (void)cJSON_AddStringToObject(entry, "standing", standing_name(pair->standing));
-        add_estimate(entry, "figure", pair->ours);
+        estimate_json(entry, "figure", pair->ours);
     }
 }
 
@@ -187,7 +186,7 @@ static void add_world(const struct judgement *judgement, const struct report_sce
         (void)cJSON_AddStringToObject(item, "policy", average->policy);
         (void)cJSON_AddNumberToObject(item, "settings", (double)average->settings);
         (void)cJSON_AddStringToObject(item, "standing", standing_name(average->standing));
-        add_estimate(item, "figure", average->ours);
+        estimate_json(item, "figure", average->ours);
     }
 }
 

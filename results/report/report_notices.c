@@ -25,9 +25,10 @@ static struct report_notice *notice_of(struct report *report, bool warning, cons
     return notice->text == NULL || notice->in == NULL ? NULL : notice;
 }
 
-bool report_note(struct report *report, size_t scenario, size_t runs, const char *text)
+bool report_note(struct report *report, bool warning, size_t scenario, size_t runs,
+                 const char *text)
 {
-    struct report_notice *notice = notice_of(report, false, text);
+    struct report_notice *notice = notice_of(report, warning, text);
     if (notice == NULL)
         return false;
     notice->runs += runs;
@@ -39,14 +40,10 @@ static bool run_notices(struct report *report, size_t scenario, const char *line
 {
     char text[NOTICE_LENGTH];
     bool warning = false;
-    while (notices_next(&lines, &warning, text, sizeof text)) {
-        struct report_notice *notice = notice_of(report, warning, text);
-        if (notice == NULL)
-            return false;
-        notice->runs++;
-        notice->in[scenario] = true;
-    }
-    return true;
+    bool good = true;
+    while (good && notices_next(&lines, &warning, text, sizeof text))
+        good = report_note(report, warning, scenario, 1, text);
+    return good;
 }
 
 /* Returns whether two runs of a contender have the same seed. That happens only if the runs differ
@@ -64,12 +61,7 @@ static bool equal_seeds(struct report *report, size_t s, const struct report_con
                    "runs of %s with equal seeds are averaged: they differ in something that this "
                    "file does not name; run the sweep again with this version",
                    contender->title);
-    struct report_notice *notice = notice_of(report, true, text);
-    if (notice == NULL)
-        return false;
-    notice->runs += contender->run_count;
-    notice->in[s] = true;
-    return true;
+    return report_note(report, true, s, contender->run_count, text);
 }
 
 bool report_notices_find(struct report *report)

@@ -174,11 +174,11 @@ static bool seeds_note(struct report *report, size_t s, const struct report_cont
 {
     const size_t runs = contender->run_count;
     if (runs > 1 && contender->copies)
-        return report_note(report, s, runs,
+        return report_note(report, false, s, runs,
                            "all seeds gave the same run, because nothing random decides it: "
                            "they count as one seed without an interval");
     return runs <= 1 || runs >= SEEDS_FEW ||
-           report_note(report, s, runs, "fewer than five seeds: the intervals are rough");
+           report_note(report, false, s, runs, "fewer than five seeds: the intervals are rough");
 }
 
 bool report_seeds_find(struct report *report)

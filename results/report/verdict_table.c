@@ -132,7 +132,7 @@ static void row_html(const struct row *row, size_t count, void *out)
     html_cell_text(out, row->averages);
     for (size_t p = 0; p < count; p++)
         if (row->ours[p].n > 0)
-            html_cell_estimate(out, row->ours[p], row->decimals[p]);
+            html_cell_estimate(out, row->ours[p], row->decimals[p], "");
         else
             (void)fputs("<td></td>", out);
     html_row_end(out);
