@@ -594,6 +594,29 @@ static void damage_in_a_part_is_told_and_costs_the_runs_in_it(void **state)
     free(expected.bytes);
 }
 
+/* A worker that is killed from outside says nothing of its run: merge asks for it. */
+static void a_run_whose_worker_is_killed_was_not_run(void **state)
+{
+    (void)state;
+    char text[512];
+    struct error error = {0};
+    (void)snprintf(text, sizeof text,
+                   "\"matrix\": {\"policy\": [{\"name\": \"fifo\"}, {\"name\": \"%s/culprit.so\","
+                   " \"params\": {\"fault\": \"kill\"}}]}",
+                   getenv("ESGSIM_PLUGINS"));
+    sweep_write(in_folder("sweep.json"), text);
+    struct sweep_runner_options options = options_of("a.h5", 1);
+    assert_int_equal(run(&options), 1);
+    assert_true(was_said("1 of 2 runs were not finished"));
+    struct results *results = results_load(in_folder("a.h5"), &error);
+    assert_non_null(results);
+    assert_int_equal(results->missing_count, 1);
+    assert_string_equal(results->missing[0].status, MISSING_NOT_RUN);
+    results_free(results);
+    const char *alone[] = {in_folder("a.h5")};
+    expect_no_merge(alone, 1, "1 runs of shard 1/1 were not run; run it again with --resume");
+}
+
 /* ---- Copies are no sample -------------------------------------------------------------------- */
 
 static void one_seed_is_run_where_nothing_is_drawn(void **state)
@@ -911,6 +934,7 @@ int main(void)
         TEST(parts_of_an_earlier_form_are_kept),
         TEST(runs_that_record_otherwise_or_of_another_program_are_not_joined),
         TEST(failed_runs_are_rows_that_merge_carries),
+        TEST(a_run_whose_worker_is_killed_was_not_run),
         TEST(one_seed_is_run_where_nothing_is_drawn),
         TEST(policies_that_draw_are_known),
     };

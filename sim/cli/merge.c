@@ -24,9 +24,13 @@ static bool merge_run(int argc, char **argv, bool quiet, struct error *error)
             return false;
     if (!store_merge(options.out, (const char **)(argv + 1), count, error))
         return false;
-    if (!quiet)
-        (void)printf("%zu shards are joined in %s\n", count, options.out);
-    return true;
+    struct results *joined = quiet ? NULL : results_load(options.out, error);
+    if (joined != NULL)
+        (void)printf("%zu shards are joined in %s%s\n", count, options.out,
+                     joined->missing_count > 0 ? ", without the runs that failed" : "");
+    const bool good = quiet || joined != NULL;
+    results_free(joined);
+    return good;
 }
 
 const struct command command_merge = {

@@ -20,12 +20,14 @@ enum fault {
     FAULT_INIT,
     FAULT_CHARGE,
     FAULT_CHARGE_TWICE,
-    FAULT_PRINT
+    FAULT_PRINT,
+    FAULT_KILL
 };
 
 static const struct parameter parameters[] = {
     {.name = "fault",
-     .choices = "none|loop|segv|stack|fpe|abort|exit|fork|raise|init|charge|charge-twice|print",
+     .choices =
+         "none|loop|segv|stack|fpe|abort|exit|fork|raise|init|charge|charge-twice|print|kill",
      .help = "what it does"},
 };
 
@@ -72,6 +74,9 @@ static bool culprit_decide(void *state, struct platform *platform)
         exit(0);
     case FAULT_FORK:
         return fork() == 0;
+    case FAULT_KILL:
+        (void)raise(SIGKILL); /* as the kernel does when memory is short */
+        break;
     case FAULT_RAISE:
         (void)raise(SIGTERM);
         break;
