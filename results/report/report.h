@@ -63,8 +63,7 @@ struct report_notice {
 
 struct report {
     const struct results *results;
-    char *
-        incomplete; /* "INCOMPLETE: 8 of 24 runs are missing (fifo: seeds 3-6). …"; NULL: none is */
+    char *incomplete; /* "INCOMPLETE: 8 of 24 runs are missing (…)"; NULL: no run is missing */
     struct report_scenario *scenarios; /* in order of appearance */
     size_t scenario_count;
     char *constants; /* keys that the sweep set to the same value in all runs: "requests=1500 k=5",
