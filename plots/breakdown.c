@@ -304,8 +304,7 @@ static void settings_row(const struct source *source, const struct kinds *kinds,
     sheet_text(sheet, scenario->title[0] != '\0' ? scenario->title : scenario->name);
     sheet_count(sheet, k + 1);
     sheet_text_cut(sheet, kinds->items[k].title, LABEL_LIMIT);
-    sheet_number(sheet, value.mean);
-    sheet_number(sheet, value.half_width);
+    sheet_estimate(sheet, &value);
     sheet_colour(sheet, kinds->items[k].look.colour);
     sheet_number(sheet, kinds->items[k].look.point);
     sheet_row_end(sheet);
@@ -325,7 +324,7 @@ static bool draw_settings(const struct source *source, struct figure_list *list,
     good = good && (caption != NULL || figure_no_memory(error));
     good = good && sheet_begin(&sheet, list, "settings", "", caption,
                                "panel,panel_title,logarithmic,row,setting,series,contender,value,"
-                               "half_width,colour,point",
+                               "low,high,colour,point",
                                error);
     for (size_t p = 0; good && p < SETTINGS_PANELS; p++)
         for (size_t s = 0; s < report->scenario_count; s++)

@@ -99,8 +99,7 @@ static void panel_write(struct curve_figure *figure, size_t row, const struct pa
             sheet_text_cut(sheet, panel->lines[l].title, LABEL_LIMIT);
             sheet_text(sheet, figure->source->report->curves->key);
             sheet_number(sheet, point->value);
-            sheet_number(sheet, value.mean);
-            sheet_number(sheet, value.half_width);
+            sheet_estimate(sheet, &value);
             sheet_colour(sheet, look->colour);
             sheet_number(sheet, look->point);
             sheet_number(sheet, look->dash);
@@ -157,7 +156,7 @@ static bool draw_group(const struct source *source, const struct curve_group *gr
         (void)error_run(error, "out of memory for the figures");
     good = good && sheet_begin(&figure.sheet, list, "curve", group->title, caption,
                                "row,axis,logarithmic,limit,panel,panel_title,series,series_title,"
-                               "key,x,value,half_width,colour,point,dash",
+                               "key,x,value,low,high,colour,point,dash",
                                error);
     if (good && figure.sheet.out != NULL)
         panels_write(&figure);

@@ -2,7 +2,7 @@
 # columns by the other conditions of the sweep.
 #
 # Columns: row (1… from the top), axis, logarithmic (1: the row's axis is), limit (a line across the
-# row), panel (1… from the left), panel_title, series (1…), series_title, key, x, value, half_width,
+# row), panel (1… from the left), panel_title, series (1…), series_title, key, x, value, low, high,
 # colour, point, dash, subject, caption.
 folder = ARG0[:strstrt(ARG0, "curve.gp") - 1]
 heading = "Against ".(exists("key_name") ? key_name : "a swept key")
@@ -19,7 +19,7 @@ do for [r=1:rows] { axes[r] = ""; scales[r] = 0; limits[r] = NaN; lowest[r] = 1e
 do for [p=1:panels] { titles[p] = "" }
 do for [s=1:series] { names[s] = ""; colours[s] = 0; points[s] = 0; dashes[s] = 1 }
 number(name) = strlen(strcol(name)) > 0 ? column(name) : NaN
-half(name) = strlen(strcol(name)) > 0 ? column(name) : 0
+end(name) = strlen(strcol(name)) > 0 ? column(name) : number("value")
 longest = 8; parameter = ""
 take(r, p, s) = (axes[r] = cell("axis"), scales[r] = int(column("logarithmic")), limits[r] = number("limit"), \
     titles[p] = cell("panel_title"), names[s] = cell("series_title"), parameter = cell("key"), \
@@ -28,8 +28,8 @@ take(r, p, s) = (axes[r] = cell("axis"), scales[r] = int(column("logarithmic")),
 stats data using (take(int(column("row")), int(column("panel")), int(column("series")))) nooutput
 # A logarithmic axis shows no value of 0 or less, nor the part of an interval that reaches there.
 reach(r, l, h) = (lowest[r] = l < lowest[r] ? l : lowest[r], highest[r] = h > highest[r] ? h : highest[r], 0)
-span(r, v, h) = v == v ? (scales[r] ? (v > 0 ? reach(r, v - h > 0 ? v - h : v, v + h) : 0) : reach(r, v - h, v + h)) : 0
-stats data using (span(int(column("row")), number("value"), half("half_width"))) nooutput
+span(r, v, l, h) = v == v ? (scales[r] ? (v > 0 ? reach(r, l > 0 ? l : v, h) : 0) : reach(r, l, h)) : 0
+stats data using (span(int(column("row")), number("value"), end("low"), end("high"))) nooutput
 
 width = wide(1200.0); left = or_sized(78.0, 94.0); right = 14.0; between = 16.0; narrowest = 80.0
 key_columns = int((width - 40) / (60 + 7.2 * longest))
@@ -86,7 +86,7 @@ do for [r=1:rows] {
         unset arrow 1
         if (limits[r] == limits[r]) { set arrow 1 from graph 0, first limits[r] to graph 1, first limits[r] nohead back dt 3 lw 1.2 lc rgb middle }
         unset key
-        plot for [s=1:series] data using (here(s, column("x") + apart(s))):(number("value")):(half("half_width")) \
+        plot for [s=1:series] data using (here(s, column("x") + apart(s))):(number("value")):(end("low")):(end("high")) \
                  with yerrorbars pt -1 lw 1.2 lc rgb colours[s] notitle, \
              for [s=1:series] data using (here(s, column("x") + apart(s))):(number("value")) \
                  smooth unique with linespoints lw 1.6 dt dashes[s] pt points[s] ps 0.8 * mark lc rgb colours[s] notitle

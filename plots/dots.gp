@@ -1,7 +1,7 @@
 # Panels of dots side by side, a row a contender: value and 95 % interval. Loaded by the scripts of
 # figures that look so.
 #
-# Columns: panel (1…), panel_title, axis, row (1… from the top), contender, value, half_width, bound,
+# Columns: panel (1…), panel_title, axis, row (1… from the top), contender, value, low, high, bound,
 # colour, point, subject, caption. A value that is not there leaves its row of that panel empty.
 load folder."common.gp"
 
@@ -13,7 +13,7 @@ do for [p=1:panels] { smallest[p] = 1e300; lowest[p] = 1e300; highest[p] = -1e30
 do for [r=1:rows] { names[r] = "" }
 # Reads a number that may be left out.
 number(name) = strlen(strcol(name)) > 0 ? column(name) : NaN
-half(name) = strlen(strcol(name)) > 0 ? column(name) : 0
+end(name) = strlen(strcol(name)) > 0 ? column(name) : number("value")
 longest = 0
 take(p, r) = (titles[p] = cell("panel_title"), axes[p] = cell("axis"), names[r] = cell("contender"), \
     longest = strlen(names[r]) > longest ? strlen(names[r]) : longest, 0)
@@ -21,8 +21,8 @@ stats data using (take(int(column("panel")), int(column("row")))) nooutput
 if (!exists("use_bound")) { use_bound = 0 }
 if (!exists("logarithmic")) { logarithmic = 0 }
 reach(p, low, high) = (lowest[p] = low < lowest[p] ? low : lowest[p], highest[p] = high > highest[p] ? high : highest[p], 0)
-span(p, v, h) = (v == v) ? (smallest[p] = v < smallest[p] ? v : smallest[p], logarithmic && v <= 0 ? 0 : reach(p, logarithmic ? v : v - h, v + h)) : 0
-stats data using (span(int(column("panel")), number("value"), half("half_width"))) nooutput
+span(p, v, l, h) = (v == v) ? (smallest[p] = v < smallest[p] ? v : smallest[p], logarithmic && v <= 0 ? 0 : reach(p, logarithmic ? v : l, h)) : 0
+stats data using (span(int(column("panel")), number("value"), end("low"), end("high"))) nooutput
 mark(p, b) = (b == b) ? (bounds[p] = b, use_bound ? reach(p, b, b) : 0) : 0
 stats data using (mark(int(column("panel")), number("bound"))) nooutput
 
@@ -98,7 +98,7 @@ do for [p=1:panels] {
     if (use_bound && bounds[p] == bounds[p]) {
         set arrow 1 from bounds[p], graph 0 to bounds[p], graph 1 nohead lc rgb ink dt (6 * dash, 4 * dash) lw 1.2
     }
-    plot data using (here(number("value"))):(column("row")):(half("half_width")):(column("colour")) \
+    plot data using (here(number("value"))):(column("row")):(end("low")):(end("high")):(column("colour")) \
              with xerrorbars pt -1 lw 1.6 lc rgb variable, \
          data using (here(place(number("value")))):(column("row")):(column("point")):(column("colour")) \
              with points pt variable ps 0.9 * mark lc rgb variable

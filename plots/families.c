@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "results/report/table.h"
 #include "results/report/training_table.h"
 #include "results/store/columns.h"
 #include "sim/platform/notices.h"
@@ -29,27 +30,6 @@ struct look source_look(const struct report_scenario *scenario, size_t contender
         look = palette_distinct(palette_variant(policy, variant, alone), &used);
     }
     return look;
-}
-
-/* 12345 as "12,345". */
-static const char *grouped(uint64_t value, char text[32])
-{
-    char digits[24];
-    size_t length = (size_t)snprintf(digits, sizeof digits, "%" PRIu64, value);
-    char *end = text;
-    for (size_t i = 0; i < length; i++) {
-        if (i > 0 && (length - i) % 3 == 0)
-            *end++ = ',';
-        *end++ = digits[i];
-    }
-    *end = '\0';
-    return text;
-}
-
-static void widen(uint64_t range[2], uint64_t value)
-{
-    range[0] = value < range[0] ? value : range[0];
-    range[1] = value > range[1] ? value : range[1];
 }
 
 char *source_basis(const struct source *source, const struct report_scenario *scenario)
@@ -109,9 +89,9 @@ char *source_caption(const struct source *source, const struct report_scenario *
     for (size_t s = 0; s < scenarios; s++)
         for (size_t c = 0; c < first[s].contender_count; c++) {
             const struct report_contender *contender = &first[s].contenders[c];
-            widen(seeds, contender->run_count);
+            text_range_widen(seeds, contender->copies ? 1 : contender->run_count);
             for (size_t i = 0; i < contender->run_count; i++)
-                widen(requests, source_run_size(source, &first[s], contender->runs[i]));
+                text_range_widen(requests, source_run_size(source, &first[s], contender->runs[i]));
         }
     char of_seeds[64];
     char low[32];
@@ -120,20 +100,22 @@ char *source_caption(const struct source *source, const struct report_scenario *
         (void)snprintf(of_seeds, sizeof of_seeds, "%" PRIu64, seeds[0]);
     else
         (void)snprintf(of_seeds, sizeof of_seeds, "%" PRIu64 " to %" PRIu64, seeds[0], seeds[1]);
-    (void)grouped(requests[0], low);
-    (void)grouped(requests[1], high);
+    (void)text_grouped(requests[0], low);
+    (void)text_grouped(requests[1], high);
     char *basis = source_basis(source, first);
     char *caption = NULL;
     const bool several = seeds[1] > 1;
     if (basis == NULL ||
-        asprintf(&caption, "%s%s%s%s seed%s of %s%s%s %s%s. %s%s", lead, lead[0] != '\0' ? " " : "",
+        asprintf(&caption, "%s%s%s%s%s%s seed%s of %s%s%s %s%s. %s%s",
+                 report->incomplete == NULL ? "" : report->incomplete,
+                 report->incomplete == NULL ? "" : " ", lead, lead[0] != '\0' ? " " : "",
                  !several    ? ""
                  : intervals ? "Means of "
                              : "All of ",
                  of_seeds, several ? "s" : "", low, requests[0] == requests[1] ? "" : " to ",
                  requests[0] == requests[1] ? "" : high,
                  source_serves(first) ? "requests" : "trainings",
-                 intervals && several ? " each; bars: 95 % Student t intervals" : "", basis,
+                 intervals && several ? " each; bars: 95 % intervals" : "", basis,
                  length_warning(report, first, scenarios)) < 0)
         caption = NULL;
     free(basis);
@@ -144,12 +126,8 @@ struct estimate source_estimate(const struct source *source,
                                 const struct report_contender *contender, const char *application,
                                 const char *metric, double scale)
 {
-    struct estimate estimate =
-        report_estimate(source->report, contender, application, report_metric_find(metric));
-    estimate.mean *= scale;
-    estimate.sd *= scale;
-    estimate.half_width *= scale;
-    return estimate;
+    return statistics_scaled(
+        report_estimate(source->report, contender, application, report_metric_find(metric)), scale);
 }
 
 bool source_has(const struct source *source, const struct report_scenario *scenario,

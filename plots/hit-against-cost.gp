@@ -1,24 +1,26 @@
 # SLO hit rate against cost, a figure a setting: 95 % intervals both ways, the Pareto front of the
 # contenders that ran, and the bound that none of them can pass.
 #
-# Columns: row, contender, cost, cost_half, hit, hit_half, front (1: no other is both cheaper and
+# Columns: row, contender, cost, cost_low, cost_high, hit, hit_low, hit_high, front (1: no other is both cheaper and
 # better), bound_cost, bound_hit, colour, point, subject, caption.
 folder = ARG0[:strstrt(ARG0, "hit-against-cost.gp") - 1]
 heading = "SLO hit rate against cost"
 load folder."common.gp"
 
 stats data using "row" nooutput; rows = int(STATS_max)
-array names[rows]; array costs[rows]; array hits[rows]; array cost_half[rows]; array hit_half[rows]
+array names[rows]; array costs[rows]; array hits[rows]; array cost_low[rows]; array cost_high[rows]
+array hit_low[rows]; array hit_high[rows]
 array colours[rows]; array points[rows]
 longest = or_sized(21, 12); bound_cost = NaN; bound_hit = NaN; low = 1e300; high = -1e300
-half(name) = strlen(strcol(name)) > 0 ? column(name) : 0
+end(name, value) = strlen(strcol(name)) > 0 ? column(name) : value
 take(r) = (names[r] = cell("contender"), costs[r] = column("cost"), hits[r] = column("hit"), \
-    cost_half[r] = half("cost_half"), hit_half[r] = half("hit_half"), \
+    cost_low[r] = end("cost_low", costs[r]), cost_high[r] = end("cost_high", costs[r]), \
+    hit_low[r] = end("hit_low", hits[r]), hit_high[r] = end("hit_high", hits[r]), \
     colours[r] = int(column("colour")), points[r] = int(column("point")), \
     bound_cost = column("bound_cost"), bound_hit = column("bound_hit"), \
     longest = strlen(names[r]) > longest ? strlen(names[r]) : longest, \
-    low = costs[r] - cost_half[r] < low ? costs[r] - cost_half[r] : low, \
-    high = costs[r] + cost_half[r] > high ? costs[r] + cost_half[r] : high, 0)
+    low = cost_low[r] < low ? cost_low[r] : low, \
+    high = cost_high[r] > high ? cost_high[r] : high, 0)
 stats data using (take(int(column("row")))) nooutput
 if (bound_cost == bound_cost && bound_cost < low) { low = bound_cost }
 
@@ -28,12 +30,10 @@ do for [r=1:rows] { top_hit = hits[r] > top_hit ? hits[r] : top_hit }
 do for [r=1:rows] {
     if (hits[r] >= top_hit - 10 && costs[r] == costs[r]) {
         near = near + 1
-        left_end = costs[r] - cost_half[r]; right_end = costs[r] + cost_half[r]
-        lower = hits[r] - hit_half[r]; upper = hits[r] + hit_half[r]
-        near_low = left_end < near_low ? left_end : near_low
-        near_high = right_end > near_high ? right_end : near_high
-        near_floor = lower < near_floor ? lower : near_floor
-        near_roof = upper > near_roof ? upper : near_roof
+        near_low = cost_low[r] < near_low ? cost_low[r] : near_low
+        near_high = cost_high[r] > near_high ? cost_high[r] : near_high
+        near_floor = hit_low[r] < near_floor ? hit_low[r] : near_floor
+        near_roof = hit_high[r] > near_roof ? hit_high[r] : near_roof
     }
 }
 near_floor = near_floor < top_hit - 12 ? top_hit - 12 : near_floor
@@ -96,7 +96,7 @@ do for [p=1:panels] {
              with steps lc rgb "#b8b8b8" lw 3 title "Pareto front of these", \
          NaN with lines lc rgb ink dt (6 * dash, 4 * dash) lw 1.2 title (bound_hit == bound_hit ? "bound" : ""), \
          for [r=1:rows] NaN with points pt points[r] ps 1.2 * mark lc rgb colours[r] title names[r], \
-         for [r=rows:1:-1] data using (int(column("row")) == r ? costs[r] : NaN):(hits[r]):(cost_half[r]):(hit_half[r]) \
+         for [r=rows:1:-1] data using (int(column("row")) == r ? costs[r] : NaN):(hits[r]):(cost_low[r]):(cost_high[r]):(hit_low[r]):(hit_high[r]) \
              with xyerrorbars pt -1 lw 1.4 lc rgb colours[r] notitle, \
          for [r=rows:1:-1] data using (int(column("row")) == r ? costs[r] : NaN):(hits[r]) \
              with points pt points[r] ps 1.2 * mark lc rgb colours[r] notitle

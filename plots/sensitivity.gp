@@ -1,6 +1,6 @@
 # One parameter of a policy, several values, everything else equal: hit rate, cost and time to decide.
 #
-# Columns: panel, axis, series, series_title, parameter, x, value, half_width, colour, point, dash,
+# Columns: panel, axis, series, series_title, parameter, x, value, low, high, colour, point, dash,
 # caption.
 folder = ARG0[:strstrt(ARG0, "sensitivity.gp") - 1]
 heading = "Sensitivity"
@@ -27,7 +27,7 @@ height = 34 + 20 * key_lines + 12 + lines * (tall + gap)
 eval(begin)
 tall = tall * stretch
 each = (width - left - right - between * (columns - 1)) / columns
-half(name) = strlen(strcol(name)) > 0 ? column(name) : 0
+end(name) = strlen(strcol(name)) > 0 ? column(name) : column("value")
 here(s, v) = int(column("panel")) == p && int(column("series")) == s ? v : NaN
 set xlabel parameter
 log_axis = 0
@@ -52,9 +52,9 @@ do for [p=1:panels] {
     set tmargin at screen (bottom + tall) / full
     text = axes[p]; eval(y_title)
     low = 1e300; high = -1e300
-    reach(v, h) = (low = v - h < low ? v - h : low, high = v + h > high ? v + h : high, 0)
+    reach(l, h) = (low = l < low ? l : low, high = h > high ? h : high, 0)
     set xrange [*:*]; set yrange [*:*]
-    stats data using (int(column("panel")) == p ? reach(column("value"), half("half_width")) : 0) nooutput
+    stats data using (int(column("panel")) == p ? reach(end("low"), end("high")) : 0) nooutput
     margin = high > low ? 0.06 * (high - low) : (high != 0 ? 0.1 * abs(high) : 1)
     share = strstrt(axes[p], "%") > 0
     set yrange [(low >= 0 && low - margin < 0 ? 0 : low - margin):(share && high <= 100 && high + margin > 100 ? 102 : high + margin)]
@@ -67,7 +67,7 @@ do for [p=1:panels] {
             x = or_sized(left, 14) + (60 + 7.2 * longest) * ((s - 1) % key_columns); y = top - 12.0 - 20 * int((s - 1) / key_columns); eval(legend)
         }
     }
-    plot for [s=1:series] data using (here(s, beside(s, column("x")))):(column("value")):(half("half_width")) \
+    plot for [s=1:series] data using (here(s, beside(s, column("x")))):(column("value")):(end("low")):(end("high")) \
              with yerrorbars pt -1 lw 1.2 lc rgb colours[s] notitle, \
          for [s=1:series] data using (here(s, beside(s, column("x")))):(column("value")) \
              smooth unique with linespoints lw 1.6 dt dashes[s] pt points[s] ps 0.8 * mark lc rgb colours[s] notitle

@@ -2,7 +2,7 @@
 # interval; panels are hit rate, cost and tail latency.
 #
 # Columns: panel (1…), panel_title, logarithmic (1: the panel's axis is), row (1… from the top), setting,
-# series (1…), contender, value, half_width, colour, point, subject, caption.
+# series (1…), contender, value, low, high, colour, point, subject, caption.
 folder = ARG0[:strstrt(ARG0, "settings.gp") - 1]
 heading = "Across settings"
 load folder."common.gp"
@@ -22,10 +22,10 @@ take(p, r, s) = (titles[p] = cell("panel_title"), scales[p] = int(column("logari
     longest = strlen(names[s]) > longest ? strlen(names[s]) : longest, 0)
 stats data using (take(int(column("panel")), int(column("row")), int(column("series")))) nooutput
 number(name) = strlen(strcol(name)) > 0 ? column(name) : NaN
-half(name) = strlen(strcol(name)) > 0 ? column(name) : 0
+end(name) = strlen(strcol(name)) > 0 ? column(name) : number("value")
 reach(p, l, h) = (lowest[p] = l < lowest[p] ? l : lowest[p], highest[p] = h > highest[p] ? h : highest[p], 0)
-span(p, v, h) = v == v ? (smallest[p] = v < smallest[p] ? v : smallest[p], scales[p] && v - h <= 0 ? (v > 0 ? reach(p, v, v + h) : 0) : reach(p, v - h, v + h)) : 0
-stats data using (span(int(column("panel")), number("value"), half("half_width"))) nooutput
+span(p, v, l, h) = v == v ? (smallest[p] = v < smallest[p] ? v : smallest[p], scales[p] && l <= 0 ? (v > 0 ? reach(p, v, h) : 0) : reach(p, l, h)) : 0
+stats data using (span(int(column("panel")), number("value"), end("low"), end("high"))) nooutput
 
 # Settings' names stand left of the rows, in lines of up to 34 characters.
 array lines_of[rows]; label_lines = 1; label_width = 4
@@ -85,7 +85,7 @@ do for [p=1:panels] {
         set key at screen 1 - (right - 14.0) / width, screen (ceiling + 6.0) / full left top Left reverse samplen 1 spacing key_spacing maxrows series
     }
     plot for [s=1:series] NaN with points pt points[s] ps 0.9 * mark lc rgb colours[s] title names[s], \
-         for [s=1:series] data using (here(s, number("value"))):(column("row") + apart(s)):(half("half_width")) \
+         for [s=1:series] data using (here(s, number("value"))):(column("row") + apart(s)):(end("low")):(end("high")) \
              with xerrorbars pt -1 lw 1.3 lc rgb colours[s] notitle, \
          for [s=1:series] data using (here(s, number("value"))):(column("row") + apart(s)) \
              with points pt points[s] ps 0.9 * mark lc rgb colours[s] notitle

@@ -11,7 +11,7 @@
 
 /* ---- Panels of dots ------------------------------------------------------------------------- */
 
-#define DOTS "panel,panel_title,axis,row,contender,value,half_width,bound,colour,point"
+#define DOTS "panel,panel_title,axis,row,contender,value,low,high,bound,colour,point"
 
 struct dots_panel {
     const char *title;
@@ -44,8 +44,7 @@ static void dots_row(const struct source *source, const struct report_scenario *
     sheet_text(sheet, panel->axis);
     sheet_count(sheet, c + 1);
     sheet_text_cut(sheet, contender->title, LABEL_LIMIT);
-    sheet_number(sheet, value.mean);
-    sheet_number(sheet, value.half_width);
+    sheet_estimate(sheet, &value);
     sheet_number(sheet,
                  bound_value(source, scenario, panel->application, panel->bound, panel->scale));
     sheet_colour(sheet, look.colour);
@@ -213,8 +212,7 @@ static void tradeoff_rows(const struct source *source, const struct report_scena
         sheet_count(sheet, c + 1);
         sheet_text_cut(sheet, scenario->contenders[c].title, LABEL_LIMIT);
         for (size_t m = 0; m < 2; m++) {
-            sheet_number(sheet, values[m].mean);
-            sheet_number(sheet, values[m].half_width);
+            sheet_estimate(sheet, &values[m]);
         }
         sheet_count(sheet, on_front(costs, hits, count, c));
         sheet_number(sheet, bound_cost);
@@ -238,10 +236,12 @@ static bool draw_tradeoff(const struct source *source, const struct report_scena
                                    true);
     double *values = calloc(2 * scenario->contender_count + 1, sizeof *values);
     bool good = caption != NULL && values != NULL ? true : figure_no_memory(error);
-    good = good && sheet_begin(&sheet, list, "hit-against-cost", scenario->title, caption,
-                               "row,contender,cost,cost_half,hit,hit_half,front,bound_cost,"
-                               "bound_hit,colour,point",
-                               error);
+    good =
+        good &&
+        sheet_begin(&sheet, list, "hit-against-cost", scenario->title, caption,
+                    "row,contender,cost,cost_low,cost_high,hit,hit_low,hit_high,front,bound_cost,"
+                    "bound_hit,colour,point",
+                    error);
     free(caption);
     if (good) {
         tradeoff_rows(source, scenario, values, values + scenario->contender_count, &sheet);
@@ -374,8 +374,7 @@ static void series_rows(const struct series *series, size_t first, size_t number
             sheet_text_cut(sheet, title, 90);
             sheet_text(sheet, series->parameter);
             sheet_number(sheet, parameter_of(variant, series->parameter));
-            sheet_number(sheet, value.mean);
-            sheet_number(sheet, value.half_width);
+            sheet_estimate(sheet, &value);
             sheet_colour(sheet, look.colour);
             sheet_number(sheet, look.point);
             sheet_number(sheet, look.dash);
@@ -398,7 +397,7 @@ static bool draw_parameter(const struct series *series, struct figure_list *list
     if (caption == NULL)
         return figure_no_memory(error);
     bool good = sheet_begin(&sheet, list, "sensitivity", series->parameter, caption,
-                            "panel,axis,series,series_title,parameter,x,value,half_width,colour,"
+                            "panel,axis,series,series_title,parameter,x,value,low,high,colour,"
                             "point,dash",
                             error);
     free(caption);

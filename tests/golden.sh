@@ -51,7 +51,7 @@ if [ "${1:-}" = --one ]; then
         echo "$number $words -- failed: $(head -n 1 "$work/errors")"
         exit 0
     fi
-    grep -vE '"(wall_s|peak_memory_kb|version|commit|setup_s|arrival_rate_per_s|capacity_per_s|offered_load)":' "$work/json" >"$work/figures"
+    grep -vE '"(wall_s|peak_memory_kb|version|commit|sources|setup_s|arrival_rate_per_s|capacity_per_s|offered_load)":' "$work/json" >"$work/figures"
     line="$("$BUILD/tests/digest" "$work/results.h5") json=$(digest_of "$work/figures")"
     if [ -n "$more" ]; then
         "$program" explain "$work/results.h5" --request 25 >"$work/explained" 2>/dev/null

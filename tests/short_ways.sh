@@ -163,11 +163,13 @@ expect_refusal "a misspelt kind is answered with the nearest one" 'did you mean 
 run "$esgsim" --version
 version=$(cat "$folder/out")
 run "$esgsim" run "$strict" --set requests=1 --set warmup_requests=0 --json --quiet
-commit=$(sed -n 's/^	"commit":	"\(.*\)"$/\1/p' "$folder/out")
-if [ -n "$commit" ] && [ "$version" = "esgsim $(sed -n 's/^version: *//p' CITATION.cff) ($commit)" ]; then
-    pass "--version prints version and commit"
+commit=$(sed -n 's/^	"commit":	"\(.*\)",*$/\1/p' "$folder/out")
+sources=$(sed -n 's/^	"sources":	"\(.*\)"$/\1/p' "$folder/out")
+if [ -n "$commit" ] && [ "${#sources}" -eq 12 ] &&
+    [ "$version" = "esgsim $(sed -n 's/^version: *//p' CITATION.cff) ($commit, sources $sources)" ]; then
+    pass "--version prints version, commit and the digest of the sources"
 else
-    fail "--version prints version and commit" "commit $commit" "$version"
+    fail "--version prints version, commit and the digest of the sources" "commit $commit, sources $sources" "$version"
 fi
 mixed="workloads/experiments/a100-mixed-azure-code.json --application a100-diamond --budget-ms 100"
 # shellcheck disable=SC2086

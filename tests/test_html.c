@@ -272,7 +272,7 @@ static void the_tables_hold_the_figures_and_the_verdict_in_words(void **state)
     (void)state;
     char *page = page_of(light, COUNT(light), false, NULL);
     /* 0.8 of 0.92; sd 0.016, t 4.3027, three seeds. */
-    a_page_holds(page, "<td data-v=\"73.6\">73.6<small> ± 4.0</small></td>");
+    a_page_holds(page, "<td data-v=\"73.6\">73.6<small> [69.4, 77.4]</small></td>");
     /* FIFO costs 2.5 times as much at every seed. */
     a_page_holds(page, "<td data-v=\"150\">150.0<small> ± 0.0</small></td>");
     a_page_holds(page, "ESG hits more and costs less");

@@ -118,21 +118,21 @@ static void a_row_is(const char *csv, const char *row)
         fail_msg("no row %s in\n%s", row, csv);
 }
 
-static void hit_rates_are_percentages_with_half_widths_by_application(void **state)
+static void hit_rates_are_percentages_with_intervals_by_application(void **state)
 {
     (void)state;
     struct figure_list list = drawn(results_write(light, COUNT(light), 0));
     char *csv = csv_of("hit-rate-light");
-    /* Mean 92, sd 2: half-width 4.302652730 × 2 / √3 = 4.968275. The second application's is half,
-     * all together 0.8 of it. */
-    a_row_is(csv, "1,classification,SLO hit rate (%),1,esg,92,4.96827");
-    a_row_is(csv, "2,depth,SLO hit rate (%),1,esg,46,2.48413");
+    /* Mean 92, sd 2: Wilson's interval. The second application's rate is half, that of all together
+     * 0.8 of it. */
+    a_row_is(csv, "1,classification,SLO hit rate (%),1,esg,92,85.56364169,95.7106055,");
+    a_row_is(csv, "2,depth,SLO hit rate (%),1,esg,46,43.52883487,48.4909");
     a_row_is(csv, "3,all,SLO hit rate (%),2,fifo,44,");
     /* One seed has no interval; colours and markers are the policy's own. */
-    a_row_is(csv, "1,classification,SLO hit rate (%),3,edf,40,,100,0x009E73,12,");
+    a_row_is(csv, "1,classification,SLO hit rate (%),3,edf,40,,,100,0x009E73,12,");
     a_row_is(csv, ",100,0x0072B2,7,light,Requests that finished within their "
                   "SLO. Dashed: what no policy can beat. Means of 1 to 3 seeds of "
-                  "1\u202F000 requests each; bars: 95 % Student t intervals. Latency profile: "
+                  "1\u202F000 requests each; bars: 95 % intervals. Latency profile: "
                   "assumed.\n");
     free(csv);
     csv = csv_of("cost-light");
@@ -148,10 +148,10 @@ static void the_pareto_front_is_of_those_that_none_beats_on_both(void **state)
     struct figure_list list = drawn(results_write(light, COUNT(light), 0));
     char *csv = csv_of("hit-against-cost-light");
     /* esg 73.6 % at 0.336, fifo 44 % at 0.84, edf 32 % at 0.14: fifo alone is beaten. */
-    a_row_is(csv, "1,esg,0.336,0.1391117");
-    a_row_is(csv, ",73.6,3.97462");
+    a_row_is(csv, "1,esg,0.336,0.1968882881,0.4751117119,");
+    a_row_is(csv, ",73.6,69.44653748,77.3728046,");
     a_row_is(csv, "2,fifo,0.84,");
-    a_row_is(csv, "3,edf,0.14,,32,,1,0.1,100,0x009E73,12,-,-\n");
+    a_row_is(csv, "3,edf,0.14,,,32,,,1,0.1,100,0x009E73,12,-,-\n");
     char *fifo = strstr(csv, "2,fifo,");
     a_row_is(fifo, ",0,0.1,100,0x56B4E9,15,-,-\n");
     free(csv);
@@ -183,8 +183,8 @@ static void settings_stand_side_by_side_and_a_contender_keeps_its_look_in_all(vo
     struct figure_list list = drawn(results_write(runs, COUNT(runs), 0));
     char *csv = csv_of("settings");
     /* All together 0.8 of the hit rate, 1.4 of the cost. */
-    a_row_is(csv, "1,SLO hit rate (%),0,1,light,2,esg,72,,0x0072B2,7,");
-    a_row_is(csv, "1,SLO hit rate (%),0,2,heavy,2,esg,64,,0x0072B2,7,");
+    a_row_is(csv, "1,SLO hit rate (%),0,1,light,2,esg,72,,,0x0072B2,7,");
+    a_row_is(csv, "1,SLO hit rate (%),0,2,heavy,2,esg,64,,,0x0072B2,7,");
     a_row_is(csv, "2,$ per 1\u202F000 requests,0,2,heavy,2,esg,0.42,,");
     a_row_is(csv, "3,95th percentile of latency (ms),1,1,light,1,fifo,200,,");
     free(csv);
@@ -202,8 +202,8 @@ static void costs_are_parts_of_what_is_provisioned(void **state)
     a_row_is(csv, ",0.336,-,-\n");
     free(csv);
     csv = csv_of("resources-light");
-    a_row_is(csv, "1,vGPUs,held (%),1,esg,50,0,");
-    a_row_is(csv, "6,batches,jobs per batch,1,esg,2.5,0,");
+    a_row_is(csv, "1,vGPUs,held (%),1,esg,50,50,50,");
+    a_row_is(csv, "6,batches,jobs per batch,1,esg,2.5,2.5,2.5,");
     free(csv);
     figure_list_clear(&list);
 }
@@ -498,12 +498,14 @@ static void a_sweep_over_the_load_is_drawn_as_curves_alone(void **state)
     char *csv = csv_of("curve-light");
     /* Series by appearance: esg, fifo, edf, each with its policy's look. */
     a_row_is(csv,
-             "1,SLO hit rate (%),0,95,1,slo.factor=1,1,esg,arrivals.load,0.2,80,,0x0072B2,7,1,");
-    /* Mean 44, sd 0.8 × 100 × 0.0707: half-width 12.706 × 5.657 / √2 = 50.8. */
-    a_row_is(csv, "1,SLO hit rate (%),0,95,1,slo.factor=1,1,esg,arrivals.load,0.6,44,50.82");
+             "1,SLO hit rate (%),0,95,1,slo.factor=1,1,esg,arrivals.load,0.2,80,,,0x0072B2,7,1,");
+    /* Mean 44, sd 0.8 × 100 × 0.0707: Student's half-width, 12.706 × 5.657 / √2 = 50.8, leaves 0 to
+     * 100 %. */
+    a_row_is(csv, "1,SLO hit rate "
+                  "(%),0,95,1,slo.factor=1,1,esg,arrivals.load,0.6,44,11.42651413,82.71514435,");
     a_row_is(csv, "1,SLO hit rate (%),0,95,1,slo.factor=1,2,fifo,arrivals.load,0.4,0,,");
     a_row_is(csv,
-             "1,SLO hit rate (%),0,95,2,slo.factor=2,3,edf,arrivals.load,0.4,56,,0x009E73,12,2,");
+             "1,SLO hit rate (%),0,95,2,slo.factor=2,3,edf,arrivals.load,0.4,56,,,0x009E73,12,2,");
     a_row_is(csv, "2,$ per 1\u202F000 requests,0,,2,slo.factor=2,1,esg,arrivals.load,0.6,0.28,");
     a_row_is(csv, "3,p95 latency (ms),1,,1,slo.factor=1,2,fifo,arrivals.load,0.2,200,");
     assert_non_null(strstr(csv, "Dotted: 95"));
@@ -619,7 +621,7 @@ static void a_name_that_could_be_a_formula_has_an_apostrophe_in_the_csv_alone(vo
     struct error error = {0};
     size_t size;
     char *csv = csv_of("hit-rate-1-1");
-    a_row_is(csv, "1,classification,SLO hit rate (%),1,''esg,50,,100,");
+    a_row_is(csv, "1,classification,SLO hit rate (%),1,''esg,50,,,100,");
     a_row_is(csv, ",'=1+1,Requests that finished");
     free(csv);
     if (!plot_draw(&list, "svg", &error))
@@ -772,7 +774,7 @@ static void variants_keep_the_colour_and_change_the_marker(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        TEST(hit_rates_are_percentages_with_half_widths_by_application),
+        TEST(hit_rates_are_percentages_with_intervals_by_application),
         TEST(the_pareto_front_is_of_those_that_none_beats_on_both),
         TEST(figures_that_need_rows_are_left_out_with_a_note),
         TEST(settings_stand_side_by_side_and_a_contender_keeps_its_look_in_all),

@@ -165,7 +165,7 @@ static void labels_are_what_is_shown(void **state)
     assert_string_equal(second->contenders[0].title, "ESG k=5");
     assert_string_equal(second->contenders[1].title, "ESG k=10");
     char *csv = printed(&opened, NULL, report_csv);
-    assert_non_null(strstr(csv, ",assumed,,Light load,ESG\r\n"));
+    assert_non_null(strstr(csv, ",assumed,,Light load,ESG,"));
     free(csv);
     report_close(&opened);
 }
@@ -239,8 +239,11 @@ static void a_notice_of_many_runs_is_told_once_with_their_number(void **state)
 {
     (void)state;
     struct opened opened = report_open_changed(give_notices);
-    assert_int_equal(opened.report->notice_count, 2);
+    assert_int_equal(opened.report->notice_count, 3);
     char *text = printed(&opened, NULL, report_text);
+    assert_non_null(strstr(text,
+                           "note       fewer than five seeds: the intervals are rough (6 of 8 "
+                           "runs, in light)\n"));
     assert_non_null(strstr(text, "WARNING    no model (2 of 8 runs, in light)\n"));
     assert_non_null(strstr(text, "note       fixed times (2 of 8 runs, in light, heavy)\n"));
     free(text);
@@ -414,12 +417,12 @@ static void the_overview_has_a_table_of_hit_rate_and_cost_for_each_world(void **
                         "Overview: SLO hit % at cost in $ per 1,000 requests, mean over 1 to 2 "
                         "seeds, all applications together.\n"
                         "\xC2\xB1 x: half of the 95 % interval of the hit rate, if that is 1 "
-                        "point or more.\n"
+                        "point or more; [a, b]: its ends, if not symmetric.\n"
                         "\n"
-                        "slices          light               heavy\n"
-                        "-----------------------------------------\n"
-                        "  esg   72.0 at 0.420  41.0 \xC2\xB1 13 at 0.280\n"
-                        "  fifo   40.1 at 1.40    40.1 \xC2\xB1 1 at 14.0\n"
+                        "slices          light                   heavy\n"
+                        "---------------------------------------------\n"
+                        "  esg   72.0 at 0.420  41.0 [29, 54] at 0.280\n"
+                        "  fifo   40.1 at 1.40        40.1 \xC2\xB1 1 at 14.0\n"
                         "\n"
                         "shared              light          heavy\n"
                         "----------------------------------------\n"
@@ -657,14 +660,20 @@ static void columns_line_up_whatever_their_characters(void **state)
     struct text_table *table = text_table_create(headers, 3);
     text_table_row(table);
     text_table_cell(table, 0, "%s", "\xC3\xA9t\xC3\xA9");
-    text_table_estimate(table, 1, (struct estimate){3, 10.25, 1, 12.5, 0}, 1);
+    text_table_estimate(
+        table, 1,
+        (struct estimate){.n = 3, .mean = 10.25, .low = -2.25, .high = 22.75, .half_width = 12.5},
+        1);
     text_table_cell(table, 2, "%d", 7);
     text_table_row(table);
     text_table_cell(table, 0, "%s", "longer");
-    text_table_estimate(table, 1, (struct estimate){3, 123.5, 1, 0.25, 0}, 1);
+    text_table_estimate(
+        table, 1,
+        (struct estimate){.n = 3, .mean = 123.5, .low = 123.25, .high = 123.75, .half_width = 0.25},
+        1);
     text_table_row(table);
     text_table_cell(table, 0, "%s", "one");
-    text_table_estimate(table, 1, (struct estimate){1, 5, NAN, NAN, 0}, 1);
+    text_table_estimate(table, 1, (struct estimate){.n = 1, .mean = 5, .half_width = NAN}, 1);
     text_table_cell(table, 2, "%d", 12345);
     FILE *out = open_memstream(&text, &size);
     assert_true(text_table_print(table, 0, out));

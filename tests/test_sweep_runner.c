@@ -12,6 +12,8 @@
 #include "results/report/statistics.h"
 #include "results/store/hdf5_table.h"
 #include "results/store/store.h"
+#include "sched/registry.h"
+#include "sim/cli/run_once.h"
 #include "sim/version.h"
 #include "traces/json/atomic_file.h"
 
@@ -630,6 +632,115 @@ static void damage_in_a_part_is_told_and_costs_the_runs_in_it(void **state)
     free(expected.bytes);
 }
 
+/* A worker that is killed from outside says nothing of its run: merge asks for it. */
+static void a_run_whose_worker_is_killed_was_not_run(void **state)
+{
+    (void)state;
+    char text[512];
+    struct error error = {0};
+    (void)snprintf(text, sizeof text,
+                   "\"matrix\": {\"policy\": [{\"name\": \"fifo\"}, {\"name\": \"%s/culprit.so\","
+                   " \"params\": {\"fault\": \"kill\"}}]}",
+                   getenv("ESGSIM_PLUGINS"));
+    sweep_write(in_folder("sweep.json"), text);
+    struct sweep_runner_options options = options_of("a.h5", 1);
+    assert_int_equal(run(&options), 1);
+    assert_true(was_said("1 of 2 runs were not finished"));
+    struct results *results = results_load(in_folder("a.h5"), &error);
+    assert_non_null(results);
+    assert_int_equal(results->missing_count, 1);
+    assert_string_equal(results->missing[0].status, MISSING_NOT_RUN);
+    results_free(results);
+    const char *alone[] = {in_folder("a.h5")};
+    expect_no_merge(alone, 1, "1 runs of shard 1/1 were not run; run it again with --resume");
+}
+
+/* ---- Copies are no sample -------------------------------------------------------------------- */
+
+static void one_seed_is_run_where_nothing_is_drawn(void **state)
+{
+    (void)state;
+    static const char sweep[] =
+        "\"matrix\": {\"functions\": [[{\"name\": \"f\", \"service\": {\"distribution\":"
+        " \"constant\", \"mean_ms\": 10}}]], \"arrivals\": [{\"process\": \"uniform\", \"low_ms\": "
+        "9,"
+        " \"high_ms\": 9}, {\"process\": \"uniform\", \"low_ms\": 8, \"high_ms\": 9}],"
+        " \"policy.name\": [\"fifo\", \"power-of-two\"]}, \"seeds\": 3";
+    struct error error = {0};
+    sweep_write(in_folder("sweep.json"), sweep);
+    struct sweep_runner_options options = options_of("a.h5", 2);
+    assert_int_equal(run(&options), 0);
+    assert_int_equal(runs_in("a.h5"), 1 + 3 + 3 + 3);
+    struct results *results = results_load(in_folder("a.h5"), &error);
+    assert_non_null(results);
+    assert_non_null(strstr(results->notices[0], "nothing random is drawn"));
+    for (size_t run = 1; run < results->run_count; run++)
+        assert_true(results->notices[run] == NULL);
+    results_free(results);
+    assert_same_for_jobs_and_shards(sweep);
+}
+
+static const char fixed[] =
+    "{\"cluster\": {\"invokers\": [{\"count\": 3, \"vcpus\": 8, \"memory_mb\": 65536, \"gpus\":"
+    " [{\"model\": \"A100\", \"sharing\": \"mig\", \"units\": 7, \"memory_mb\": 40960}]}]},"
+    " \"profile\": {\"device\": \"A100\", \"evidence\": \"assumed\", \"source\": \"test\","
+    "  \"licence\": \"none\", \"unit\": 7, \"functions\": {\"net\": {"
+    "   \"grid\": {\"batch\": [1, 4], \"vcpu\": [1, 2], \"vgpu\": [1, 3, 5, 7]},"
+    "   \"latency_ms\": [[[40, 20, 10, 8], [30, 15, 9, 7]],"
+    "    [[120, 60, 30, 20], [90, 50, 25, 18]]],"
+    "   \"noise\": {\"cv\": 0}, \"cold_start_ms\": {\"mean\": 300, \"cv\": 0},"
+    "   \"gpu_memory_mb\": {\"weights\": 100, \"per_item\": 50}}}},"
+    " \"functions\": [{\"name\": \"net\"}],"
+    " \"applications\": [{\"name\": \"app\", \"stages\": [{\"name\": \"s\", \"function\": "
+    "\"net\"}]}],"
+    " \"slo\": {\"factor\": 2}, \"requests\": 300,"
+    " \"arrivals\": {\"process\": \"uniform\", \"low_ms\": 6, \"high_ms\": 6}}";
+
+/* Returns whether the policy serves the experiment. If so, stores what the run measured. */
+static bool measure(const char *policy_name, const char *seed, bool *random,
+                    struct measures *measures)
+{
+    const struct override overrides[] = {{"policy.name", policy_name}, {"seed", seed}};
+    struct error error = {0};
+    struct simulation_result result;
+    const struct recorder recorder = {0};
+    double *values = NULL;
+    struct experiment *experiment = experiment_parse(fixed, "e.json", ".", overrides, 2, &error);
+    assert_non_null(experiment);
+    const struct policy *policy = runner_policy(experiment, &values, &error);
+    *random = experiment_is_random(experiment);
+    const bool served = policy != NULL && runner_execute(experiment, policy, values, &recorder,
+                                                         NULL, &result, &error);
+    if (served) {
+        *measures = result.overall;
+        simulation_result_clear(&result);
+    }
+    free(values);
+    experiment_free(experiment);
+    return served;
+}
+
+/* A built-in policy that began to draw would have to be named in workloads/randomness.c. */
+static void policies_that_draw_are_known(void **state)
+{
+    (void)state;
+    size_t same = 0, drawing = 0;
+    const struct policy *policy = NULL;
+    for (size_t i = 0; (policy = policy_for_requests(i)) != NULL; i++) {
+        struct measures one, other;
+        bool random = false;
+        if (!measure(policy->name, "1", &random, &one) ||
+            !measure(policy->name, "2", &random, &other))
+            continue;
+        drawing += random;
+        same += !random;
+        if (!random && memcmp(&one, &other, sizeof one) != 0)
+            fail_msg("%s draws: name it in workloads/randomness.c", policy->name);
+    }
+    assert_int_equal(drawing, 2);
+    assert_true(same > 10);
+}
+
 /* ---- Runs that are kept ---------------------------------------------------------------------- */
 
 static herr_t mark(hid_t runs, const char *name, const H5L_info_t *info, void *count)
@@ -733,7 +844,6 @@ static void parts_of_an_earlier_form_are_kept(void **state)
                 "\"matrix\": {\"record\": [\"all\"], \"requests\": [50, 100, 400, 1600, 6400]}");
     options.resume = true;
     assert_int_equal(run_with_room(&options, ROOM_FOR_SOME), 1);
-    assert_int_equal(access(in_folder("a.h5.runs/kept-0.h5"), F_OK), 0);
     char wanted[64];
     (void)snprintf(wanted, sizeof wanted, "kept %zu of 5 runs", some);
     assert_true(was_said(wanted));
@@ -791,11 +901,14 @@ static void runs_that_record_otherwise_or_of_another_program_are_not_joined(void
     (void)H5Fclose(file);
     identity[0] = identity[0] == '0' ? '1' : '0';
     attribute_set("a.h5", "sweep", identity);
-    assert_resumed(4, 0, "kept 0 of 4 runs; 4 are done again: the program was ");
+    assert_resumed(
+        4, 0,
+        "kept 0 of 4 runs; 4 are done again: the program changed, its sources were 0123456789ab");
     assert_true(was_said("4 of 4 runs"));
     run_shard("c.h5", 1, 2);
     run_shard("d.h5", 2, 2);
     attribute_set("d.h5", "sources", "0123456789ab");
+    attribute_set("d.h5", "sweep", identity);
     const char *unlike[] = {in_folder("c.h5"), in_folder("d.h5")};
     expect_no_merge(unlike, 2, "sources 0123456789ab");
     expect_no_merge(unlike, 2, version_sources());
@@ -860,6 +973,9 @@ int main(void)
         TEST(parts_of_an_earlier_form_are_kept),
         TEST(runs_that_record_otherwise_or_of_another_program_are_not_joined),
         TEST(failed_runs_are_rows_that_merge_carries),
+        TEST(a_run_whose_worker_is_killed_was_not_run),
+        TEST(one_seed_is_run_where_nothing_is_drawn),
+        TEST(policies_that_draw_are_known),
     };
     return cmocka_run_group_tests_name("sweep_runner", tests, make_folder, remove_folder);
 }

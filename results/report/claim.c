@@ -275,11 +275,8 @@ bool claim_estimate(const struct report *report, const struct claim *claim, stru
         (pair.second = side_find(report, claim, &claim->against, error)) == NULL)
         return false;
     *ours = paired_estimate(report, &pair, 1, claim->application, claim->metric, claim->formula);
-    if (claim->formula != PAIRED_RATIO && in_percent(claim)) {
-        ours->mean *= 100;
-        ours->sd *= 100;
-        ours->half_width *= 100;
-    }
+    if (claim->formula != PAIRED_RATIO && in_percent(claim))
+        *ours = statistics_scaled(*ours, 100);
     return true;
 }
 

@@ -21,7 +21,7 @@ static void verdict_words(const struct claim *claim, struct estimate ours, char 
 /* ---- Text ------------------------------------------------------------------------------------ */
 
 /* Columns of the line with the numbers. */
-enum { WIDTH_VERDICT = 22, WIDTH_OURS = 20, WIDTH_EXPECTED = 20 };
+enum { WIDTH_VERDICT = 22, WIDTH_OURS = 24, WIDTH_EXPECTED = 20 };
 
 /* Writes a text and pads it to `width` columns; each character takes one. */
 static void print_padded(FILE *out, const char *text, int width)
@@ -36,13 +36,12 @@ static void ours_words(const struct claim *claim, struct estimate ours, char *te
 {
     const int decimals = text_table_decimals(fabs(ours.mean), 4);
     const char *unit = claim_unit(claim);
+    char interval[INTERVAL_TEXT];
+    interval_text(&ours, decimals, interval);
     if (!isfinite(ours.mean))
         (void)snprintf(text, size, "-");
-    else if (!isfinite(ours.half_width))
-        (void)snprintf(text, size, "%.*f %s", decimals, ours.mean, unit);
     else
-        (void)snprintf(text, size, "%.*f \xC2\xB1 %.*f %s", decimals, ours.mean, decimals,
-                       ours.half_width, unit);
+        (void)snprintf(text, size, "%.*f%s %s", decimals, ours.mean, interval, unit);
 }
 
 /* `published`: the figure is printed; not if the claim before has the same. */
@@ -166,6 +165,8 @@ static cJSON *claim_object(const struct claim *claim, struct estimate ours)
     (void)cJSON_AddNumberToObject(object, "seeds", (double)ours.n);
     add_number(object, "mean", ours.mean);
     add_number(object, "half_width_95", ours.half_width);
+    add_number(object, "low_95", ours.low);
+    add_number(object, "high_95", ours.high);
     add_text(object, "standing", standing_name(standing_of(claim->low, claim->high, ours)));
     add_text(object, "verdict", claim_verdict_name(claim_judge(claim, ours)));
     return object;

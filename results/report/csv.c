@@ -40,6 +40,8 @@ void csv_swept(FILE *out, const struct results *results, size_t run, size_t key)
 
 void csv_number(FILE *out, double value)
 {
+    char text[SWEPT_NUMBER] = "";
     if (!isnan(value))
-        (void)fprintf(out, "%.17g", value);
+        number_text(value, text);
+    (void)fputs(text, out);
 }

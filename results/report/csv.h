@@ -14,7 +14,7 @@ bool csv_is_formula(const char *text);
 /* Writes a text, quoted if necessary. A text for which csv_is_formula is true gets a leading
  * apostrophe. A reader recovers every text by removing one leading apostrophe. */
 void csv_text(FILE *out, const char *text);
-/* Writes all significant digits; nothing for NAN. */
+/* Writes the fewest digits, from 15 on, that give the number back; nothing for NAN. */
 void csv_number(FILE *out, double value);
 
 /* Writes the value of a swept key (results_key_find) in a run; nothing where it has none. */

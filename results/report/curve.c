@@ -237,9 +237,9 @@ static bool satisfies(const struct report *report, const struct curves *curves,
                       const struct report_contender *contender)
 {
     const struct estimate estimate = report_estimate(report, contender, NULL, curves->metric);
-    const double half = isnan(estimate.half_width) ? 0 : estimate.half_width;
-    return curves->at_most ? estimate.mean + half <= curves->limit
-                           : estimate.mean - half >= curves->limit;
+    const bool alone = isnan(estimate.half_width);
+    return curves->at_most ? (alone ? estimate.mean : estimate.high) <= curves->limit
+                           : (alone ? estimate.mean : estimate.low) >= curves->limit;
 }
 
 static void line_end(const struct report *report, const struct curves *curves,
@@ -247,9 +247,12 @@ static void line_end(const struct report *report, const struct curves *curves,
 {
     size_t v = 0;
     while (v < line->point_count && line->points[v].value == panel->values[v] &&
+           line->points[v].contender->missing == 0 &&
            satisfies(report, curves, line->points[v].contender))
         line->sustained = line->points[v++].value;
-    line->beyond = v == panel->value_count;
+    const bool there = v < line->point_count && line->points[v].value == panel->values[v];
+    line->beyond = v == panel->value_count || (there ? line->points[v].contender->missing > 0
+                                                     : report_lacks(report, line->like->policy));
 }
 
 static bool finish(const struct report *report, struct curves *curves)
@@ -408,9 +411,12 @@ void curve_sustained_text(const struct curve_panel *panel, const struct curve_li
                           char text[64])
 {
     const bool none = isnan(line->sustained);
-    (void)snprintf(text, 64, "%s%.6g",
-                   none           ? "< "
-                   : line->beyond ? "≥ "
-                                  : "",
-                   none ? panel->values[0] : line->sustained);
+    if (none && line->beyond)
+        (void)snprintf(text, 64, "cannot be said");
+    else
+        (void)snprintf(text, 64, "%s%.6g",
+                       none           ? "< "
+                       : line->beyond ? "≥ "
+                                      : "",
+                       none ? panel->values[0] : line->sustained);
 }

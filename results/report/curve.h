@@ -9,9 +9,10 @@
  *
  * The *sustained* value of a line is the greatest value of the sweep at which the metric is at
  * least (or at most) the limit, there and at every smaller value of its panel. "At least" refers to
- * the lower end of the 95 % Student t interval over the seeds, "at most" to the upper one; with one
+ * the lower end of the 95 % interval over the seeds, "at most" to the upper one; with one
  * seed, to the value alone. There is no interpolation between values. A line that lacks a smaller
- * value ends there. Without a limit there are no sustained values.
+ * value ends there. If runs of the next value are missing, it is not known
+ * whether the line ends. Without a limit there are no sustained values.
  */
 #ifndef ESGSIM_RESULTS_REPORT_CURVE_H
 #define ESGSIM_RESULTS_REPORT_CURVE_H
@@ -49,7 +50,8 @@ struct curve_line {
     struct curve_point *points; /* by ascending value */
     size_t point_count;
     double sustained; /* NAN: not even the smallest value */
-    bool beyond; /* sustained is the panel's greatest value, so that the true one may be more */
+    bool beyond; /* the true value may be more: sustained is the panel's greatest value, or runs of
+                    the next one are missing */
 };
 
 struct curve_panel {
@@ -107,6 +109,8 @@ void curve_sustained_text(const struct curve_panel *panel, const struct curve_li
 bool curves_text_sustained(const struct curves *curves, FILE *out);
 bool curves_text_panels(const struct report *report, FILE *out);
 void curves_json(const struct report *report, cJSON *root);
+/* Adds the object `key` with seeds, mean, deviation and interval; NAN becomes null: no value. */
+void estimate_json(cJSON *object, const char *key, struct estimate estimate);
 bool curves_html(const struct report *report, FILE *out);
 
 #endif

@@ -24,11 +24,6 @@ static const char *companion(const struct metric *metric)
     return strcmp(metric->name, cost) == 0 ? NULL : cost;
 }
 
-static const char *metric_title(const struct metric *metric)
-{
-    return curve_metric_title(metric);
-}
-
 /* ---- Table of sustained values --------------------------------------------------------------- */
 
 /* The distinct titles of all panels, in order of appearance. The caller frees the array; NULL:
@@ -131,7 +126,7 @@ static struct text_table *text_sustained(const struct curves *curves, const char
 static char *sustained_title(const struct curves *curves)
 {
     char *title = NULL;
-    const char *metric = metric_title(curves->metric);
+    const char *metric = curve_metric_title(curves->metric);
     if ((isnan(curves->limit) ? asprintf(&title, "%s by %s", metric, curves->key)
                               : asprintf(&title, "%s sustained with %s of at %s %g", curves->key,
                                          metric, curves->at_most ? "most" : "least",
@@ -162,16 +157,6 @@ bool curves_text_sustained(const struct curves *curves, FILE *out)
     return good;
 }
 
-/* The estimate of the line at the value, n = 0 if it has no such point. */
-static struct estimate estimate_at(const struct report *report, const struct curve_line *line,
-                                   double value, const struct metric *metric)
-{
-    for (size_t i = 0; i < line->point_count; i++)
-        if (line->points[i].value == value)
-            return report_column_estimate(report, line->points[i].contender, NULL, metric);
-    return (struct estimate){.n = 0, .mean = NAN, .sd = NAN, .half_width = NAN};
-}
-
 static int panel_decimals(const struct report *report, const struct curve_panel *panel,
                           const struct metric *metric)
 {
@@ -188,18 +173,30 @@ static int panel_decimals(const struct report *report, const struct curve_panel 
     return text_table_decimals(largest, digits == 0 ? SIGNIFICANT : digits);
 }
 
+/* Fills the line's cell in the column of the value, a dash if it has no such point. */
+static void cell_fill(const struct report *report, const struct curve_line *line, double value,
+                      const struct metric *metric, int decimals, struct text_table *table,
+                      size_t column)
+{
+    char place[TEXT_NAME + 32];
+    (void)snprintf(place, sizeof place, "%.*s %.6g", TEXT_NAME, report->curves->key, value);
+    text_table_cell(table, column, "-");
+    for (size_t i = 0; i < line->point_count; i++)
+        if (line->points[i].value == value)
+            report_column_cell(report, line->points[i].contender, NULL, metric, decimals, place,
+                               table, column);
+}
+
 static void text_panel_rows(const struct report *report, const struct curve_panel *panel,
                             const struct metric *metric, struct text_table *table)
 {
     const int decimals = panel_decimals(report, panel, metric);
-    text_table_group(table, metric_title(metric));
+    text_table_group(table, curve_metric_title(metric));
     for (size_t l = 0; l < panel->line_count; l++) {
         text_table_row(table);
         text_table_cell(table, 0, "  %s", panel->lines[l].title);
         for (size_t v = 0; v < panel->value_count; v++)
-            text_table_estimate(table, v + 1,
-                                estimate_at(report, &panel->lines[l], panel->values[v], metric),
-                                decimals);
+            cell_fill(report, &panel->lines[l], panel->values[v], metric, decimals, table, v + 1);
     }
 }
 
@@ -252,14 +249,10 @@ static void json_point(const struct report *report, const struct curve_point *po
     cJSON *object = cJSON_CreateObject();
     (void)cJSON_AddItemToArray(points, object);
     (void)cJSON_AddNumberToObject(object, "value", point->value);
-    for (size_t n = 0; n < count; n++) {
-        const struct estimate estimate =
-            report_estimate(report, point->contender, NULL, report_metric_find(names[n]));
-        cJSON *figure = cJSON_AddObjectToObject(object, names[n]);
-        (void)cJSON_AddNumberToObject(figure, "seeds", (double)estimate.n);
-        (void)cJSON_AddNumberToObject(figure, "mean", estimate.mean);
-        (void)cJSON_AddNumberToObject(figure, "half_width_95", estimate.half_width);
-    }
+    for (size_t n = 0; n < count; n++)
+        estimate_json(
+            object, names[n],
+            report_estimate(report, point->contender, NULL, report_metric_find(names[n])));
 }
 
 static void json_line(const struct report *report, const struct curve_line *line, cJSON *lines)
@@ -358,8 +351,8 @@ static void html_panel(const struct report *report, const struct curve_group *gr
         report_metric_find(trainings ? companion(report->curves->metric) : cost));
     const struct metric *const shown[] = {report->curves->metric, &beside,
                                           metric_find("latency_ms_p95")};
-    const char *const headers[] = {"policy", report->curves->key, metric_title(shown[0]),
-                                   metric_title(shown[1]), metric_title(shown[2])};
+    const char *const headers[] = {"policy", report->curves->key, curve_metric_title(shown[0]),
+                                   curve_metric_title(shown[1]), curve_metric_title(shown[2])};
     (void)fputs(isnan(report->curves->limit) ? "<details open=\"open\"><summary>"
                                              : "<details><summary>",
                 out);
@@ -376,9 +369,8 @@ static void html_panel(const struct report *report, const struct curve_group *gr
             html_cell_text(out, panel->lines[l].title);
             (void)fprintf(out, "<td data-v=\"%.17g\">%.6g</td>", point->value, point->value);
             for (size_t m = 0; m < count; m++)
-                html_cell_estimate(out,
-                                   report_column_estimate(report, point->contender, NULL, shown[m]),
-                                   panel_decimals(report, panel, shown[m]));
+                report_column_html(report, point->contender, NULL, shown[m],
+                                   panel_decimals(report, panel, shown[m]), out);
             html_row_end(out);
         }
     html_table_end(out, false);

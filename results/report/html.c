@@ -4,6 +4,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "results/report/table.h"
+
 #include "results/store/hdf5_utf8.h"
 
 static void character_write(FILE *out, const char *at, size_t length)
@@ -114,18 +116,22 @@ void html_cell_words(FILE *out, const char *text)
     (void)fputs("</td>", out);
 }
 
-void html_cell_estimate(FILE *out, struct estimate estimate, int decimals)
+void html_cell_estimate(FILE *out, struct estimate estimate, int decimals, const char *seeds)
 {
+    char interval[INTERVAL_TEXT];
+    interval_text(&estimate, decimals, interval);
     if (isnan(estimate.mean)) {
         (void)fputs("<td>-</td>", out);
         return;
     }
     (void)fprintf(out, "<td data-v=\"%.9g\">%.*f", estimate.mean, decimals, estimate.mean);
-    if (!isnan(estimate.half_width))
-        (void)fprintf(out, "<small> ± %.*f</small>", decimals, estimate.half_width);
+    if (interval[0] != '\0')
+        (void)fprintf(out, "<small>%s</small>", interval);
     if (estimate.without > 0)
         (void)fprintf(out, "<small> (%zu of %zu seeds)</small>", estimate.n,
                       estimate.n + estimate.without);
+    if (seeds[0] != '\0')
+        (void)fprintf(out, "<br/><small>seeds %s</small>", seeds);
     (void)fputs("</td>", out);
 }
 

@@ -33,8 +33,9 @@ void html_row_end(FILE *out);
 void html_cell_text(FILE *out, const char *text);
 /* A cell with running text, which wraps. */
 void html_cell_words(FILE *out, const char *text);
-/* "mean ± half-width" with `decimals`, "-" for NAN. The column sorts by the mean. */
-void html_cell_estimate(FILE *out, struct estimate estimate, int decimals);
+/* The mean and its interval with `decimals`, "-" for NAN, and the values of the seeds if `seeds` is
+ * not "". The column sorts by the mean. */
+void html_cell_estimate(FILE *out, struct estimate estimate, int decimals, const char *seeds);
 
 /* Embeds an SVG document: without its XML declaration, with `prefix` before all ids, scaled to the
  * width of the page, with the accessible description `label`. False if it is not an SVG document.

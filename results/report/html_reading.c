@@ -39,7 +39,8 @@ void page_reading(const struct page *page, FILE *out)
     (void)fprintf(
         out,
         "<h2 id=\"read\">How to read the tables</h2>\n<ul>\n"
-        "<li>a <small>± h</small>: mean over the seeds and half of its 95 %% Student t interval; a "
+        "<li>a <small>± h</small>: mean over the seeds and half of its 95 %% interval; "
+        "a <small>[b, c]</small> if that is not symmetric: a share stays within 0 to 100 %%; a "
         "alone: one seed. Click a column's header to sort by it; its tooltip explains it."
         "</li>\n%s%s</ul>\n",
         report_serves(page->report) ? reading_of_requests : "",

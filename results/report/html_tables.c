@@ -48,9 +48,8 @@ static void contender_row(const struct report *report, const struct report_conte
         html_cell_text(out, application);
     html_cell_text(out, contender->title);
     for (size_t m = 0; m < columns->count; m++)
-        html_cell_estimate(
-            out, report_column_estimate(report, contender, application, columns->metrics[m]),
-            columns->decimals[m]);
+        report_column_html(report, contender, application, columns->metrics[m],
+                           columns->decimals[m], out);
     html_row_end(out);
 }
 
@@ -67,7 +66,7 @@ static void bound_row(const struct report *report, const struct report_scenario 
         const struct estimate bound =
             report_column_bound(report, scenario, application, columns->metrics[m]);
         if (bound.n > 0)
-            html_cell_estimate(out, bound, columns->decimals[m]);
+            html_cell_estimate(out, bound, columns->decimals[m], "");
         else
             (void)fputs("<td></td>", out);
     }
@@ -107,14 +106,19 @@ static int sign_of(struct estimate estimate)
 {
     if (isnan(estimate.half_width))
         return 0;
-    return estimate.mean - estimate.half_width > 0   ? 1
-           : estimate.mean + estimate.half_width < 0 ? -1
-                                                     : 0;
+    return estimate.low > 0 ? 1 : estimate.high < 0 ? -1 : 0;
 }
 
-/* `name`: name of the reference in sentences. */
-static void words_write(const struct report_comparison *comparison, const char *name, char *words,
-                        size_t size)
+/* Whether runs of the contender or of the scenario's reference are missing. */
+static bool pair_lacks(const struct report_scenario *scenario, size_t contender)
+{
+    return scenario->contenders[contender].missing > 0 ||
+           scenario->contenders[scenario->reference].missing > 0;
+}
+
+/* `name`: name of the reference in sentences. `lacks`: no verdict. */
+static void words_write(const struct report_comparison *comparison, const char *name, bool lacks,
+                        char *words, size_t size)
 {
     static const char *const forms[3][3] = {
         {"%s hits fewer and costs more", "%s hits fewer at about the same cost",
@@ -124,9 +128,10 @@ static void words_write(const struct report_comparison *comparison, const char *
          "%s hits more and costs less"}};
     const char *form = forms[sign_of(comparison->hit_points) + 1][sign_of(comparison->saving) + 1];
     const bool valued = !isnan(comparison->hit_points.mean) && !isnan(comparison->saving.mean);
-    if (comparison->hit_points.n <= 1 || !valued || form == NULL) {
+    if (lacks || comparison->hit_points.n <= 1 || !valued || form == NULL) {
         (void)snprintf(words, size, "%s",
-                       comparison->hit_points.n == 0   ? "no seed in common"
+                       lacks                           ? "cannot be said: runs are missing"
+                       : comparison->hit_points.n == 0 ? "no seed in common"
                        : comparison->hit_points.n == 1 ? "one seed: no interval"
                        : !valued                       ? "not every seed has both figures"
                                                        : "no significant difference");
@@ -161,10 +166,10 @@ static void comparison_table(const struct page *page, const struct report_scenar
         html_row_begin(out);
         html_cell_text(out, scenario->contenders[c].title);
         (void)fprintf(out, "<td data-v=\"%zu\">%zu</td>", comparison.saving.n, comparison.saving.n);
-        html_cell_estimate(out, comparison.hit_points, 1);
-        html_cell_estimate(out, comparison.hit_relative, 1);
-        html_cell_estimate(out, comparison.saving, 1);
-        words_write(&comparison, name, words, sizeof words);
+        html_cell_estimate(out, comparison.hit_points, 1, "");
+        html_cell_estimate(out, comparison.hit_relative, 1, "");
+        html_cell_estimate(out, comparison.saving, 1, "");
+        words_write(&comparison, name, pair_lacks(scenario, c), words, sizeof words);
         html_cell_words(out, words);
         html_row_end(out);
     }
@@ -226,7 +231,8 @@ static void names_write(const struct page *page, const struct report_scenario *s
     for (size_t c = 0; c < scenario->contender_count; c++) {
         const struct report_comparison comparison = report_compare(page->report, scenario, c, NULL);
         const struct estimate gain = cost ? comparison.saving : comparison.hit_points;
-        if (c == scenario->reference || gain.n < 2 || isnan(gain.mean) || sign_of(gain) != sign)
+        if (c == scenario->reference || pair_lacks(scenario, c) || gain.n < 2 || isnan(gain.mean) ||
+            sign_of(gain) != sign)
             continue;
         (void)fputs(count == 0 ? "<li>" : ", ", out);
         (void)fputs(count == 0 ? lead : "", out);

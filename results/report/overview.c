@@ -16,7 +16,7 @@ enum {
     COLUMNS_MOST = 8,
     COST_DIGITS = 3, /* significant */
     JCT_DIGITS = 4,
-    CELL_BYTES = 96,
+    CELL_BYTES = 192,
     NAME_BYTES = 2 * TEXT_LABEL
 };
 
@@ -69,10 +69,9 @@ static double cell_write_trainings(const struct report *report,
     const struct metric p99 = training_metric_shown(report_metric_find("jct_s_p99"));
     const struct estimate jct = report_column_estimate(report, contender, NULL, &mean);
     const struct estimate tail = report_column_estimate(report, contender, NULL, &p99);
-    char interval[32] = "";
+    char interval[INTERVAL_TEXT] = "";
     if (jct.half_width >= told_share * jct.mean)
-        (void)snprintf(interval, sizeof interval, " ± %.*f", text_table_decimals(jct.half_width, 1),
-                       jct.half_width);
+        interval_text(&jct, text_table_decimals(jct.half_width, 1), interval);
     if (isnan(jct.mean) || isnan(tail.mean))
         (void)snprintf(text, CELL_BYTES, "-");
     else
@@ -93,9 +92,9 @@ static double cell_write(const struct report *report, const struct report_conten
         report_column_estimate(report, contender, NULL, metric_find("slo_hit_rate"));
     const struct estimate cost =
         report_column_estimate(report, contender, NULL, metric_find("cost_per_request_usd"));
-    char interval[32] = "";
+    char interval[INTERVAL_TEXT] = "";
     if (hit.half_width >= told_points)
-        (void)snprintf(interval, sizeof interval, " ± %.0f", hit.half_width);
+        interval_text(&hit, 0, interval);
     if (isnan(hit.mean) || isnan(cost.mean))
         (void)snprintf(text, CELL_BYTES, "-");
     else
@@ -130,7 +129,7 @@ typedef void row_print(const struct report *report, const struct block *block, s
 static void row_text(const struct report *report, const struct block *block, size_t first,
                      const struct report_contender *contender, void *table)
 {
-    char name[NAME_BYTES], cell[CELL_BYTES];
+    char name[NAME_BYTES], cell[CELL_BYTES], seeds[REPORT_SEEDS];
     name_write(block, contender, name);
     text_table_row(table);
     text_table_cell(table, 0, "  %s", name);
@@ -140,6 +139,9 @@ static void row_text(const struct report *report, const struct block *block, siz
             continue;
         (void)cell_write(report, here, cell);
         text_table_cell(table, 1 + s, "%s", cell);
+        report_seeds_text(report, here, NULL, metric_find("slo_hit_rate"), seeds);
+        if (seeds[0] != '\0')
+            text_table_note(table, "%s, %s: seeds %s", name, block->headers[s], seeds);
     }
 }
 
@@ -247,7 +249,8 @@ static void print_legend(const struct report *report, FILE *out)
     size_t high = 0;
     for (size_t s = 0; s < report->scenario_count; s++)
         for (size_t c = 0; c < report->scenarios[s].contender_count; c++) {
-            const size_t seeds = report->scenarios[s].contenders[c].run_count;
+            const struct report_contender *contender = &report->scenarios[s].contenders[c];
+            const size_t seeds = contender->copies ? 1 : contender->run_count;
             low = seeds < low ? seeds : low;
             high = seeds > high ? seeds : high;
         }
@@ -261,8 +264,10 @@ static void print_legend(const struct report *report, FILE *out)
     (void)fprintf(out, " seed%s%s.\n", high == 1 ? "" : "s",
                   serves ? ", all applications together" : "");
     if (high > 1)
-        (void)fprintf(out, "± x: half of the 95 %% interval of the %s or more.\n",
-                      serves ? "hit rate, if that is 1 point" : "mean, if that is 1 % of it");
+        (void)fprintf(out, "± x: half of the 95 %% interval of the %s\n",
+                      serves ? "hit rate, if that is 1 point or more; [a, b]: its ends, if not "
+                               "symmetric."
+                             : "mean, if that is 1 % of it or more.");
 }
 
 static bool worlds_print(const struct report *report, block_print *print, FILE *out)

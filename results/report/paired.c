@@ -3,14 +3,13 @@
 #include <math.h>
 #include <stdlib.h>
 
-/* The contender's run with that seed, or REPORT_NONE. O(seeds). */
-static size_t run_of(const struct report *report, const struct report_contender *contender,
-                     uint64_t seed)
+size_t paired_run(const struct report *report, const struct report_contender *contender,
+                  uint64_t seed)
 {
     for (size_t i = 0; i < contender->run_count; i++)
         if (report->results->runs[contender->runs[i]].seed == seed)
             return contender->runs[i];
-    return REPORT_NONE;
+    return contender->copies ? contender->runs[0] : REPORT_NONE;
 }
 
 /* Adds the value of one contender to the sum. False: the contender has no run with that seed. */
@@ -18,7 +17,7 @@ static bool value_add(const struct report *report, const struct report_contender
                       uint64_t seed, const char *application, const struct metric *metric,
                       double *sum)
 {
-    const size_t run = run_of(report, contender, seed);
+    const size_t run = paired_run(report, contender, seed);
     if (run != REPORT_NONE)
         *sum += report_value(report, run, application, metric);
     return run != REPORT_NONE;
@@ -58,32 +57,48 @@ static double formula_apply(enum paired_formula formula, const double average[2]
     return NAN;
 }
 
+/* A contender whose seeds are those to pair by: one whose seeds differ, if there is any. NULL:
+ * there are no pairs. */
+static const struct report_contender *seeds_of(const struct paired_contenders *pairs, size_t count)
+{
+    const struct report_contender *of = NULL;
+    for (size_t i = 0; i < 2 * count; i++) {
+        const struct report_contender *side = i % 2 == 0 ? pairs[i / 2].first : pairs[i / 2].second;
+        of = of == NULL || (of->copies && side != NULL) ? side : of;
+    }
+    return of;
+}
+
 struct estimate paired_estimate(const struct report *report, const struct paired_contenders *pairs,
                                 size_t count, const char *application, const struct metric *metric,
                                 enum paired_formula formula)
 {
-    struct estimate none = {.n = 0, .mean = NAN, .sd = NAN, .half_width = NAN};
-    const size_t seeds = count == 0 ? 0 : pairs[0].first->run_count;
+    const struct report_contender *of = seeds_of(pairs, count);
+    const size_t seeds = of == NULL ? 0 : of->run_count;
     double *values = calloc(seeds + 1, sizeof *values);
     size_t common = 0;
     size_t valued = 0;
     if (values == NULL)
-        return none;
+        return statistics_none;
     for (size_t i = 0; i < seeds; i++) {
         double average[2];
-        if (!averages(report, pairs, count, report->results->runs[pairs[0].first->runs[i]].seed,
-                      application, metric, average))
+        if (!averages(report, pairs, count, report->results->runs[of->runs[i]].seed, application,
+                      metric, average))
             continue;
         common++;
         if (!isnan(average[0]) && !isnan(average[1]))
             values[valued++] = formula_apply(formula, average);
     }
     /* Seeds without a value are excluded, unless no seed has one. */
-    struct estimate result = none;
+    struct estimate result = statistics_none;
     result.n = common;
     if (valued > 0) {
-        result = statistics_estimate(values, valued);
+        const bool exact = of->copies;
+        const bool share = formula == PAIRED_VALUE && metric_is_share(metric);
+        result =
+            (share ? statistics_estimate_share : statistics_estimate)(values, exact ? 1 : valued);
         result.without = common - valued;
+        result.exact = exact;
     }
     free(values);
     return result;

@@ -14,10 +14,14 @@ struct paired_contenders {
     const struct report_contender *first, *second; /* may be of different scenarios */
 };
 
+/* The contender's run with that seed; of copies any one. REPORT_NONE: it has none. O(seeds). */
+size_t paired_run(const struct report *report, const struct report_contender *contender,
+                  uint64_t seed);
+
 /* The estimate over the seeds that all contenders have. A seed in which a contender has no value is
- * not counted in `n` but in `without`. The mean is NAN if no seed has a value, or if in any seed
- * the formula divides by 0. n = 0 if there is no common seed. `application` NULL: all together.
- * O(pairs x seeds^2). */
+ * not counted in `n` but in `without`. Copies of one run count as one seed. The mean is NAN if no
+ * seed has a value, or if in any seed the formula divides by 0. n = 0 if there is no common seed.
+ * `application` NULL: all together. O(pairs x seeds^2). */
 struct estimate paired_estimate(const struct report *report, const struct paired_contenders *pairs,
                                 size_t count, const char *application, const struct metric *metric,
                                 enum paired_formula formula);

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "results/report/curve.h"
+#include "results/report/paired.h"
 #include "results/report/training_table.h"
 #include "results/store/run_label.h"
 
@@ -297,7 +298,7 @@ static bool build(struct report *report)
     for (size_t s = 0; s < report->scenario_count; s++)
         if (!scenario_finish(report, &report->scenarios[s]))
             return false;
-    return titles_part(report) && report_notices_find(report);
+    return titles_part(report) && report_notices_find(report) && report_seeds_find(report);
 }
 
 struct report *report_build(const struct results *results, struct error *error)
@@ -339,6 +340,7 @@ void report_free(struct report *report)
     }
     free(report->notices);
     free(report->constants);
+    free(report->incomplete);
     free(report->first_row);
     free(report->next_row);
     free(report);
@@ -438,11 +440,10 @@ struct estimate report_estimate(const struct report *report,
                                 const struct report_contender *contender, const char *application,
                                 const struct metric *metric)
 {
-    struct estimate none = {.n = 0, .mean = NAN, .sd = NAN, .half_width = NAN};
     double *values = calloc(contender->run_count + 1, sizeof *values);
     size_t count = 0;
     if (values == NULL)
-        return none;
+        return statistics_none;
     for (size_t i = 0; i < contender->run_count; i++)
         count += value_find(report, contender->runs[i], application, metric, &values[count]);
     /* Seeds without a value are counted and excluded. An example is the latency of a run in which
@@ -451,69 +452,34 @@ struct estimate report_estimate(const struct report *report,
     for (size_t i = 0; i < count; i++)
         if (!isnan(values[i]))
             values[valued++] = values[i];
-    struct estimate result = statistics_estimate(values, valued == 0 ? count : valued);
+    const size_t used = valued == 0 ? count : contender->copies ? 1 : valued;
+    struct estimate result = metric_is_share(metric) ? statistics_estimate_share(values, used)
+                                                     : statistics_estimate(values, used);
     result.without = valued == 0 ? 0 : count - valued;
+    result.exact = contender->copies && valued > 0;
     free(values);
     return result;
-}
-
-static struct estimate percent(struct estimate share)
-{
-    share.mean *= 100;
-    share.sd *= 100;
-    share.half_width *= 100;
-    return share;
-}
-
-/* Values of both contenders over their common seeds. Returns the number of pairs. */
-static size_t pairs(const struct report *report, const struct report_contender *reference,
-                    const struct report_contender *other, const char *application, double *hit[2],
-                    double *cost[2])
-{
-    const struct summary_row *runs = report->results->runs;
-    size_t count = 0;
-    size_t i = 0;
-    size_t j = 0;
-    while (i < reference->run_count && j < other->run_count) {
-        uint64_t left = runs[reference->runs[i]].seed;
-        uint64_t right = runs[other->runs[j]].seed;
-        if (left == right) {
-            const struct measures *a = measures_of(report, reference->runs[i], application);
-            const struct measures *b = measures_of(report, other->runs[j], application);
-            if (a != NULL && b != NULL && a->requests > 0 && b->requests > 0) {
-                hit[0][count] = a->slo_hit_rate;
-                hit[1][count] = b->slo_hit_rate;
-                cost[0][count] = a->cost_per_request_usd;
-                cost[1][count++] = b->cost_per_request_usd;
-            }
-        }
-        i += left <= right;
-        j += right <= left;
-    }
-    return count;
 }
 
 struct report_comparison report_compare(const struct report *report,
                                         const struct report_scenario *scenario, size_t contender,
                                         const char *application)
 {
-    struct estimate none = {.n = 0, .mean = NAN, .sd = NAN, .half_width = NAN};
-    struct report_comparison comparison = {none, none, none};
+    struct report_comparison comparison = {statistics_none, statistics_none, statistics_none};
     if (scenario->reference == REPORT_NONE)
         return comparison;
     const struct report_contender *reference = &scenario->contenders[scenario->reference];
-    size_t most = reference->run_count + 1;
-    double *values = calloc(4 * most, sizeof *values);
-    if (values == NULL)
-        return comparison;
-    double *hit[2] = {values, values + most};
-    double *cost[2] = {values + 2 * most, values + 3 * most};
-    size_t count =
-        pairs(report, reference, &scenario->contenders[contender], application, hit, cost);
-    comparison.hit_points = percent(statistics_paired_difference(hit[0], hit[1], count));
-    comparison.hit_relative = percent(statistics_paired_saving(hit[0], hit[1], count));
-    comparison.saving = percent(statistics_paired_saving(cost[1], cost[0], count));
-    free(values);
+    const struct report_contender *other = &scenario->contenders[contender];
+    const struct paired_contenders gain = {.first = reference, .second = other};
+    const struct paired_contenders saved = {.first = other, .second = reference};
+    const struct metric *hits = metric_find("slo_hit_rate");
+    const struct metric *cost = metric_find("cost_per_request_usd");
+    comparison.hit_points = statistics_scaled(
+        paired_estimate(report, &gain, 1, application, hits, PAIRED_DIFFERENCE), 100);
+    comparison.hit_relative =
+        statistics_scaled(paired_estimate(report, &gain, 1, application, hits, PAIRED_GAIN), 100);
+    comparison.saving =
+        statistics_scaled(paired_estimate(report, &saved, 1, application, cost, PAIRED_GAIN), 100);
     return comparison;
 }
 
@@ -540,20 +506,19 @@ struct estimate report_published(const struct report *report,
                                  const struct report_scenario *scenario, size_t contender,
                                  const struct reference_figure *figure)
 {
-    struct estimate none = {.n = 0, .mean = NAN, .sd = NAN, .half_width = NAN};
     const struct report_contender *ours = &scenario->contenders[contender];
     const char *setting = scenario->setting[0] != '\0' ? scenario->setting : scenario->name;
     if (figure->setting_count > 0 && !name_listed(figure->settings, figure->setting_count, setting))
-        return none;
+        return statistics_none;
     if (!reference_is_comparison(figure))
         return !report_has_name(ours, figure->policy)
-                   ? none
+                   ? statistics_none
                    : report_estimate(report, ours, figure->application,
                                      report_metric_find(figure->metric));
     if (strcmp(figure->policy, REPORT_REFERENCE_POLICY) != 0 || !led_by_esg(scenario) ||
         contender == scenario->reference ||
         !name_listed(figure->against, figure->compare_count, ours->policy))
-        return none;
+        return statistics_none;
     struct report_comparison comparison =
         report_compare(report, scenario, contender, figure->application);
     return strcmp(figure->metric, REPORT_SAVING) == 0       ? comparison.saving

@@ -2,9 +2,9 @@
  *
  * A *scenario* is the set of runs that have everything in common except the policy and the seed. In
  * a scenario, the runs of one policy with the same parameters form a *contender*. A contender's
- * figure is the mean over its seeds with a 95 % Student t interval. Contenders of a scenario are
- * compared, seed by seed, with its reference. That is the first contender with policy "esg", or the
- * first of all if there is none.
+ * figure is the mean over its seeds with a 95 % interval (statistics.h). Contenders of a scenario
+ * are compared, seed by seed, with its reference. That is the first contender with policy "esg", or
+ * the first of all if there is none.
  */
 #ifndef ESGSIM_RESULTS_REPORT_REPORT_H
 #define ESGSIM_RESULTS_REPORT_REPORT_H
@@ -27,8 +27,12 @@ struct report_contender {
     char *distinction; /* those of them that are not the same in all runs */
     char *title;  /* the policy; with its distinction if the scenario has several contenders of that
                      policy */
-    size_t *runs; /* indices into results.runs, by ascending seed */
+    size_t *runs; /* indices into results.runs, by ascending seed; if the scenario lacks runs, of
+                     the seeds that all its contenders have */
     size_t run_count;
+    size_t missing; /* runs that the sweep should have and the file has not */
+    bool copies; /* every seed gives the same run: the runs are equal in every metric, or there is
+                    one that says that nothing random is drawn */
 };
 
 struct report_scenario {
@@ -59,6 +63,7 @@ struct report_notice {
 
 struct report {
     const struct results *results;
+    char *incomplete; /* "INCOMPLETE: 8 of 24 runs are missing (…)"; NULL: no run is missing */
     struct report_scenario *scenarios; /* in order of appearance */
     size_t scenario_count;
     char *constants; /* keys that the sweep set to the same value in all runs: "requests=1500 k=5",
@@ -75,8 +80,28 @@ struct report {
 
 /* Collects the notices of all runs; the scenarios must be set. False: memory exhausted. */
 bool report_notices_find(struct report *report);
-/* "all 36 runs", "the run" or "12 of 36 runs, in TITLE, TITLE". The caller frees it; NULL: memory
- * exhausted. */
+/* Adds a warning or note on `runs` runs of a scenario, or these runs to the one with that text.
+ * False: memory exhausted. */
+bool report_note(struct report *report, bool warning, size_t scenario, size_t runs,
+                 const char *text);
+
+/* Finds which seeds the figures rest on: counts the runs that are missing, leaves the seeds that
+ * all contenders of a scenario have, finds copies, and notes both. Called once, after the notices.
+ * False: memory exhausted. O(runs × contenders × seeds + missing × contenders). */
+bool report_seeds_find(struct report *report);
+/* Writes the sentence `incomplete` of a report, which the caller frees; NULL: no run is missing.
+ * False: memory exhausted. */
+bool report_incomplete(const struct results *results, char **text);
+/* Returns whether runs of the policy, which may have parameters behind it, are missing. */
+bool report_lacks(const struct report *report, const char *policy);
+/* Writes "99.8, 73.4, 100.0", the values of the seeds in per cent, if the metric is a share and
+ * they span over 20 points. Else the text is empty. */
+enum { REPORT_SEEDS = 160 };
+void report_seeds_text(const struct report *report, const struct report_contender *contender,
+                       const char *application, const struct metric *metric,
+                       char text[REPORT_SEEDS]);
+/* "all 36 runs", "the run" or "12 of 36 runs, in TITLE, TITLE and 3 more settings". The caller
+ * frees it; NULL: memory exhausted. */
 char *report_notice_where(const struct report *report, const struct report_notice *notice);
 
 /* NULL: ERROR_RUN, memory exhausted. `results` must outlive the report. */

@@ -3,7 +3,7 @@
 #include <math.h>
 #include <stdio.h>
 
-#include "results/report/table.h"
+#include "results/report/html.h"
 
 size_t report_columns(enum metric_table table, bool page,
                       const struct metric *columns[static REPORT_COLUMNS])
@@ -15,19 +15,35 @@ size_t report_columns(enum metric_table table, bool page,
     return count;
 }
 
-static struct estimate scaled(struct estimate estimate, double scale)
-{
-    estimate.mean *= scale;
-    estimate.sd *= scale;
-    estimate.half_width *= scale;
-    return estimate;
-}
-
 struct estimate report_column_estimate(const struct report *report,
                                        const struct report_contender *contender,
                                        const char *application, const struct metric *metric)
 {
-    return scaled(report_estimate(report, contender, application, metric), metric->column.scale);
+    return statistics_scaled(report_estimate(report, contender, application, metric),
+                             metric->column.scale);
+}
+
+void report_column_cell(const struct report *report, const struct report_contender *contender,
+                        const char *application, const struct metric *metric, int decimals,
+                        const char *place, struct text_table *table, size_t column)
+{
+    char seeds[REPORT_SEEDS];
+    text_table_estimate(table, column,
+                        report_column_estimate(report, contender, application, metric), decimals);
+    report_seeds_text(report, contender, application, metric, seeds);
+    if (seeds[0] != '\0')
+        text_table_note(table, "%s%s%s, %s: seeds %s", contender->title,
+                        place[0] == '\0' ? "" : ", ", place, metric->column.header, seeds);
+}
+
+void report_column_html(const struct report *report, const struct report_contender *contender,
+                        const char *application, const struct metric *metric, int decimals,
+                        FILE *out)
+{
+    char seeds[REPORT_SEEDS];
+    report_seeds_text(report, contender, application, metric, seeds);
+    html_cell_estimate(out, report_column_estimate(report, contender, application, metric),
+                       decimals, seeds);
 }
 
 int report_column_decimals(const struct report *report, const struct report_scenario *scenario,
@@ -71,6 +87,7 @@ struct estimate report_column_bound(const struct report *report,
     const struct metric *bound = metric_find(name);
     const struct report_contender *bounded = report_bounded(report, scenario);
     if (bound == NULL || bounded == NULL)
-        return (struct estimate){.n = 0, .mean = NAN, .sd = NAN, .half_width = NAN};
-    return scaled(report_estimate(report, bounded, application, bound), metric->column.scale);
+        return statistics_none;
+    return statistics_scaled(report_estimate(report, bounded, application, bound),
+                             metric->column.scale);
 }

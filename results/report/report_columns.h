@@ -4,6 +4,7 @@
 #define ESGSIM_RESULTS_REPORT_REPORT_COLUMNS_H
 
 #include "results/report/report.h"
+#include "results/report/table.h"
 
 enum { REPORT_COLUMNS = 16 }; /* maximum per table */
 
@@ -16,6 +17,15 @@ size_t report_columns(enum metric_table table, bool page,
 struct estimate report_column_estimate(const struct report *report,
                                        const struct report_contender *contender,
                                        const char *application, const struct metric *metric);
+
+/* Writes that estimate into a cell. If the values of the seeds differ much (report_seeds_text),
+ * text lists them below the table, after the contender and `place`, HTML in the cell. */
+void report_column_cell(const struct report *report, const struct report_contender *contender,
+                        const char *application, const struct metric *metric, int decimals,
+                        const char *place, struct text_table *table, size_t column);
+void report_column_html(const struct report *report, const struct report_contender *contender,
+                        const char *application, const struct metric *metric, int decimals,
+                        FILE *out);
 
 /* Number of decimals, common to all contenders and applications. */
 int report_column_decimals(const struct report *report, const struct report_scenario *scenario,

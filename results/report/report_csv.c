@@ -1,6 +1,7 @@
 /* The report as CSV (RFC 4180), one line per figure, so that any table can be derived from it. */
 #include <errno.h>
 #include <math.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "results/report/csv.h"
@@ -71,6 +72,8 @@ static void print_judged(FILE *out, const struct line *line, const char *metric,
         (void)fputc(',', out);
         csv_text(out, last[i] == NULL ? "" : last[i]);
     }
+    print_number(out, estimate.low);
+    print_number(out, estimate.high);
     print_swept(out, line);
     (void)fputs("\r\n", out);
 }
@@ -118,8 +121,6 @@ static void print_comparison(const struct report *report, FILE *out, const struc
     print_line(out, &line, REPORT_SAVING, "%", against, comparison.saving);
 }
 
-static const struct estimate nothing = {.n = 0, .mean = NAN, .sd = NAN, .half_width = NAN};
-
 /* Prints one line per curve: where it ends. The column `against` has the limit, the verdict whether
  * the sweep ends first. */
 static void print_curves(const struct report *report, FILE *out)
@@ -137,7 +138,7 @@ static void print_curves(const struct report *report, FILE *out)
                 const struct curve_line *ours = &panel->lines[l];
                 struct report_scenario scenario = *curves->groups[g].like;
                 struct report_contender contender = *ours->like;
-                struct estimate value = nothing;
+                struct estimate value = statistics_none;
                 char text[64];
                 scenario.conditions = panel->conditions;
                 scenario.setting = curve_group_setting(&curves->groups[g]);
@@ -162,14 +163,15 @@ static void print_figure(const struct results *results, FILE *out,
         .name = "reference", .setting = "", .conditions = figure->evidence};
     struct report_contender contender = {.policy = figure->policy, .variant = (char[]){""}};
     struct line line = {&scenario, &contender, figure->application, results};
-    struct estimate value = nothing;
+    struct estimate value = statistics_none;
     value.mean = figure->low;
     if (!isnan(figure->low))
         print_line(out, &line, figure->metric, figure->unit, "low", value);
     value.mean = figure->high;
     if (!isnan(figure->high))
         print_line(out, &line, figure->metric, figure->unit, "high", value);
-    print_judged(out, &line, figure->metric, figure->unit, "verdict", nothing, judgement->sentence);
+    print_judged(out, &line, figure->metric, figure->unit, "verdict", statistics_none,
+                 judgement->sentence);
 }
 
 /* Prints one line per pair: our estimate and its standing. */
@@ -206,11 +208,42 @@ static bool print_reference(const struct report *report, const struct reference 
     return true;
 }
 
+static void print_notice(const struct report *report, FILE *out, const char *where,
+                         const char *kind, size_t runs, const char *text)
+{
+    struct report_scenario scenario = {.name = "notice", .setting = "", .conditions = (char[]){""}};
+    struct report_contender contender = {.policy = "", .variant = (char[]){""}};
+    const struct line line = {&scenario, &contender, NULL, report->results};
+    struct estimate value = statistics_none;
+    value.mean = (double)runs;
+    print_judged(out, &line, kind, "runs", where, value, text);
+}
+
+/* Prints what a reader must know first: the missing runs, then one line per warning and note. The
+ * mean is the number of runs, `against` says which, the verdict has the text. */
+static bool print_notices(const struct report *report, FILE *out)
+{
+    if (report->incomplete != NULL)
+        print_notice(report, out, "", "incomplete", (size_t)report->results->sweep.missing,
+                     report->incomplete);
+    for (size_t n = 0; n < report->notice_count; n++) {
+        const struct report_notice *notice = &report->notices[n];
+        char *where = report_notice_where(report, notice);
+        if (where == NULL)
+            return false;
+        print_notice(report, out, where, notice->warning ? "warning" : "note", notice->runs,
+                     notice->text);
+        free(where);
+    }
+    return true;
+}
+
 bool report_csv(const struct report *report, const struct reference *reference, FILE *out,
                 struct error *error)
 {
     (void)fputs("name,setting,conditions,policy,variant,application,metric,unit,against,seeds,mean,"
-                "sd,half_width_95,profile_evidence,verdict,setting_label,policy_label",
+                "sd,half_width_95,profile_evidence,verdict,setting_label,policy_label,low_95,"
+                "high_95",
                 out);
     for (size_t k = 0; k < results_key_count(report->results); k++)
         if (is_behind(report->results, k)) {
@@ -218,6 +251,8 @@ bool report_csv(const struct report *report, const struct reference *reference, 
             csv_text(out, report->results->swept->columns[k].name);
         }
     (void)fputs("\r\n", out);
+    if (!print_notices(report, out))
+        return error_run(error, "out of memory for the report");
     for (size_t s = 0; s < report->scenario_count; s++) {
         const struct report_scenario *scenario = &report->scenarios[s];
         for (size_t c = 0; c < scenario->contender_count; c++) {
@@ -272,8 +307,11 @@ static void verdict_line(FILE *out, const struct place *place, const struct judg
     (void)fprintf(out, ",%zu", ours == NULL ? 0 : ours->n);
     print_number(out, ours == NULL ? NAN : ours->mean);
     print_number(out, ours == NULL ? NAN : ours->half_width);
-    (void)fprintf(out, ",%s,%s\r\n", standing == NULL ? "" : standing,
+    (void)fprintf(out, ",%s,%s", standing == NULL ? "" : standing,
                   standing == NULL ? verdict_name(judgement->verdict) : "");
+    print_number(out, ours == NULL ? NAN : ours->low);
+    print_number(out, ours == NULL ? NAN : ours->high);
+    (void)fputs("\r\n", out);
 }
 
 static void world_lines(FILE *out, const char *file, const struct report_scenario *world,
@@ -322,7 +360,7 @@ bool verdicts_csv(const struct report *const *reports, size_t count,
                   const struct reference *reference, FILE *out, struct error *error)
 {
     (void)fputs("file,metric,unit,evidence,of,assumptions,setting,policy,against,low,high,seeds,"
-                "mean,half_width_95,standing,verdict\r\n",
+                "mean,half_width_95,standing,verdict,low_95,high_95\r\n",
                 out);
     for (size_t r = 0; r < count; r++)
         for (size_t i = 0; i < reference->figure_count; i++)

@@ -16,35 +16,6 @@
 
 /* ---- Head ----------------------------------------------------------------------------------- */
 
-static void range_widen(uint64_t range[2], uint64_t value)
-{
-    range[0] = value < range[0] ? value : range[0];
-    range[1] = value > range[1] ? value : range[1];
-}
-
-/* 12345 as "12,345". */
-static const char *grouped(uint64_t number, char text[32])
-{
-    char digits[24];
-    const int length = snprintf(digits, sizeof digits, "%" PRIu64, number);
-    char *to = text;
-    for (int i = 0; i < length; i++) {
-        if (i > 0 && (length - i) % 3 == 0)
-            *to++ = ',';
-        *to++ = digits[i];
-    }
-    *to = '\0';
-    return text;
-}
-
-static void range_write(FILE *out, const uint64_t range[2])
-{
-    char text[32];
-    (void)fputs(grouped(range[0], text), out);
-    if (range[0] != range[1])
-        (void)fprintf(out, " to %s", grouped(range[1], text));
-}
-
 static void term_begin(FILE *out, const char *term)
 {
     html_element(out, "dt", term);
@@ -111,8 +82,8 @@ static void models_evidence_write(const struct page *page, FILE *out)
 static void trainings_range(const struct results *results, uint64_t range[2])
 {
     for (size_t t = 0; t < results->training_count; t++)
-        range_widen(range, results->training[t].measures.finished +
-                               results->training[t].measures.unfinished);
+        text_range_widen(range, results->training[t].measures.finished +
+                                    results->training[t].measures.unfinished);
 }
 
 static void what_was_run(const struct page *page, FILE *out)
@@ -123,25 +94,25 @@ static void what_was_run(const struct page *page, FILE *out)
     uint64_t warmup[2] = {UINT64_MAX, 0};
     uint64_t trainings[2] = {UINT64_MAX, 0};
     for (size_t i = 0; i < results->run_count; i++) {
-        range_widen(seeds, results->runs[i].seed);
-        range_widen(requests, results->runs[i].measures.requests);
-        range_widen(warmup, results->runs[i].warmup_requests);
+        text_range_widen(seeds, results->runs[i].seed);
+        text_range_widen(requests, results->runs[i].measures.requests);
+        text_range_widen(warmup, results->runs[i].warmup_requests);
     }
     (void)fputs("<h2 id=\"run\">What was run</h2>\n<dl>\n", out);
     term_begin(out, "Runs");
     (void)fprintf(out, "%zu, in %zu setting%s; seeds ", results->run_count,
                   page->report->scenario_count, page->report->scenario_count == 1 ? "" : "s");
-    range_write(out, seeds);
+    text_range_print(out, seeds);
     if (report_serves(page->report)) {
         (void)fputs("; ", out);
-        range_write(out, requests);
+        text_range_print(out, requests);
         (void)fputs(" requests measured in each, after a warm-up of ", out);
-        range_write(out, warmup);
+        text_range_print(out, warmup);
     }
     if (results->training_count > 0) {
         trainings_range(results, trainings);
         (void)fputs("; ", out);
-        range_write(out, trainings);
+        text_range_print(out, trainings);
         (void)fputs(" trainings measured in each", out);
     }
     (void)fputs("</dd>\n", out);
@@ -221,10 +192,10 @@ static void head_write(const struct page *page, FILE *out)
         "<link rel=\"icon\" href=\"data:,\"/>\n<title>esgsim: ",
         out);
     html_text(out, path);
-    (void)fprintf(out,
-                  "</title>\n<style>%s</style>\n</head>\n<body>\n<h1>Scheduling %s "
-                  "on shared GPUs: results</h1>\n<p>Of ",
-                  html_style,
+    (void)fprintf(out, "</title>\n<style>%s</style>\n</head>\n<body>\n", html_style);
+    if (page->report->incomplete != NULL)
+        html_element(out, "p class=\"verdict\"", page->report->incomplete);
+    (void)fprintf(out, "<h1>Scheduling %s on shared GPUs: results</h1>\n<p>Of ",
                   !trains  ? "DNN inference"
                   : serves ? "DNN inference and trainings"
                            : "DNN trainings");
@@ -272,7 +243,8 @@ static void pairs_table(const struct judgement *judgement, FILE *out)
         html_row_begin(out);
         html_cell_text(out, pair->setting);
         html_cell_text(out, pair->policy);
-        html_cell_estimate(out, pair->ours, verdict_decimals(judgement->figure, pair->ours.mean));
+        html_cell_estimate(out, pair->ours, verdict_decimals(judgement->figure, pair->ours.mean),
+                           "");
         html_cell_text(out, standing_name(pair->standing));
         html_row_end(out);
     }

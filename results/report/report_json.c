@@ -12,8 +12,7 @@
 #include "results/store/hdf5_utf8.h"
 #include "traces/json/json.h"
 
-/* cJSON writes NAN as null, which here means that there is no value. */
-static void add_estimate(cJSON *object, const char *key, struct estimate estimate)
+void estimate_json(cJSON *object, const char *key, struct estimate estimate)
 {
     cJSON *value = cJSON_AddObjectToObject(object, key);
     (void)cJSON_AddNumberToObject(value, "seeds", (double)estimate.n);
@@ -22,6 +21,8 @@ static void add_estimate(cJSON *object, const char *key, struct estimate estimat
     (void)cJSON_AddNumberToObject(value, "mean", estimate.mean);
     (void)cJSON_AddNumberToObject(value, "sd", estimate.sd);
     (void)cJSON_AddNumberToObject(value, "half_width_95", estimate.half_width);
+    (void)cJSON_AddNumberToObject(value, "low_95", estimate.low);
+    (void)cJSON_AddNumberToObject(value, "high_95", estimate.high);
 }
 
 static void add_comparison(const struct report *report, const struct report_scenario *scenario,
@@ -33,9 +34,9 @@ static void add_comparison(const struct report *report, const struct report_scen
     cJSON *value = cJSON_AddObjectToObject(object, "reference_gain");
     (void)cJSON_AddStringToObject(value, "reference",
                                   scenario->contenders[scenario->reference].title);
-    add_estimate(value, REPORT_HIT_POINTS, comparison.hit_points);
-    add_estimate(value, REPORT_HIT_RELATIVE, comparison.hit_relative);
-    add_estimate(value, REPORT_SAVING, comparison.saving);
+    estimate_json(value, REPORT_HIT_POINTS, comparison.hit_points);
+    estimate_json(value, REPORT_HIT_RELATIVE, comparison.hit_relative);
+    estimate_json(value, REPORT_SAVING, comparison.saving);
 }
 
 static cJSON *figures_object(const struct report *report, const struct report_scenario *scenario,
@@ -47,8 +48,8 @@ static cJSON *figures_object(const struct report *report, const struct report_sc
         (void)cJSON_AddStringToObject(object, "application", application);
     for (size_t m = 0; m < metric_count; m++)
         if (application == NULL || !metrics[m].of_run)
-            add_estimate(object, metrics[m].name,
-                         report_estimate(report, ours, application, &metrics[m]));
+            estimate_json(object, metrics[m].name,
+                          report_estimate(report, ours, application, &metrics[m]));
     add_comparison(report, scenario, contender, application, object);
     return object;
 }
@@ -80,8 +81,8 @@ static void add_trainings(const struct report *report, const struct report_conte
         return;
     cJSON *training = cJSON_AddObjectToObject(object, "training");
     for (size_t m = 0; m < training_metric_count; m++)
-        add_estimate(training, training_metrics[m].name,
-                     report_estimate(report, contender, NULL, &training_metrics[m]));
+        estimate_json(training, training_metrics[m].name,
+                      report_estimate(report, contender, NULL, &training_metrics[m]));
 }
 
 static void add_contender(const struct report *report, const struct report_scenario *scenario,
@@ -161,7 +162,7 @@ static void add_pairs(const struct judgement *judgement, cJSON *object)
         if (pair->scenario != NULL)
             (void)cJSON_AddStringToObject(entry, "profile_evidence", pair->scenario->evidence);
         (void)cJSON_AddStringToObject(entry, "standing", standing_name(pair->standing));
-        add_estimate(entry, "figure", pair->ours);
+        estimate_json(entry, "figure", pair->ours);
     }
 }
 
@@ -185,7 +186,7 @@ static void add_world(const struct judgement *judgement, const struct report_sce
         (void)cJSON_AddStringToObject(item, "policy", average->policy);
         (void)cJSON_AddNumberToObject(item, "settings", (double)average->settings);
         (void)cJSON_AddStringToObject(item, "standing", standing_name(average->standing));
-        add_estimate(item, "figure", average->ours);
+        estimate_json(item, "figure", average->ours);
     }
 }
 
@@ -251,8 +252,33 @@ static cJSON *add_paper(const struct reference *reference, cJSON *root)
     return object;
 }
 
-static void add_file(const struct results *results, cJSON *object)
+/* "incomplete": null, or the runs that are missing. */
+static void add_incomplete(const struct report *report, cJSON *object)
 {
+    const struct results *results = report->results;
+    cJSON *incomplete = report->incomplete == NULL ? cJSON_CreateNull() : cJSON_CreateObject();
+    (void)cJSON_AddItemToObject(object, "incomplete", incomplete);
+    if (report->incomplete == NULL)
+        return;
+    (void)cJSON_AddStringToObject(incomplete, "text", report->incomplete);
+    (void)cJSON_AddNumberToObject(incomplete, "missing", (double)results->sweep.missing);
+    cJSON *runs = cJSON_AddArrayToObject(incomplete, "runs");
+    for (size_t i = 0; i < results->missing_count; i++) {
+        const struct missing_run *run = &results->missing[i];
+        cJSON *item = cJSON_CreateObject();
+        (void)cJSON_AddItemToArray(runs, item);
+        (void)cJSON_AddStringToObject(item, "label", run->label);
+        (void)cJSON_AddStringToObject(item, "policy", run->policy);
+        (void)cJSON_AddItemToObject(item, "seed", json_whole(run->seed));
+        (void)cJSON_AddStringToObject(item, "status", run->status);
+        (void)cJSON_AddStringToObject(item, "message", run->message);
+    }
+}
+
+static void add_file(const struct report *report, cJSON *object)
+{
+    const struct results *results = report->results;
+    add_incomplete(report, object);
     (void)utf8_add_json(object, "file", results->path);
     (void)cJSON_AddStringToObject(object, "version",
                                   results->version == NULL ? "" : results->version);
@@ -282,7 +308,7 @@ bool verdicts_json(const struct report *const *reports, size_t count,
     for (size_t r = 0; good && r < count; r++) {
         cJSON *file = cJSON_CreateObject();
         (void)cJSON_AddItemToArray(files, file);
-        add_file(reports[r]->results, file);
+        add_file(reports[r], file);
         good = add_figures(reports[r], reference, file, error);
     }
     if (good)
@@ -295,7 +321,7 @@ bool report_json(const struct report *report, const struct reference *reference,
                  struct error *error)
 {
     cJSON *root = cJSON_CreateObject();
-    add_file(report->results, root);
+    add_file(report, root);
     add_notices(report, root);
     cJSON *scenarios = cJSON_AddArrayToObject(root, "scenarios");
     for (size_t s = 0; s < report->scenario_count; s++)

@@ -5,6 +5,8 @@
 #include "results/store/record.h"
 #include "results/report/report.h"
 
+enum { SETTINGS_LISTED = 4 }; /* of more, only their number is told */
+
 static struct report_notice *notice_of(struct report *report, bool warning, const char *text)
 {
     for (size_t n = 0; n < report->notice_count; n++)
@@ -23,18 +25,25 @@ static struct report_notice *notice_of(struct report *report, bool warning, cons
     return notice->text == NULL || notice->in == NULL ? NULL : notice;
 }
 
+bool report_note(struct report *report, bool warning, size_t scenario, size_t runs,
+                 const char *text)
+{
+    struct report_notice *notice = notice_of(report, warning, text);
+    if (notice == NULL)
+        return false;
+    notice->runs += runs;
+    notice->in[scenario] = true;
+    return true;
+}
+
 static bool run_notices(struct report *report, size_t scenario, const char *lines)
 {
     char text[NOTICE_LENGTH];
     bool warning = false;
-    while (notices_next(&lines, &warning, text, sizeof text)) {
-        struct report_notice *notice = notice_of(report, warning, text);
-        if (notice == NULL)
-            return false;
-        notice->runs++;
-        notice->in[scenario] = true;
-    }
-    return true;
+    bool good = true;
+    while (good && notices_next(&lines, &warning, text, sizeof text))
+        good = report_note(report, warning, scenario, 1, text);
+    return good;
 }
 
 /* Returns whether two runs of a contender have the same seed. That happens only if the runs differ
@@ -52,12 +61,7 @@ static bool equal_seeds(struct report *report, size_t s, const struct report_con
                    "runs of %s with equal seeds are averaged: they differ in something that this "
                    "file does not name; run the sweep again with this version",
                    contender->title);
-    struct report_notice *notice = notice_of(report, true, text);
-    if (notice == NULL)
-        return false;
-    notice->runs += contender->run_count;
-    notice->in[s] = true;
-    return true;
+    return report_note(report, true, s, contender->run_count, text);
 }
 
 bool report_notices_find(struct report *report)
@@ -91,12 +95,12 @@ char *report_notice_where(const struct report *report, const struct report_notic
         (void)fprintf(text, runs == 1 ? "the run" : "all %zu runs", runs);
     else
         (void)fprintf(text, "%zu of %zu runs", notice->runs, runs);
-    const char *before = ", in ";
-    for (size_t s = 0; notice->runs < runs && s < report->scenario_count; s++) {
-        if (notice->in[s])
-            (void)fprintf(text, "%s%s", before, report->scenarios[s].title);
-        before = notice->in[s] ? ", " : before;
-    }
+    size_t count = 0;
+    for (size_t s = 0; notice->runs < runs && s < report->scenario_count; s++)
+        if (notice->in[s] && count++ < SETTINGS_LISTED)
+            (void)fprintf(text, "%s%s", count == 1 ? ", in " : ", ", report->scenarios[s].title);
+    if (count > SETTINGS_LISTED)
+        (void)fprintf(text, " and %zu more settings", count - SETTINGS_LISTED);
     if (fclose(text) == 0)
         return where;
     free(where);

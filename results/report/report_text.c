@@ -23,31 +23,7 @@ static void heading(FILE *out, const char *text)
     (void)fputs("\n\n", out);
 }
 
-/* 12345678 as "12,345,678". */
-static const char *grouped(uint64_t number, char text[32])
-{
-    char digits[24];
-    int length = snprintf(digits, sizeof digits, "%" PRIu64, number);
-    char *to = text;
-    for (int i = 0; i < length; i++) {
-        if (i > 0 && (length - i) % 3 == 0)
-            *to++ = ',';
-        *to++ = digits[i];
-    }
-    *to = '\0';
-    return text;
-}
-
 /* ---- Header -------------------------------------------------------------------------------- */
-
-/* Prints the value common to all runs, or the range of values. */
-static void print_range(FILE *out, uint64_t low, uint64_t high)
-{
-    char text[32];
-    (void)fputs(grouped(low, text), out);
-    if (low != high)
-        (void)fprintf(out, " to %s", grouped(high, text));
-}
 
 /* Two modules may have the same name, so their hashes are compared too. */
 static bool is_one_policy(const struct summary_row *one, const struct summary_row *other)
@@ -98,13 +74,9 @@ static void print_header(const struct report *report, FILE *out)
     uint64_t requests[2] = {runs[0].measures.requests, runs[0].measures.requests};
     uint64_t warmup[2] = {runs[0].warmup_requests, runs[0].warmup_requests};
     for (size_t i = 1; i < results->run_count; i++) {
-        const uint64_t values[] = {runs[i].seed, runs[i].measures.requests,
-                                   runs[i].warmup_requests};
-        uint64_t *const ranges[] = {seeds, requests, warmup};
-        for (size_t r = 0; r < COUNT(values); r++) {
-            ranges[r][0] = values[r] < ranges[r][0] ? values[r] : ranges[r][0];
-            ranges[r][1] = values[r] > ranges[r][1] ? values[r] : ranges[r][1];
-        }
+        text_range_widen(seeds, runs[i].seed);
+        text_range_widen(requests, runs[i].measures.requests);
+        text_range_widen(warmup, runs[i].warmup_requests);
     }
     size_t policies = distinct_policies(results);
     (void)fprintf(out, "Results of %s, written by esgsim %s (%s)\n\n", results->path,
@@ -117,9 +89,9 @@ static void print_header(const struct report *report, FILE *out)
         (void)fprintf(out, " to %" PRIu64, seeds[1]);
     if (results->application_count > 0) {
         (void)fputs("\n  measured   ", out);
-        print_range(out, requests[0], requests[1]);
+        text_range_print(out, requests);
         (void)fputs(" requests per run, after a warm-up of ", out);
-        print_range(out, warmup[0], warmup[1]);
+        text_range_print(out, warmup);
     }
     (void)fputc('\n', out);
     if (report->constants[0] != '\0')
@@ -147,9 +119,10 @@ static void print_legend(FILE *out)
 {
     (void)fputs(
         "\nHow to read the tables\n"
-        "  a ± h        mean over the seeds and half-width of its 95 % Student t interval; a "
-        "alone: "
-        "one seed\n"
+        "  a ± h        mean over the seeds and half-width of its 95 % interval; a [b, c] if that "
+        "is "
+        "not\n"
+        "               symmetric: a share stays within 0 to 100 %; a alone: one seed\n"
         "  SLO hit %    requests that finished within their SLO\n"
         "  $/1,000 req  pay-per-use: execution time x (vCPU + vGPU price), for 1,000 requests\n"
         "  p50 p95 p99  percentiles of latency, from arrival to finish, of requests that finished\n"
@@ -201,10 +174,9 @@ static void add_rows(const struct report *report, const struct report_scenario *
         text_table_row(table);
         text_table_cell(table, 0, "%s%s", indent, scenario->contenders[c].title);
         for (size_t m = 0; m < columns->count; m++)
-            text_table_estimate(table, m + 1,
-                                report_column_estimate(report, &scenario->contenders[c],
-                                                       application, columns->metrics[m]),
-                                columns->decimals[m]);
+            report_column_cell(report, &scenario->contenders[c], application, columns->metrics[m],
+                               columns->decimals[m], application == NULL ? "" : application, table,
+                               m + 1);
     }
 }
 
@@ -517,6 +489,8 @@ static bool print_curves(const struct report *report, FILE *out)
 bool report_text(const struct report *report, const struct reference *reference, FILE *out,
                  struct error *error)
 {
+    if (report->incomplete != NULL)
+        (void)fprintf(out, "%s\n\n", report->incomplete);
     if (report->results->run_count == 0) {
         (void)fprintf(out, "%s holds no finished run.\n", report->results->path);
         return true;

@@ -21,8 +21,8 @@ const char *claim_verdict_name(enum claim_verdict verdict)
 
 const char *standing_name(enum standing standing)
 {
-    static const char *const names[STANDING_COUNT] = {"holds",    "below",     "above", "undecided",
-                                                      "one seed", "undefined", "no run"};
+    static const char *const names[STANDING_COUNT] = {
+        "holds", "below", "above", "undecided", "one seed", "undefined", "no run", "runs missing"};
     return names[standing];
 }
 
@@ -48,23 +48,30 @@ void verdict_range(double low, double high, const char *unit, char *text, size_t
 
 /* ---- Pairs ----------------------------------------------------------------------------------- */
 
+/* The interval of an exact value has no length. */
+static struct estimate ends_of(struct estimate ours)
+{
+    if (ours.exact)
+        ours.low = ours.high = ours.mean;
+    return ours;
+}
+
 enum standing standing_of(double low, double high, struct estimate ours)
 {
     if (ours.n == 0)
         return STANDING_NO_RUN;
     if (!isfinite(ours.mean))
         return STANDING_UNDEFINED;
-    if (ours.n == 1)
+    if (ours.n == 1 && !ours.exact)
         return STANDING_ONE_SEED;
+    ours = ends_of(ours);
     low = isnan(low) ? -INFINITY : low;
     high = isnan(high) ? INFINITY : high;
-    if (ours.mean + ours.half_width < low)
+    if (ours.high < low)
         return STANDING_BELOW;
-    if (ours.mean - ours.half_width > high)
+    if (ours.low > high)
         return STANDING_ABOVE;
-    return ours.mean - ours.half_width >= low && ours.mean + ours.half_width <= high
-               ? STANDING_HOLDS
-               : STANDING_UNDECIDED;
+    return ours.low >= low && ours.high <= high ? STANDING_HOLDS : STANDING_UNDECIDED;
 }
 
 enum claim_verdict verdict_of_claim(double low, double high, double neutral, struct estimate ours)
@@ -76,35 +83,17 @@ enum claim_verdict verdict_of_claim(double low, double high, double neutral, str
     const bool more = low >= neutral;
     const bool less = !more && high <= neutral;
     const bool outside = standing == STANDING_BELOW || standing == STANDING_ABOVE;
-    if (outside && (more   ? ours.mean + ours.half_width < neutral
-                    : less ? ours.mean - ours.half_width > neutral
-                           : true))
+    ours = ends_of(ours);
+    if (outside && (more ? ours.high < neutral : less ? ours.low > neutral : true))
         return CLAIM_CONTRADICTED;
     return CLAIM_NOT_SHOWN;
 }
 
-/* The standing in the figure's range. Without random numbers the interval of one seed has no width.
- */
+/* The standing in the figure's range. Without random numbers the value of one seed is exact. */
 static enum standing standing_in(const struct reference_figure *figure, struct estimate ours)
 {
-    if (figure->deterministic && ours.n == 1) {
-        ours.n = 2;
-        ours.half_width = 0;
-    }
+    ours.exact = ours.exact || (figure->deterministic && ours.n == 1);
     return standing_of(figure->low, figure->high, ours);
-}
-
-static bool pair_add(struct judgement *judgement, struct verdict_pair pair)
-{
-    struct verdict_pair *grown =
-        realloc(judgement->pairs, (judgement->pair_count + 1) * sizeof *judgement->pairs);
-    if (grown == NULL)
-        return false;
-    pair.standing = standing_in(judgement->figure, pair.ours);
-    judgement->pairs = grown;
-    judgement->pairs[judgement->pair_count++] = pair;
-    judgement->counts[pair.standing]++;
-    return true;
 }
 
 /* The first contender that has the name `name` and may be compared with `other`: if it is of the
@@ -139,12 +128,7 @@ static struct estimate average_estimate(const struct report *report,
                                                  : PAIRED_GAIN;
     struct estimate ours = paired_estimate(report, pairs, count, figure->application,
                                            report_metric_find(name), formula);
-    if (of_esg || formula == PAIRED_GAIN) {
-        ours.mean *= 100;
-        ours.sd *= 100;
-        ours.half_width *= 100;
-    }
-    return ours;
+    return of_esg || formula == PAIRED_GAIN ? statistics_scaled(ours, 100) : ours;
 }
 
 /* The contenders of a pair, in the order of the formula. */
@@ -164,16 +148,44 @@ static struct paired_contenders contenders_of(const struct reference_figure *fig
                                       .second = saving ? reference : policy};
 }
 
+/* Whether runs of one of the pair's policies are missing. */
+static bool lacks_runs(const struct report *report, const struct reference_figure *figure,
+                       const struct verdict_pair *pair)
+{
+    if (pair->standing == STANDING_NO_RUN)
+        return report_lacks(report, pair->name) || report_lacks(report, figure->policy);
+    const struct paired_contenders of = contenders_of(figure, pair);
+    return of.first->missing > 0 || (of.second != NULL && of.second->missing > 0);
+}
+
+static bool pair_add(const struct report *report, struct judgement *judgement,
+                     struct verdict_pair pair)
+{
+    struct verdict_pair *grown =
+        realloc(judgement->pairs, (judgement->pair_count + 1) * sizeof *judgement->pairs);
+    if (grown == NULL)
+        return false;
+    pair.standing = standing_in(judgement->figure, pair.ours);
+    const bool lacks = lacks_runs(report, judgement->figure, &pair);
+    if (lacks && pair.standing != STANDING_NO_RUN)
+        pair.standing = STANDING_INCOMPLETE;
+    judgement->incomplete = judgement->incomplete || lacks;
+    judgement->pairs = grown;
+    judgement->pairs[judgement->pair_count++] = pair;
+    judgement->counts[pair.standing]++;
+    return true;
+}
+
 /* Our estimate of a pair whose policy ran in the scenario. */
 static struct estimate pair_estimate(const struct report *report,
                                      const struct reference_figure *figure,
                                      const struct verdict_pair *pair)
 {
-    const struct estimate none = {.n = 0, .mean = NAN, .sd = NAN, .half_width = NAN};
     if (figure->comparison == PAIRED_VALUE)
         return report_published(report, pair->scenario, pair->contender, figure);
     const struct paired_contenders contenders = contenders_of(figure, pair);
-    return contenders.first == NULL ? none : average_estimate(report, figure, &contenders, 1);
+    return contenders.first == NULL ? statistics_none
+                                    : average_estimate(report, figure, &contenders, 1);
 }
 
 /* Adds the pair of the first contender of `policy` in the scenario, for a figure with `comparison`
@@ -188,7 +200,7 @@ static bool scenario_pair(const struct report *report, const struct report_scena
                                 .setting = scenario->title,
                                 .policy = policy,
                                 .name = policy,
-                                .ours = {.n = 0, .mean = NAN, .sd = NAN, .half_width = NAN}};
+                                .ours = statistics_none};
     for (size_t c = 0; c < scenario->contender_count; c++) {
         if (!report_has_name(&scenario->contenders[c], policy) ||
             (of_esg && c == scenario->reference))
@@ -198,11 +210,11 @@ static bool scenario_pair(const struct report *report, const struct report_scena
         pair.ours = pair_estimate(report, figure, &pair);
         if (figure->comparison == PAIRED_VALUE)
             break;
-        if (!pair_add(judgement, pair))
+        if (!pair_add(report, judgement, pair))
             return false;
     }
     return (figure->comparison != PAIRED_VALUE && pair.contender != REPORT_NONE) ||
-           pair_add(judgement, pair);
+           pair_add(report, judgement, pair);
 }
 
 static const char *setting_of(const struct report_scenario *scenario)
@@ -230,13 +242,12 @@ static bool setting_pairs(const struct report *report, const struct report_scena
         if (!scenario_pair(report, scenario, policy, judgement))
             return false;
     }
-    const struct verdict_pair absent = {
-        .contender = REPORT_NONE,
-        .setting = setting == NULL ? "any setting" : setting,
-        .policy = policy,
-        .name = policy,
-        .ours = {.n = 0, .mean = NAN, .sd = NAN, .half_width = NAN}};
-    return any || pair_add(judgement, absent);
+    const struct verdict_pair absent = {.contender = REPORT_NONE,
+                                        .setting = setting == NULL ? "any setting" : setting,
+                                        .policy = policy,
+                                        .name = policy,
+                                        .ours = statistics_none};
+    return any || pair_add(report, judgement, absent);
 }
 
 static bool policy_pairs(const struct report *report, const struct report_scenario *world,
@@ -277,17 +288,20 @@ static bool averages_fill(const struct report *report, struct judgement *judgeme
     for (size_t i = 0; good && i < judgement->pair_count;) {
         const char *policy = judgement->pairs[i].name;
         size_t count = 0;
-        for (; i < judgement->pair_count && strcmp(judgement->pairs[i].name, policy) == 0; i++)
+        bool incomplete = false;
+        for (; i < judgement->pair_count && strcmp(judgement->pairs[i].name, policy) == 0; i++) {
+            incomplete = incomplete || judgement->pairs[i].standing == STANDING_INCOMPLETE;
             if (judgement->pairs[i].standing != STANDING_NO_RUN)
                 pairs[count++] = contenders_of(figure, &judgement->pairs[i]);
+        }
         if (count == 0)
             continue;
         const struct estimate ours = average_estimate(report, figure, pairs, count);
-        judgement->averages[judgement->average_count++] =
-            (struct verdict_average){.policy = policy,
-                                     .settings = count,
-                                     .ours = ours,
-                                     .standing = standing_in(figure, ours)};
+        judgement->averages[judgement->average_count++] = (struct verdict_average){
+            .policy = policy,
+            .settings = count,
+            .ours = ours,
+            .standing = incomplete ? STANDING_INCOMPLETE : standing_in(figure, ours)};
     }
     free(pairs);
     return good;
@@ -296,6 +310,8 @@ static bool averages_fill(const struct report *report, struct judgement *judgeme
 static enum verdict verdict_of(const struct judgement *judgement)
 {
     const size_t *counts = judgement->counts;
+    if (judgement->incomplete)
+        return VERDICT_UNKNOWN;
     if (counts[STANDING_HOLDS] > 0)
         return counts[STANDING_HOLDS] == judgement->pair_count ? VERDICT_REPRODUCED
                                                                : VERDICT_PARTLY;
@@ -346,7 +362,9 @@ static void say_value(FILE *out, const struct judgement *judgement, const struct
         (void)fprintf(out, "%.1f %%", pair->ours.mean);
     else
         (void)fprintf(out, "%.4g%s%s", pair->ours.mean, bare ? "" : " ", bare ? "" : unit);
-    if (!isnan(pair->ours.half_width))
+    if (!isnan(pair->ours.half_width) && !statistics_is_symmetric(&pair->ours, 2))
+        (void)fprintf(out, " (%.3g to %.3g)", pair->ours.low, pair->ours.high);
+    else if (!isnan(pair->ours.half_width))
         (void)fprintf(out, wording != NULL ? " (\xC2\xB1 %.1f)" : " (\xC2\xB1 %.2g)",
                       pair->ours.half_width);
     if (wording != NULL)
@@ -521,7 +539,8 @@ static void say(FILE *out, const struct report *report, const struct judgement *
                  {STANDING_ABOVE, "is above in"},
                  {STANDING_UNDECIDED, "is undecided in"},
                  {STANDING_ONE_SEED, "has one seed and so no interval in"},
-                 {STANDING_UNDEFINED, why_undefined(figure)}};
+                 {STANDING_UNDEFINED, why_undefined(figure)},
+                 {STANDING_INCOMPLETE, "lacks runs in"}};
     char range[96];
     verdict_range(figure->low, figure->high, figure->unit, range, sizeof range);
     (void)fprintf(out, "%s: ", openings[judgement->verdict]);

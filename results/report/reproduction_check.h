@@ -2,9 +2,9 @@
  *
  * A figure of a reference file is a claim about pairs of policy and setting: each policy that it
  * names ("against" for a comparison, else "policy") in each setting that it names (by default every
- * scenario of the file). Each pair is judged separately, by comparing the 95 % Student t interval
- * over the seeds with [low, high]. The interval is paired if two policies are compared. A bound
- * that is not given is infinite. A pair's standing is one of:
+ * scenario of the file). Each pair is judged separately, by comparing the 95 % interval over the
+ * seeds (statistics.h) with [low, high]. The interval is paired if two policies are compared. A
+ * bound that is not given is infinite. A pair's standing is one of:
  * - holds: the whole interval is within [low, high].
  * - below: the whole interval is below `low`.
  * - above: the whole interval is above `high`.
@@ -13,8 +13,10 @@
  * - undefined: the formula has no value, because it is relative to a hit rate of 0 in any seed or
  *   to a cost of 0, or because the policy does not have the metric.
  * - no run: the file has no such run, or no run to pair it with.
+ * - runs missing: runs of a policy of the pair are missing from the sweep, such as failed ones.
  *
- * The verdict over all pairs, including those without a run:
+ * The verdict over all pairs, including those without a run, if no run of their policies is missing
+ * from the sweep (else it is: cannot be said):
  * - reproduced: all pairs hold.
  * - partly: some pairs hold, but not all.
  * - not: no pair holds, and at least one is below or above.
@@ -55,6 +57,7 @@ enum standing {
     STANDING_ONE_SEED,
     STANDING_UNDEFINED,
     STANDING_NO_RUN,
+    STANDING_INCOMPLETE,
     STANDING_COUNT
 };
 
@@ -88,6 +91,7 @@ struct judgement {
     struct verdict_pair *pairs; /* sorted by policy, then in the order of the scenarios */
     size_t pair_count;
     size_t counts[STANDING_COUNT];
+    bool incomplete;                  /* runs of a policy of the figure are missing */
     struct verdict_average *averages; /* in the order of the pairs; none for several worlds */
     size_t average_count;
     char *sentence; /* one sentence: the verdict, the range of our means, and the standing of the

@@ -1,7 +1,6 @@
 #include "results/report/statistics.h"
 
 #include <math.h>
-#include <stdlib.h>
 
 #include <gsl/gsl_cdf.h>
 #include <gsl/gsl_statistics_double.h>
@@ -11,9 +10,13 @@ double statistics_t_quantile(double degrees)
     return gsl_cdf_tdist_Pinv(0.975, degrees);
 }
 
+const struct estimate statistics_none = {
+    .mean = NAN, .sd = NAN, .low = NAN, .high = NAN, .half_width = NAN};
+
 struct estimate statistics_estimate(const double *values, size_t n)
 {
-    struct estimate result = {.n = n, .mean = NAN, .sd = NAN, .half_width = NAN};
+    struct estimate result = statistics_none;
+    result.n = n;
     if (n == 0)
         return result;
     result.mean = gsl_stats_mean(values, 1, n);
@@ -21,41 +24,42 @@ struct estimate statistics_estimate(const double *values, size_t n)
         return result;
     result.sd = gsl_stats_sd_m(values, 1, n, result.mean);
     result.half_width = statistics_t_quantile((double)(n - 1)) * result.sd / sqrt((double)n);
+    result.low = result.mean - result.half_width;
+    result.high = result.mean + result.half_width;
     return result;
 }
 
-/* Estimate of a function of each pair of values; n is at most the number of seeds. */
-static struct estimate paired(double (*of)(double, double), const double *first,
-                              const double *second, size_t n)
+struct estimate statistics_estimate_share(const double *values, size_t n)
 {
-    double *values = calloc(n + 1, sizeof *values);
-    if (values == NULL)
-        return (struct estimate){.n = n, .mean = NAN, .sd = NAN, .half_width = NAN};
-    for (size_t i = 0; i < n; i++)
-        values[i] = of(first[i], second[i]);
     struct estimate result = statistics_estimate(values, n);
-    free(values);
+    const double p = result.mean;
+    if (!(result.sd > 0) || !(p > 0 && p < 1))
+        return result;
+    const double t = statistics_t_quantile((double)(n - 1));
+    const double variance = result.sd * result.sd / (double)n;
+    const double shrink = t * t * variance / (p * (1 - p)); /* t² / effective number */
+    const double middle = (p + shrink / 2) / (1 + shrink);
+    const double term = shrink / (2 * t);
+    result.half_width = t / (1 + shrink) * sqrt(variance + term * term);
+    result.low = fmax(0, middle - result.half_width);
+    result.high = fmin(1, middle + result.half_width);
     return result;
 }
 
-static double difference(double first, double second)
+struct estimate statistics_scaled(struct estimate estimate, double factor)
 {
-    return first - second;
+    estimate.mean *= factor;
+    estimate.sd *= factor;
+    estimate.low *= factor;
+    estimate.high *= factor;
+    estimate.half_width *= factor;
+    return estimate;
 }
 
-static double saving(double baseline, double reference)
+bool statistics_is_symmetric(const struct estimate *estimate, int decimals)
 {
-    return reference == 0 ? NAN : (baseline - reference) / reference;
-}
-
-struct estimate statistics_paired_difference(const double *first, const double *second, size_t n)
-{
-    return paired(difference, first, second, n);
-}
-
-struct estimate statistics_paired_saving(const double *baseline, const double *reference, size_t n)
-{
-    return paired(saving, baseline, reference, n);
+    const double gap = estimate->high - estimate->mean - (estimate->mean - estimate->low);
+    return fabs(gap) * pow(10, decimals) < 0.5;
 }
 
 size_t statistics_next_count(const double *values, size_t n, double half_width, size_t limit)

@@ -1,38 +1,54 @@
 /* Statistics over the seeds of one configuration.
  *
  * Runs with different seeds are independent, so the mean over n of them has a Student t interval
- * with n − 1 degrees of freedom. Runs of two policies with the same seed have the same arrivals and
- * noise (common random numbers). Their difference is therefore computed seed by seed, which has a
- * much smaller variance than the difference of two means (Law and Kelton, Simulation Modeling and
- * Analysis, section "Common random numbers").
+ * with n − 1 degrees of freedom. The interval of a share of 0..1 is Wilson's, with the effective
+ * number of observations that the seeds show. Runs of two policies with one seed have the same
+ * arrivals and noise (common random numbers). Their difference is therefore computed seed by seed,
+ * which has a much smaller variance than the difference of two means (Law and Kelton, Simulation
+ * Modeling and Analysis, section "Common random numbers").
  */
 #ifndef ESGSIM_RESULTS_REPORT_STATISTICS_H
 #define ESGSIM_RESULTS_REPORT_STATISTICS_H
 
+#include <stdbool.h>
 #include <stddef.h>
 
 struct estimate {
     size_t n;
     double mean;
     double sd;         /* of one value, with denominator n − 1; NAN for n < 2 */
-    double half_width; /* of the 95 % interval of the mean; NAN for n < 2 */
+    double low, high;  /* ends of the 95 % interval of the mean; NAN for n < 2 */
+    double half_width; /* half of the interval's length */
     size_t without;    /* seeds without a value, if other seeds have one; not counted in n */
+    bool exact; /* nothing random decides the value: n is 1, and more seeds would not change it */
 };
 
-/* If n = 0 the mean is NAN. If a value is NAN, mean, sd and half_width are NAN. */
+/* No value: n = 0, the numbers are NAN. */
+extern const struct estimate statistics_none;
+
+/* Student's t interval. If n = 0 the mean is NAN. If a value is NAN, so are mean, sd and interval.
+ */
 struct estimate statistics_estimate(const double *values, size_t n);
 
-/* The mean of first[i] − second[i]. */
-struct estimate statistics_paired_difference(const double *first, const double *second, size_t n);
+/* The same of shares of 0..1. The interval stays within 0..1, so it need not be symmetric. It is
+ * Wilson's (Journal of the American Statistical Association 22, 1927) with Student's t in place of
+ * the normal quantile. The number of observations is the effective one, p (1 − p) / (sd² / n):
+ * requests of one run are not independent (Kott and Carr, Journal of Official Statistics 13, 1997).
+ * Equal values give an interval of length 0. Near 0 and 1 it covers the mean more often than the t
+ * interval does (tests/test_statistics.c). */
+struct estimate statistics_estimate_share(const double *values, size_t n);
 
-/* The mean of (baseline[i] − reference[i]) / reference[i], which is the saving relative to the
- * reference. If any reference[i] is 0, mean, sd and half_width are NAN. */
-struct estimate statistics_paired_saving(const double *baseline, const double *reference, size_t n);
+/* The estimate times `factor` > 0: in another unit. */
+struct estimate statistics_scaled(struct estimate estimate, double factor);
+
+/* Returns whether the ends of the interval lie equally far from the mean, with `decimals` printed.
+ */
+bool statistics_is_symmetric(const struct estimate *estimate, int decimals);
 
 /* Returns the number of values to collect before computing the interval again, given the first n of
  * at most `limit`. Returns n if the interval's half-width is at most `half_width` or if n has
  * reached the limit. Otherwise it returns the number suggested by the standard deviation, at most
- * 2n. The result depends only on the values.
+ * 2n. The result depends only on the values. The interval is Student's t, for shares, too.
  *
  * This is the fixed-width sequential procedure of Chow and Robbins (Annals of Mathematical
  * Statistics 36, 1965), evaluated in steps. It stops earlier if the estimated variance happens to

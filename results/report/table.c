@@ -1,5 +1,6 @@
 #include "results/report/table.h"
 
+#include <inttypes.h>
 #include <math.h>
 #include <stdarg.h>
 #include <stdlib.h>
@@ -16,12 +17,14 @@ struct text_table {
     size_t columns;
     struct line *lines; /* the first has the headers */
     size_t count, capacity;
+    char *notes; /* lines; NULL: none */
     bool short_of_memory;
 };
 
-/* Width of a column: of whole cells, and of the parts left and right of the sign. */
+/* Width of a column: of whole cells, and of the mean and what follows it. */
 struct width {
     size_t left, right, whole;
+    bool brackets; /* a cell has "[low, high]" */
 };
 
 static size_t text_width(const char *text, size_t bytes)
@@ -92,31 +95,59 @@ void text_table_cell(struct text_table *table, size_t column, const char *format
     va_end(args);
 }
 
+void interval_text(const struct estimate *estimate, int decimals, char text[INTERVAL_TEXT])
+{
+    text[0] = '\0';
+    if (isnan(estimate->half_width))
+        return;
+    if (statistics_is_symmetric(estimate, decimals))
+        (void)snprintf(text, INTERVAL_TEXT, PLUS_MINUS "%.*f", decimals, estimate->half_width);
+    else
+        (void)snprintf(text, INTERVAL_TEXT, " [%.*f, %.*f]", decimals, estimate->low, decimals,
+                       estimate->high);
+}
+
 void text_table_estimate(struct text_table *table, size_t column, struct estimate estimate,
                          int decimals)
 {
-    char of[64] = "";
+    char of[64] = "", interval[INTERVAL_TEXT];
+    interval_text(&estimate, decimals, interval);
     if (estimate.without > 0)
         (void)snprintf(of, sizeof of, " (%zu of %zu seeds)", estimate.n,
                        estimate.n + estimate.without);
     if (isnan(estimate.mean))
         text_table_cell(table, column, "-");
-    else if (isnan(estimate.half_width))
-        text_table_cell(table, column, "%.*f%s", decimals, estimate.mean, of);
     else
-        text_table_cell(table, column, "%.*f" PLUS_MINUS "%.*f%s", decimals, estimate.mean,
-                        decimals, estimate.half_width, of);
+        text_table_cell(table, column, "%.*f%s%s", decimals, estimate.mean, interval, of);
 }
 
-/* The sign of a cell of the form "mean ± half-width", with or without "(n of m seeds)"; else NULL.
- */
+void text_table_note(struct text_table *table, const char *format, ...)
+{
+    if (table == NULL || table->short_of_memory)
+        return;
+    char *note = NULL, *notes = NULL;
+    va_list args;
+    va_start(args, format);
+    const bool good =
+        vasprintf(&note, format, args) >= 0 &&
+        asprintf(&notes, "%s%s\n", table->notes == NULL ? "" : table->notes, note) >= 0;
+    va_end(args);
+    free(note);
+    free(table->notes);
+    table->notes = good ? notes : NULL;
+    table->short_of_memory = !good;
+}
+
+/* What follows the mean in a cell of the form "mean ± half-width" or "mean [low, high]", with or
+ * without "(n of m seeds)"; else NULL. */
 static const char *sign_of(const char *cell)
 {
     const char *sign = strstr(cell, PLUS_MINUS);
+    const bool bracket = sign == NULL && (sign = strstr(cell, " [")) != NULL;
     if (sign == NULL)
         return NULL;
-    const char *rest = sign + strlen(PLUS_MINUS);
-    rest += strcspn(rest, " ");
+    const char *rest = bracket ? sign + strcspn(sign, "]") : sign + strlen(PLUS_MINUS);
+    rest += bracket ? *rest == ']' : (long)strcspn(rest, " ");
     return rest[0] == '\0' || rest[1] == '(' ? sign : NULL;
 }
 
@@ -136,6 +167,7 @@ static struct width *table_measure(const struct text_table *table)
             }
             width->left = left > width->left ? left : width->left;
             width->right = right > width->right ? right : width->right;
+            width->brackets = width->brackets || (sign != NULL && sign[1] == '[');
         }
     }
     for (size_t c = 0; widths != NULL && c < table->columns; c++)
@@ -155,10 +187,13 @@ static void cell_print(const char *cell, const struct width *width, bool header,
     }
     if (sign != NULL) {
         size_t left = text_width(cell, (size_t)(sign - cell));
-        size_t right = text_width(sign, strlen(sign)) - 3; /* excluding " ± " */
-        (void)fprintf(out, "  %*s%.*s" PLUS_MINUS "%*s%s",
-                      (int)(width->whole - width->right - left), "", (int)(sign - cell), cell,
-                      (int)(width->right - 3 - right), "", sign + strlen(PLUS_MINUS));
+        const int before = (int)(width->whole - width->right - left);
+        const int pad = (int)(width->right - text_width(sign, strlen(sign)));
+        const int between = width->brackets ? 0 : pad;
+        (void)fprintf(out, "  %*s%.*s", before, "", (int)(sign - cell), cell);
+        (void)fprintf(out, "%s%*s%s", sign[1] == '[' ? " [" : PLUS_MINUS, between, "",
+                      sign + strlen(sign[1] == '[' ? " [" : PLUS_MINUS));
+        (void)fprintf(out, "%*s", last ? 0 : pad - between, "");
         return;
     }
     size_t after = header ? 0 : width->right;
@@ -201,6 +236,8 @@ bool text_table_print(const struct text_table *table, int indent, FILE *out)
             (void)fputc('\n', out);
         }
     }
+    if (table->notes != NULL)
+        (void)fprintf(out, "\n%s", table->notes);
     free(widths);
     return true;
 }
@@ -216,6 +253,7 @@ void text_table_free(struct text_table *table)
         free(table->lines[l].group);
     }
     free(table->lines);
+    free(table->notes);
     free(table);
 }
 
@@ -244,4 +282,32 @@ int text_table_decimals(double largest, int digits)
         return 1;
     int decimals = digits - 1 - (int)floor(log10(fabs(largest)));
     return decimals < 0 ? 0 : decimals > 6 ? 6 : decimals;
+}
+
+const char *text_grouped(uint64_t number, char text[32])
+{
+    char digits[24];
+    int length = snprintf(digits, sizeof digits, "%" PRIu64, number);
+    char *to = text;
+    for (int i = 0; i < length; i++) {
+        if (i > 0 && (length - i) % 3 == 0)
+            *to++ = ',';
+        *to++ = digits[i];
+    }
+    *to = '\0';
+    return text;
+}
+
+void text_range_widen(uint64_t range[2], uint64_t value)
+{
+    range[0] = value < range[0] ? value : range[0];
+    range[1] = value > range[1] ? value : range[1];
+}
+
+void text_range_print(FILE *out, const uint64_t range[2])
+{
+    char text[32];
+    (void)fputs(text_grouped(range[0], text), out);
+    if (range[0] != range[1])
+        (void)fprintf(out, " to %s", text_grouped(range[1], text));
 }

@@ -1,14 +1,15 @@
 /* Plain-text tables: each column is as wide as its widest cell, with two blanks between columns.
  *
  * Cells are UTF-8, and each character takes one terminal column. The first column is left-aligned,
- * the others right-aligned. Cells of the form "mean ± half-width", with or without "(n of m
- * seeds)", are aligned at the sign.
+ * the others right-aligned. Cells of the form "mean ± half-width" or "mean [low, high]", with or
+ * without "(n of m seeds)", are aligned behind the mean.
  */
 #ifndef ESGSIM_RESULTS_REPORT_TABLE_H
 #define ESGSIM_RESULTS_REPORT_TABLE_H
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 #include <stdio.h>
 
 #include "results/report/statistics.h"
@@ -24,11 +25,20 @@ void text_table_group(struct text_table *table, const char *text);
 void text_table_row(struct text_table *table);
 void text_table_cell(struct text_table *table, size_t column, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
-/* "mean ± half-width" with `decimals`; only the mean for n < 2; "-" for NAN. If some seeds have no
- * value, the cell also gives n. */
+/* Writes the 95 % interval as it follows the mean: " ± 3.2", " [80.2, 97.1]" if it is not
+ * symmetric,
+ * "" if there is none. */
+enum { INTERVAL_TEXT = 96 };
+void interval_text(const struct estimate *estimate, int decimals, char text[INTERVAL_TEXT]);
+
+/* The mean with `decimals` and its interval; "-" for NAN. If some seeds have no value, the cell
+ * also gives n. */
 void text_table_estimate(struct text_table *table, size_t column, struct estimate estimate,
                          int decimals);
-/* Writes header, rule and rows, each line indented by `indent` blanks. False if memory was
+/* Adds a line below the table. */
+void text_table_note(struct text_table *table, const char *format, ...)
+    __attribute__((format(printf, 2, 3)));
+/* Writes header, rule, rows and notes, each line indented by `indent` blanks. False if memory was
  * exhausted. */
 bool text_table_print(const struct text_table *table, int indent, FILE *out);
 void text_table_free(struct text_table *table);
@@ -39,6 +49,12 @@ enum { TEXT_LINE_WIDTH = 100 };
 /* Writes `head` and the text, wrapped at TEXT_LINE_WIDTH. Continuation lines are indented by two
  * blanks. */
 void text_print_filled(FILE *out, const char *head, const char *text);
+
+/* Writes 12345678 as "12,345,678" and returns `text`. */
+const char *text_grouped(uint64_t number, char text[32]);
+/* Takes a value into a range, and prints its lowest and highest value, or their common one. */
+void text_range_widen(uint64_t range[2], uint64_t value);
+void text_range_print(FILE *out, const uint64_t range[2]);
 
 /* Decimals needed to show `digits` significant digits of `largest`, at most 6. */
 int text_table_decimals(double largest, int digits);

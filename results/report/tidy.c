@@ -98,7 +98,7 @@ static void print_trainings(const struct results *results, size_t run, bool name
 
 static void print_header(const char **keys, size_t key_count, bool trainings, FILE *out)
 {
-    (void)fputs("file", out);
+    (void)fputs("file,missing_runs", out);
     print_names(0, metrics_begin(), out);
     for (size_t k = 0; k < key_count; k++) {
         (void)fputc(',', out);
@@ -121,6 +121,7 @@ static void print_run(const struct results *results, size_t run, const char **ke
 {
     const struct summary_row *row = &results->runs[run];
     csv_text(out, results->path);
+    (void)fprintf(out, ",%" PRIu64, results->sweep.missing);
     print_values(row, 0, metrics_begin(), out);
     for (size_t k = 0; k < key_count; k++) {
         const size_t key = results_key_find(results, keys[k]);

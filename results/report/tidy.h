@@ -1,6 +1,7 @@
 /* The runs of one or several results files as one table for pandas, R or a spreadsheet.
  *
- * CSV (RFC 4180) with one row per run. Its columns are the file's name and the columns of /summary:
+ * CSV (RFC 4180) with one row per run. Its columns are the file's name, the number of runs
+ * that are missing from it, and the columns of /summary:
  * what identifies the run, the keys that a sweep sets, the metrics of all applications together.
  * A key that a run's sweep does not set, and a metric without a value, are empty fields.
  */

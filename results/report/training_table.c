@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "results/report/html.h"
-#include "results/report/table.h"
+#include "results/report/report_columns.h"
 
 const struct column *training_measure_columns(size_t *count)
 {
@@ -55,26 +55,15 @@ struct metric training_metric_shown(const struct metric *metric)
     return copy;
 }
 
-static struct estimate shown_estimate(const struct report *report,
-                                      const struct report_contender *contender,
-                                      const struct shown *column)
-{
-    struct estimate estimate =
-        report_estimate(report, contender, NULL, report_metric_find(column->name));
-    estimate.mean *= column->scale;
-    estimate.sd *= column->scale;
-    estimate.half_width *= column->scale;
-    return estimate;
-}
-
 static void add_contender(const struct report *report, const struct report_contender *contender,
                           struct text_table *table)
 {
     text_table_row(table);
     text_table_cell(table, 0, "%s", contender->title);
-    for (size_t i = 0; i < SHOWN; i++)
-        text_table_estimate(table, i + 1, shown_estimate(report, contender, &shown[i]),
-                            shown[i].decimals);
+    for (size_t i = 0; i < SHOWN; i++) {
+        const struct metric metric = training_metric_shown(report_metric_find(shown[i].name));
+        report_column_cell(report, contender, NULL, &metric, shown[i].decimals, "", table, i + 1);
+    }
 }
 
 bool training_table_exists(const struct report *report, const struct report_scenario *scenario)
@@ -99,9 +88,11 @@ void training_table_html(const struct report *report, const struct report_scenar
     for (size_t c = 0; c < scenario->contender_count; c++) {
         html_row_begin(out);
         html_cell_text(out, scenario->contenders[c].title);
-        for (size_t i = 0; i < SHOWN; i++)
-            html_cell_estimate(out, shown_estimate(report, &scenario->contenders[c], &shown[i]),
-                               shown[i].decimals);
+        for (size_t i = 0; i < SHOWN; i++) {
+            const struct metric metric = training_metric_shown(report_metric_find(shown[i].name));
+            report_column_html(report, &scenario->contenders[c], NULL, &metric, shown[i].decimals,
+                               out);
+        }
         html_row_end(out);
     }
     html_table_end(out, false);

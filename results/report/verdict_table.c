@@ -132,7 +132,7 @@ static void row_html(const struct row *row, size_t count, void *out)
     html_cell_text(out, row->averages);
     for (size_t p = 0; p < count; p++)
         if (row->ours[p].n > 0)
-            html_cell_estimate(out, row->ours[p], row->decimals[p]);
+            html_cell_estimate(out, row->ours[p], row->decimals[p], "");
         else
             (void)fputs("<td></td>", out);
     html_row_end(out);
@@ -231,6 +231,9 @@ static bool print_sentences(const struct report *report, const struct reference 
 bool verdicts_text(const struct report *const *reports, size_t count,
                    const struct reference *reference, FILE *out, struct error *error)
 {
+    for (size_t r = 0; r < count; r++)
+        if (reports[r]->incomplete != NULL)
+            (void)fprintf(out, "%s: %s\n\n", reports[r]->results->path, reports[r]->incomplete);
     for (size_t r = 0; r < count; r++) {
         if (!overview_exists(reports[r]))
             continue;

@@ -43,25 +43,6 @@ static bool shards_load(struct joining *joining, struct error *error)
     return true;
 }
 
-static const char *text_of(const char *text)
-{
-    return text == NULL ? "unknown" : text;
-}
-
-/* Checks that shard i was written by the same program as the first. */
-static bool programs_check(const struct joining *joining, size_t i, struct error *error)
-{
-    const struct results *first = run_source_results(joining->shards[0]);
-    const struct results *shard = run_source_results(joining->shards[i]);
-    return (strcmp(text_of(shard->version), text_of(first->version)) == 0 &&
-            strcmp(text_of(shard->sources), text_of(first->sources)) == 0) ||
-           error_input(error,
-                       "%s: was written by esgsim %s, sources %s, but %s by esgsim %s, sources %s; "
-                       "run both with one program",
-                       joining->paths[i], text_of(shard->version), text_of(shard->sources),
-                       joining->paths[0], text_of(first->version), text_of(first->sources));
-}
-
 /* The number of missing runs that did not fail. */
 static uint64_t not_run(const struct results *shard)
 {
@@ -77,13 +58,14 @@ static bool shard_check(const struct joining *joining, size_t i, struct error *e
     const char *path = joining->paths[i];
     const struct sweep_facts *first = &run_source_results(joining->shards[0])->sweep;
     const struct sweep_facts *shard = &run_source_results(joining->shards[i])->sweep;
-    if (!programs_check(joining, i, error))
-        return false;
+    const char *programs[] = {run_source_results(joining->shards[i])->sources,
+                              run_source_results(joining->shards[0])->sources};
     if (strcmp(shard->identity, first->identity) != 0)
         return error_input(error,
-                           "%s: is a shard of another sweep than %s: the sweep, its base, a "
-                           "policy's module or what is recorded differs; take one out",
-                           path, joining->paths[0]);
+                           "%s: is a shard of another sweep than %s, or of another program, or "
+                           "records other things (programs of sources %s and %s); take one out",
+                           path, joining->paths[0], programs[0] == NULL ? "unknown" : programs[0],
+                           programs[1] == NULL ? "unknown" : programs[1]);
     if (shard->shards != first->shards)
         return error_input(error,
                            "%s: is shard %" PRIu64 "/%" PRIu64 " but %s is one of %" PRIu64
@@ -124,11 +106,12 @@ static bool shards_check(const struct joining *joining, struct error *error)
     return true;
 }
 
-static int compare_pieces(const void *a, const void *b)
+/* Of struct piece or struct missing_run, whose first member is the position. */
+static int compare_positions(const void *a, const void *b)
 {
-    const struct piece *left = a;
-    const struct piece *right = b;
-    return (left->position > right->position) - (left->position < right->position);
+    const uint64_t *left = a;
+    const uint64_t *right = b;
+    return (*left > *right) - (*left < *right);
 }
 
 static bool pieces_read(struct joining *joining, struct error *error)
@@ -143,7 +126,7 @@ static bool pieces_read(struct joining *joining, struct error *error)
         for (size_t run = 0; run < run_source_results(joining->shards[i])->run_count; run++)
             joining->pieces[joining->piece_count++] =
                 (struct piece){run_source_position(joining->shards[i], run), i, run};
-    qsort(joining->pieces, joining->piece_count, sizeof *joining->pieces, compare_pieces);
+    qsort(joining->pieces, joining->piece_count, sizeof *joining->pieces, compare_positions);
     for (size_t i = 1; i < joining->piece_count; i++) {
         const struct piece *piece = &joining->pieces[i];
         if (piece->position == piece[-1].position)
@@ -154,13 +137,6 @@ static bool pieces_read(struct joining *joining, struct error *error)
                                joining->paths[piece[-1].shard]);
     }
     return true;
-}
-
-static int compare_missing(const void *a, const void *b)
-{
-    const struct missing_run *left = a;
-    const struct missing_run *right = b;
-    return (left->position > right->position) - (left->position < right->position);
 }
 
 /* Writes the failed runs of all shards, in the order of the sweep, and the sweep's facts. */
@@ -180,7 +156,7 @@ static bool facts_write(const struct joining *joining, struct store *store, stru
         for (size_t row = 0; row < shard->missing_count; row++)
             rows[count++] = shard->missing[row];
     }
-    qsort(rows, count, sizeof *rows, compare_missing);
+    qsort(rows, count, sizeof *rows, compare_positions);
     const bool good =
         store_set_missing(store, rows, count, error) && store_set_sweep(store, &facts, error);
     free(rows);

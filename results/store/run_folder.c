@@ -13,7 +13,7 @@
 /* Maximum number of open parts. About one part per worker is in use at any time. */
 enum { PARTS_OPEN = 64 };
 
-static const char prefix[] = "part-", kept_prefix[] = "kept-", suffix[] = ".h5";
+static const char prefix[] = "part-", suffix[] = ".h5";
 
 enum part_state {
     PART_NONE, /* absent or damaged */
@@ -25,13 +25,9 @@ enum part_state {
 struct run_folder {
     char *path;
     struct sweep_facts facts;
-    size_t *parts;         /* per run: 1 + the number of its part; 0: none */
-    uint64_t *positions;   /* per run: its index in the sweep of its part */
-    unsigned char *states; /* enum part_state by number of the part. A part's number is its first
-                              run; that of kept[k] is facts.runs + k */
-    char **kept;           /* paths of parts of earlier forms of the sweep */
-    size_t kept_count;
-    char **foreign; /* paths found that are not of this sweep */
+    size_t *parts;         /* per run: 1 + the first run of its part; 0: none */
+    unsigned char *states; /* enum part_state of each part, by its first run */
+    char **foreign;        /* paths of parts of other sweeps */
     size_t foreign_count;
     size_t count;
     size_t damaged;
@@ -48,19 +44,17 @@ struct run_folder {
 static char *part_path(const struct run_folder *folder, size_t part)
 {
     char *path = NULL;
-    if (part >= folder->facts.runs)
-        return strdup(folder->kept[part - folder->facts.runs]);
     return asprintf(&path, "%s/%s%zu%s", folder->path, prefix, part, suffix) < 0 ? NULL : path;
 }
 
-/* Returns whether `name` is `begin`, a number and the suffix, and the number in `*part`. */
-static bool part_of_name(const char *name, const char *begin, size_t *part)
+/* Returns whether `name` is the name of a part, and its number in `*part`. */
+static bool part_of_name(const char *name, size_t *part)
 {
     char again[64], *end = NULL;
-    if (strncmp(name, begin, strlen(begin)) != 0)
+    if (strncmp(name, prefix, sizeof prefix - 1) != 0)
         return false;
-    *part = strtoull(name + strlen(begin), &end, 10);
-    (void)snprintf(again, sizeof again, "%s%zu%s", begin, *part, suffix);
+    *part = strtoull(name + sizeof prefix - 1, &end, 10);
+    (void)snprintf(again, sizeof again, "%s%zu%s", prefix, *part, suffix);
     return strcmp(name, again) == 0;
 }
 
@@ -92,36 +86,36 @@ static void runs_note(struct run_folder *folder, size_t part, const struct run_s
         const uint64_t run = run_source_position(source, row);
         if (run >= folder->facts.runs)
             continue;
+        folder->states[part] = PART_WHOLE;
+        folder->count += folder->parts[run] == 0;
         if (folder->parts[run] == 0 || folder->parts[run] > part + 1)
-            run_folder_note(folder, run, part);
+            folder->parts[run] = part + 1;
     }
 }
 
-/* Appends a copy of `path` to a list. */
-static bool path_add(char ***list, size_t *count, const char *path, struct error *error)
+/* Checks one part. Notes its runs, or that it is of another sweep. */
+static bool part_scan(struct run_folder *folder, size_t part, struct error *error)
 {
-    char **longer = realloc(*list, (*count + 1) * sizeof *longer);
-    if (longer != NULL)
-        *list = longer;
-    if (longer == NULL || (longer[*count] = strdup(path)) == NULL)
-        return error_run(error, "%s: out of memory", path);
-    (*count)++;
-    return true;
-}
-
-/* Checks one part. Notes its runs, or that the part is not of this sweep. */
-static bool part_scan(struct run_folder *folder, const char *path, size_t part, struct error *error)
-{
-    bool good = true;
+    char *path = part_path(folder, part);
+    char **foreign = realloc(folder->foreign, (folder->foreign_count + 1) * sizeof *foreign);
+    if (foreign != NULL)
+        folder->foreign = foreign;
+    if (path == NULL || foreign == NULL) {
+        free(path);
+        return error_run(error, "%s: out of memory", folder->path);
+    }
     struct run_source *source = seal_is_whole(path) ? run_source_open(path, NULL) : NULL;
     if (source == NULL)
         folder->damaged++;
     else if (part < folder->facts.runs && is_of_sweep(folder, &run_source_results(source)->sweep))
         runs_note(folder, part, source);
-    else
-        good = path_add(&folder->foreign, &folder->foreign_count, path, error);
+    else {
+        folder->foreign[folder->foreign_count++] = path;
+        path = NULL;
+    }
+    free(path);
     run_source_close(source);
-    return good;
+    return true;
 }
 
 /* Checks all parts and notes their runs. */
@@ -132,84 +126,11 @@ static bool folder_scan(struct run_folder *folder, struct error *error)
         return error_input(error, "%s: cannot be read: %s", folder->path, strerror(errno));
     bool good = true;
     size_t part = 0;
-    for (const struct dirent *file; good && (file = readdir(listing)) != NULL;) {
-        const bool kept = part_of_name(file->d_name, kept_prefix, &part);
-        char *path = NULL;
-        if (!kept && !part_of_name(file->d_name, prefix, &part))
-            continue;
-        good = asprintf(&path, "%s/%s", folder->path, file->d_name) >= 0
-                   ? part_scan(folder, path, kept ? SIZE_MAX : part, error)
-                   : error_run(error, "%s: out of memory", folder->path);
-        free(path);
-    }
+    for (const struct dirent *file; good && (file = readdir(listing)) != NULL;)
+        if (part_of_name(file->d_name, &part))
+            good = part_scan(folder, part, error);
     (void)closedir(listing);
     return good;
-}
-
-/* Notes the runs of a file of an earlier form of the sweep. Sets `*related` if it has any. */
-static bool file_keep(struct run_folder *folder, const char *path, const struct run_finder *finder,
-                      bool *related, struct error *error)
-{
-    const size_t part = (size_t)folder->facts.runs + folder->kept_count;
-    const size_t before = folder->count;
-    struct run_source *source = run_source_open(path, error);
-    unsigned char *states = realloc(folder->states, part + 2);
-    if (states != NULL)
-        folder->states = states;
-    bool good = source != NULL;
-    if (good && states == NULL)
-        good = error_run(error, "%s: out of memory", path);
-    const struct results *results = good ? run_source_results(source) : NULL;
-    const bool ours = good && results->sweep.shard == folder->facts.shard &&
-                      results->sweep.shards == folder->facts.shards;
-    if (good)
-        folder->states[part] = PART_WHOLE;
-    for (size_t row = 0; ours && row < results->run_count; row++) {
-        const size_t run = finder->find(finder->context, source, row, related);
-        if (run == NO_RUN || folder->parts[run] != 0)
-            continue;
-        run_folder_note(folder, run, part);
-        folder->positions[run] = run_source_position(source, row);
-    }
-    run_source_close(source);
-    return good &&
-           (folder->count == before || path_add(&folder->kept, &folder->kept_count, path, error));
-}
-
-bool run_folder_adopt(struct run_folder *folder, const char *path, const struct run_finder *finder,
-                      struct error *error)
-{
-    bool related = false;
-    return file_keep(folder, path, finder, &related, error) &&
-           (related ||
-            error_input(error,
-                        "%s: holds the results of another sweep or shard; give another --out, or "
-                        "leave out --resume to write it anew",
-                        path));
-}
-
-/* Renames the parts that are kept, so that the names of this sweep's parts are free. */
-static bool kept_rename(struct run_folder *folder, struct error *error)
-{
-    size_t number = 0;
-    for (size_t k = 0; k < folder->kept_count; k++) {
-        char *path = NULL;
-        const char *name = strrchr(folder->kept[k], '/') + 1;
-        if (strncmp(name, kept_prefix, strlen(kept_prefix)) == 0)
-            continue;
-        do {
-            free(path);
-            if (asprintf(&path, "%s/%s%zu%s", folder->path, kept_prefix, number++, suffix) < 0)
-                return error_run(error, "%s: out of memory", folder->path);
-        } while (access(path, F_OK) == 0);
-        if (rename(folder->kept[k], path) != 0) {
-            free(path);
-            return error_run(error, "%s: cannot be renamed: %s", folder->kept[k], strerror(errno));
-        }
-        free(folder->kept[k]);
-        folder->kept[k] = path;
-    }
-    return true;
 }
 
 static bool runs_refuse(const struct run_folder *folder, struct error *error)
@@ -232,12 +153,10 @@ static void files_remove(const struct run_folder *folder, const char *path, enum
     size_t part = 0;
     DIR *listing = opendir(path);
     for (const struct dirent *file; listing != NULL && (file = readdir(listing)) != NULL;) {
-        const bool is_part = part_of_name(file->d_name, prefix, &part);
-        const bool is_kept = part_of_name(file->d_name, kept_prefix, &(size_t){0});
-        const enum part_state state = is_kept                                ? PART_WHOLE
-                                      : is_part && part < folder->facts.runs ? folder->states[part]
-                                                                             : PART_NONE;
-        if (is_part || is_kept ? state < least : is_unfinished(file->d_name))
+        const bool is_part = part_of_name(file->d_name, &part);
+        const enum part_state state =
+            is_part && part < folder->facts.runs ? folder->states[part] : PART_NONE;
+        if (is_part ? state < least : is_unfinished(file->d_name))
             (void)unlinkat(dirfd(listing), file->d_name, 0);
     }
     if (listing != NULL)
@@ -262,22 +181,27 @@ static void folder_discard(const struct run_folder *folder)
     free(gone);
 }
 
-static bool folder_fill(struct run_folder *folder, enum run_folder_start start,
-                        const struct run_finder *finder, struct error *error)
+static bool folder_fill(struct run_folder *folder, enum run_folder_start start, struct error *error)
 {
     if (start != RUNS_RESTART && !folder_scan(folder, error))
         return false;
     if (start == RUNS_NEW && folder->count + folder->foreign_count > 0)
         return runs_refuse(folder, error);
-    bool related = folder->count > 0;
-    for (size_t i = 0; i < folder->foreign_count; i++)
-        if (!file_keep(folder, folder->foreign[i], finder, &related, error))
-            return false;
+    if (start != RUNS_RESUME)
+        files_remove(folder, folder->path, start == RUNS_RESTART ? PART_STATES : PART_WHOLE);
+    return true;
+}
+
+const char *run_folder_foreign(const struct run_folder *folder, size_t index)
+{
+    return index < folder->foreign_count ? folder->foreign[index] : NULL;
+}
+
+bool run_folder_settle(const struct run_folder *folder, bool related, struct error *error)
+{
     if (folder->foreign_count > 0 && !related)
         return runs_refuse(folder, error);
-    if (!kept_rename(folder, error))
-        return false;
-    files_remove(folder, folder->path, start == RUNS_RESTART ? PART_STATES : PART_WHOLE);
+    files_remove(folder, folder->path, PART_WHOLE);
     return true;
 }
 
@@ -297,8 +221,7 @@ static bool folder_make(const struct run_folder *folder, struct error *error)
 }
 
 struct run_folder *run_folder_open(const char *path, const struct sweep_facts *facts,
-                                   enum run_folder_start start, const struct run_finder *finder,
-                                   struct error *error)
+                                   enum run_folder_start start, struct error *error)
 {
     struct run_folder *folder = calloc(1, sizeof *folder);
     if (folder == NULL) {
@@ -308,13 +231,11 @@ struct run_folder *run_folder_open(const char *path, const struct sweep_facts *f
     folder->facts = *facts;
     folder->path = strdup(path);
     folder->parts = calloc((size_t)facts->runs + 1, sizeof *folder->parts);
-    folder->positions = calloc((size_t)facts->runs + 1, sizeof *folder->positions);
     folder->states = calloc((size_t)facts->runs + 1, sizeof *folder->states);
-    const bool whole = folder->path != NULL && folder->parts != NULL && folder->positions != NULL &&
-                       folder->states != NULL;
+    const bool whole = folder->path != NULL && folder->parts != NULL && folder->states != NULL;
     if (!whole)
         (void)error_run(error, "%s: out of memory for %zu runs", path, (size_t)facts->runs);
-    else if (folder_make(folder, error) && folder_fill(folder, start, finder, error))
+    else if (folder_make(folder, error) && folder_fill(folder, start, error))
         return folder;
     if (folder->path != NULL)
         (void)rmdir(folder->path); /* succeeds only if it is empty */
@@ -343,7 +264,6 @@ void run_folder_note(struct run_folder *folder, size_t run, size_t part)
 {
     folder->count += folder->parts[run] == 0;
     folder->parts[run] = part + 1;
-    folder->positions[run] = run;
     if (folder->states[part] == PART_NONE)
         folder->states[part] = PART_WHOLE;
 }
@@ -351,11 +271,6 @@ void run_folder_note(struct run_folder *folder, size_t run, size_t part)
 bool run_folder_has(const struct run_folder *folder, size_t run)
 {
     return folder->parts[run] != 0;
-}
-
-bool run_folder_is_kept(const struct run_folder *folder, size_t run)
-{
-    return folder->parts[run] > folder->facts.runs;
 }
 
 size_t run_folder_count(const struct run_folder *folder)
@@ -393,12 +308,12 @@ static struct open_part *part_open(struct run_folder *folder, size_t run, struct
     return NULL;
 }
 
-/* Returns the row of `run` in its part. */
-static size_t row_of(const struct run_folder *folder, const struct run_source *source, size_t run)
+/* Returns the row of `run` in a part that contains it. */
+static size_t row_of(const struct run_source *source, size_t run)
 {
     size_t row = 0;
     while (row + 1 < run_source_results(source)->run_count &&
-           run_source_position(source, row) != folder->positions[run])
+           run_source_position(source, row) != run)
         row++;
     return row;
 }
@@ -407,23 +322,21 @@ const struct summary_row *run_folder_figures(struct run_folder *folder, size_t r
                                              struct error *error)
 {
     const struct open_part *open = part_open(folder, run, error);
-    return open == NULL
-               ? NULL
-               : &run_source_results(open->source)->runs[row_of(folder, open->source, run)];
+    return open == NULL ? NULL : &run_source_results(open->source)->runs[row_of(open->source, run)];
 }
 
 bool run_folder_copy(struct run_folder *folder, size_t run, struct store *store,
-                     const struct run_facts *facts, struct error *error)
+                     struct error *error)
 {
     struct open_part *open = part_open(folder, run, error);
     if (open == NULL)
         return false;
     const struct results *results = run_source_results(open->source);
-    const size_t row = row_of(folder, open->source, run);
+    const size_t row = row_of(open->source, run);
     if (folder->states[open->part] != PART_RESERVED && !store_reserve(store, results->path, error))
         return false;
     folder->states[open->part] = PART_RESERVED;
-    const bool good = store_copy_run(store, open->source, row, facts, error);
+    const bool good = store_copy_run(store, open->source, row, NULL, error);
     /* Runs of a part are in the order of the sweep, except for repeated runs. After the last row
      * the part is usually not needed again. */
     if (row + 1 == results->run_count)
@@ -446,15 +359,11 @@ void run_folder_close(struct run_folder *folder, bool remove)
         part_close(&folder->open[i]);
     if (remove)
         folder_discard(folder);
-    for (size_t k = 0; k < folder->kept_count; k++)
-        free(folder->kept[k]);
     for (size_t i = 0; i < folder->foreign_count; i++)
         free(folder->foreign[i]);
-    free(folder->kept);
     free(folder->foreign);
     free(folder->path);
     free(folder->parts);
-    free(folder->positions);
     free(folder->states);
     free(folder);
 }

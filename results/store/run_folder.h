@@ -8,9 +8,6 @@
  * A process that is killed leaves complete parts and perhaps unfinished files. The next process
  * that opens the folder removes the unfinished files. If a part is damaged, its runs are lost.
  *
- * Runs of an earlier form of the sweep, with other seeds or policies, are kept one by one: the
- * opener says which run of this sweep each one is. Their parts are renamed to kept-N.h5.
- *
  * The process that opens the folder must hold the lock of the results file. Only that process and
  * its children write to the folder.
  */
@@ -28,33 +25,25 @@ struct run_folder;
 /* The treatment of runs that are already in the folder. */
 enum run_folder_start {
     RUNS_NEW,    /* refuse them */
-    RUNS_RESUME, /* keep those that are runs of this sweep, refuse a folder without any */
+    RUNS_RESUME, /* keep those of this sweep, leave others to run_folder_settle */
     RUNS_RESTART /* discard them */
 };
-
-/* Recognises runs of an earlier form of the sweep. */
-struct run_finder {
-    void *context;
-    /* Returns the run of this sweep that row `row` of the source is, or NO_RUN. Sets `*related` if
-     * the row is a run of this sweep in any form, although it must be done again. */
-    size_t (*find)(void *context, const struct run_source *source, size_t row, bool *related);
-};
-#define NO_RUN SIZE_MAX
 
 /* Opens the folder `path` for the sweep that `facts` identifies; creates it if it is missing. NULL:
  * ERROR_INPUT if it cannot be created, is not a folder, or contains runs that `start` refuses. In
  * that case nothing is changed. O(bytes) for RUNS_RESUME. */
 struct run_folder *run_folder_open(const char *path, const struct sweep_facts *facts,
-                                   enum run_folder_start start, const struct run_finder *finder,
-                                   struct error *error);
+                                   enum run_folder_start start, struct error *error);
 
-/* Also uses the runs of another file, which stays where it is. False: ERROR_INPUT if the file is
- * not of the same shard, or has no related run. */
-bool run_folder_adopt(struct run_folder *folder, const char *path, const struct run_finder *finder,
-                      struct error *error);
+/* Returns the path of a part of another sweep, or of an earlier form of this one; NULL: there are
+ * no more. Runs of it may be copied to a part of this sweep, which run_folder_begin begins. */
+const char *run_folder_foreign(const struct run_folder *folder, size_t index);
+/* Call once after RUNS_RESUME. Removes those parts if they are `related` to this sweep, or if there
+ * are none. Else false: ERROR_INPUT. */
+bool run_folder_settle(const struct run_folder *folder, bool related, struct error *error);
 
-/* Called in a child process: begins the part whose first run is `run`. No complete part may contain
- * any of its runs. NULL: as for store_create. */
+/* Called in a child process, or before there is one: begins the part whose first run is `run`. No
+ * complete part may contain any of its runs. NULL: as for store_create. */
 struct store *run_folder_begin(const struct run_folder *folder, size_t run, struct error *error);
 
 /* Notes that the part whose first run is `part` is complete and contains `run`. */
@@ -62,8 +51,6 @@ void run_folder_note(struct run_folder *folder, size_t run, size_t part);
 
 /* Returns whether the folder contains the run. */
 bool run_folder_has(const struct run_folder *folder, size_t run);
-/* Returns whether that run was done in an earlier form of the sweep. */
-bool run_folder_is_kept(const struct run_folder *folder, size_t run);
 /* Returns the number of runs in the folder. */
 size_t run_folder_count(const struct run_folder *folder);
 /* Returns the number of damaged or truncated parts that run_folder_open removed. */
@@ -73,9 +60,9 @@ size_t run_folder_damaged(const struct run_folder *folder);
 const struct summary_row *run_folder_figures(struct run_folder *folder, size_t run,
                                              struct error *error);
 /* Copies a run in the folder to the results file `store`, which must be the same in every call.
- * `facts` describe a run that is kept, and are NULL for others. False: ERROR_RUN. */
+ * False: ERROR_RUN. */
 bool run_folder_copy(struct run_folder *folder, size_t run, struct store *store,
-                     const struct run_facts *facts, struct error *error);
+                     struct error *error);
 
 /* Removes the unfinished files of children that have ended. */
 void run_folder_tidy(const struct run_folder *folder);

@@ -108,26 +108,13 @@ static bool group_rename(const struct store *store, const struct run_facts *fact
     return group >= 0 && H5Gclose(group) >= 0 && good;
 }
 
-/* Appends the row of /summary, with the names that `facts` gives the run unless it is NULL. */
-static bool summary_copy(struct store *store, const struct run_source *source, size_t run,
-                         const struct run_facts *facts)
+static void summary_rename(struct summary_row *row, const struct run_facts *facts)
 {
-    struct summary_row row = source->results->runs[run];
-    if (facts == NULL)
-        return store_append_summary(store, &row, results_values(source->results, run));
-    unsigned char *values = calloc(1, store->swept == NULL ? 1 : store->swept->row_bytes + 1);
-    if (values == NULL)
-        return false;
-    column_copy_text(row.name, sizeof row.name, facts->name);
-    column_copy_text(row.setting, sizeof row.setting, facts->setting);
-    column_copy_text(row.label, sizeof row.label, facts->label);
-    column_copy_text(row.policy_label, sizeof row.policy_label, facts->policy_label);
-    column_copy_text(row.setting_label, sizeof row.setting_label, facts->setting_label);
-    if (store->swept != NULL)
-        swept_row_fill(store->swept, facts->swept, values);
-    const bool good = store_append_summary(store, &row, values);
-    free(values);
-    return good;
+    column_copy_text(row->name, sizeof row->name, facts->name);
+    column_copy_text(row->setting, sizeof row->setting, facts->setting);
+    column_copy_text(row->label, sizeof row->label, facts->label);
+    column_copy_text(row->policy_label, sizeof row->policy_label, facts->policy_label);
+    column_copy_text(row->setting_label, sizeof row->setting_label, facts->setting_label);
 }
 
 /* Copies the table rows of one run. The rows of a run are contiguous and in the order of the runs,
@@ -139,7 +126,11 @@ static bool rows_copy(struct store *store, struct run_source *source, size_t run
     const char *hash = results->runs[run].hash;
     const size_t count = results->application_count;
     size_t passed = 0;
-    if (!summary_copy(store, source, run, facts))
+    struct summary_row summary = results->runs[run];
+    if (facts != NULL)
+        summary_rename(&summary, facts);
+    if (!store_append_summary(store, &summary, results_values(results, run),
+                              facts == NULL ? NULL : facts->swept))
         return false;
     while (passed < count &&
            strcmp(results->applications[(source->next_row + passed) % count].hash, hash) != 0)

@@ -40,8 +40,10 @@ struct store {
  * one. Returns false. */
 bool store_fault(struct store *store, struct error *error, const char *what);
 
-/* Appends a row to /summary. `values`: its row of the swept keys; NULL if there are none. */
-bool store_append_summary(struct store *store, const struct summary_row *row, const void *values);
+/* Appends a row to /summary, with its values of the swept keys, if there are any: the text of each,
+ * or their row `values` if `texts` is NULL. */
+bool store_append_summary(struct store *store, const struct summary_row *row, const void *values,
+                          const char *const *texts);
 
 /* Appends a row to /training. The table is in the file only if a run has trainings. */
 bool store_append_training(struct store *store, const struct training_summary_row *row);

@@ -196,12 +196,16 @@ bool store_set_command(struct store *store, const char *command, struct error *e
            store_fault(store, error, "the sweep's command");
 }
 
-bool store_append_summary(struct store *store, const struct summary_row *row, const void *values)
+bool store_append_summary(struct store *store, const struct summary_row *row, const void *values,
+                          const char *const *texts)
 {
     if (store->swept == NULL)
         return table_append(&store->summary, row);
     memcpy(store->row, row, sizeof *row);
-    memcpy(store->row + sizeof *row, values, store->swept->row_bytes);
+    if (texts != NULL)
+        swept_row_fill(store->swept, texts, store->row + sizeof *row);
+    else
+        memcpy(store->row + sizeof *row, values, store->swept->row_bytes);
     return table_append(&store->summary, store->row);
 }
 
@@ -402,11 +406,7 @@ static bool summary_append(struct store *store, const struct simulation_result *
     row.exact_quantiles = result->exact_quantiles ? 1 : 0;
     row.measures = result->overall;
     row.run = result->run;
-    if (store->swept == NULL)
-        return table_append(&store->summary, &row);
-    memcpy(store->row, &row, sizeof row);
-    swept_row_fill(store->swept, facts->swept, store->row + sizeof row);
-    return table_append(&store->summary, store->row);
+    return store_append_summary(store, &row, NULL, facts->swept);
 }
 
 /* Copies line `index` of the applications' names to `to`. */

@@ -138,6 +138,15 @@ struct layout *swept_layout(const struct swept_keys *keys)
     return layout;
 }
 
+void number_text(double value, char text[SWEPT_NUMBER])
+{
+    for (int digits = 15; digits <= 17; digits++) {
+        (void)snprintf(text, SWEPT_NUMBER, "%.*g", digits, value);
+        if (strtod(text, NULL) == value)
+            return;
+    }
+}
+
 double swept_number(const struct swept_keys *keys, const void *row, size_t index)
 {
     const struct column *column = &keys->columns[index];
@@ -162,8 +171,6 @@ const char *swept_text(const struct swept_keys *keys, const void *row, size_t in
     number[0] = '\0';
     if (isnan(value))
         return number;
-    (void)snprintf(number, SWEPT_NUMBER, "%.15g", value);
-    if (strtod(number, NULL) != value)
-        (void)snprintf(number, SWEPT_NUMBER, "%.17g", value);
+    number_text(value, number);
     return number;
 }

@@ -47,9 +47,12 @@ void swept_row_fill(const struct swept_keys *keys, const char *const *values, vo
  * NULL: memory exhausted. */
 struct layout *swept_layout(const struct swept_keys *keys);
 
-/* The value of key `index` in a row of values. A text has no number: NAN. The text of a number has
- * all its digits; it is written to `number`. */
 enum { SWEPT_NUMBER = 32 };
+/* Writes the number with 15 digits, or with more if it could not be read back from these. */
+void number_text(double value, char text[SWEPT_NUMBER]);
+
+/* The value of key `index` in a row of values. A text has no number: NAN. The text of a number is
+ * that of number_text; it is written to `number`. */
 double swept_number(const struct swept_keys *keys, const void *row, size_t index);
 const char *swept_text(const struct swept_keys *keys, const void *row, size_t index,
                        char number[SWEPT_NUMBER]);

@@ -24,17 +24,23 @@ static bool merge_run(int argc, char **argv, bool quiet, struct error *error)
             return false;
     if (!store_merge(options.out, (const char **)(argv + 1), count, error))
         return false;
-    if (!quiet)
-        (void)printf("%zu shards are joined in %s\n", count, options.out);
-    return true;
+    struct results *joined = quiet ? NULL : results_load(options.out, error);
+    if (joined != NULL)
+        (void)printf("%zu shards are joined in %s%s\n", count, options.out,
+                     joined->missing_count > 0 ? ", without the runs that failed" : "");
+    const bool good = quiet || joined != NULL;
+    results_free(joined);
+    return good;
 }
 
 const struct command command_merge = {
     .name = "merge",
     .summary = "join the shards of a sweep, as if it had not been cut",
     .help =
-        "SHARD.h5… are the files that `esgsim sweep --shard I/N` wrote, in any order, each whole\n"
-        "and each once. The tables are, byte for byte, those of the sweep run in one piece.\n"
+        "SHARD.h5… are the files that `esgsim sweep --shard I/N` wrote, in any order, each\n"
+        "once. Their failed runs are listed in /missing; a shard with runs that were not run is\n"
+        "refused, and so are shards of unlike programs. The tables are, byte for byte, those of "
+        "the sweep run in one piece.\n"
         "\n"
         "Example: esgsim merge --out paper.h5 part1.h5 part2.h5\n",
     .run = merge_run,

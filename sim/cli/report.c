@@ -231,6 +231,13 @@ static bool curves_choose(const struct options *options, struct report *report, 
     return true;
 }
 
+/* Says on standard error what a program that reads CSV or JSON may overlook. */
+static void incomplete_tell(const struct options *options, const char *file, const char *text)
+{
+    if (text != NULL && options->format != FORMAT_TEXT)
+        (void)fprintf(stderr, "esgsim: %s: %s\n", file, text);
+}
+
 static bool run_report(const struct options *options, FILE *out, struct error *error)
 {
     struct reference *reference = NULL;
@@ -243,6 +250,8 @@ static bool run_report(const struct options *options, FILE *out, struct error *e
                       (options->reference_policy == NULL ||
                        report_set_reference(report, options->reference_policy, error)) &&
                       print_to(options, &subject, out, error);
+    if (good)
+        incomplete_tell(options, options->file, report->incomplete);
     report_free(report);
     results_free(results);
     reference_free(reference);
@@ -259,6 +268,8 @@ static bool run_verdicts(const struct options *options, FILE *out, struct error 
         results[i] = results_load(options->files[i], error);
         reports[i] = results[i] == NULL ? NULL : report_build(results[i], error);
         good = reports[i] != NULL;
+        if (good)
+            incomplete_tell(options, options->files[i], reports[i]->incomplete);
     }
     bool (*const prints[])(const struct report *const *, size_t, const struct reference *, FILE *,
                            struct error *) = {verdicts_text, verdicts_csv, verdicts_json};
@@ -278,6 +289,12 @@ static bool run_tidy(const struct options *options, FILE *out, struct error *err
     bool good = true;
     for (size_t i = 0; good && i < options->file_count; i++)
         good = (files[i] = results_load(options->files[i], error)) != NULL;
+    for (size_t i = 0; good && i < options->file_count; i++) {
+        char *incomplete = NULL;
+        good = report_incomplete(files[i], &incomplete) || error_run(error, "out of memory");
+        incomplete_tell(options, options->files[i], incomplete);
+        free(incomplete);
+    }
     good = good && tidy_csv((const struct results *const *)files, options->file_count, out, error);
     for (size_t i = 0; i < options->file_count; i++)
         results_free(files[i]);
@@ -343,7 +360,7 @@ const struct command command_report = {
     .name = "report",
     .summary =
         "tables with confidence intervals, paired comparisons, comparison with published figures",
-    .help = "Figures are means over the seeds with 95 % Student t intervals. Policies are compared "
+    .help = "Figures are means over the seeds with 95 % intervals. Policies are compared "
             "with\n"
             "ESG seed by seed, because runs with equal seeds have equal arrivals and noise.\n"
             "\n"

@@ -47,8 +47,9 @@ static const struct cli_option sweep_table[] = {
     {"--shard", "I/N", "the I-th of N parts of the sweep; `esgsim merge` joins their files",
      .kind = OPTION_TAKE, .take = take_shard},
     {"--resume", NULL,
-     "go on after an interruption of any kind: runs that had finished are not run "
-     "again; without any, begins",
+     "go on after an interruption, an edited policy, or with more seeds, policies or settings: "
+     "finished runs that are still the same are kept, and it says why others are not; without "
+     "any, begins",
      CLI_MEMBER(struct options, sweep_runner.resume)},
     {"--restart", NULL, "begin anew, and discard the finished runs that F.h5.runs holds",
      CLI_MEMBER(struct options, sweep_runner.restart)},
@@ -149,9 +150,10 @@ const struct command command_sweep = {
     .help =
         "The tables are the same, byte for byte, for any number of jobs, shards and interruptions. "
         "A\n"
-        "run that fails is told and left out, and --resume runs it again; Ctrl-C keeps what is\n"
-        "finished. Until all is done, the folder F.h5.runs holds the finished runs; a sweep that\n"
-        "finds some there wants --resume or --restart. An older F.h5 is replaced by whole results\n"
+        "run that fails is told and left out (table /missing), and --resume runs it again; Ctrl-C\n"
+        "keeps what is finished. Where nothing random is drawn, one seed is run. Until all is\n"
+        "done, the folder F.h5.runs holds the finished runs; a sweep that finds some there wants\n"
+        "--resume or --restart. An older F.h5 is replaced by whole results\n"
         "alone, or by more runs of the same sweep.\n"
         "\n"
         "With \"precision\": {\"metric\": \"slo_hit_rate\", \"half_width\": 0.01, \"max_seeds\": "

@@ -1,212 +1,212 @@
 #include "sim/cli/sweep_resume.h"
 
-#include <inttypes.h>
-#include <search.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "sim/version.h"
+#include "workloads/sweep_keys.h"
 
 /* Why a finished run is done again. */
-enum why { WHY_NOT, WHY_MODULE, WHY_PROGRAM, WHY_RECORD, WHY_CONFIGURATION, WHYS };
+enum why { WHY_NOT, WHY_MODULE, WHY_PROGRAM, WHY_RECORD, WHYS };
 
-struct sweep_resume {
-    const struct sweep *sweep;
-    const struct plan_cell *cells;
-    const struct sweep_facts *facts;
-    struct hsearch_data runs; /* by hash, and by label and seed: 1 + index */
-    char **names;             /* its keys, two per run; NULL: not filled */
-    unsigned char *why;       /* enum why, per run */
-    char program[128];        /* that wrote a run which is done again because of it */
+struct known {
+    char hash[TEXT_HASH + 1];
+    size_t run;
 };
 
-struct sweep_resume *sweep_resume_create(const struct sweep *sweep, const struct plan_cell *cells,
-                                         const struct sweep_facts *facts, struct error *error)
-{
-    struct sweep_resume *resume = calloc(1, sizeof *resume);
-    if (resume != NULL) {
-        *resume = (struct sweep_resume){.sweep = sweep, .cells = cells, .facts = facts};
-        resume->why = calloc(sweep->run_count + 1, sizeof *resume->why);
-    }
-    if (resume != NULL && resume->why != NULL)
-        return resume;
-    (void)error_run(error, "out of memory for %zu runs", sweep->run_count);
-    sweep_resume_free(resume);
-    return NULL;
-}
-
-void sweep_resume_free(struct sweep_resume *resume)
-{
-    if (resume == NULL)
-        return;
-    for (size_t i = 0; resume->names != NULL && i < 2 * resume->sweep->run_count; i++)
-        free(resume->names[i]);
-    if (resume->names != NULL)
-        hdestroy_r(&resume->runs);
-    free(resume->names);
-    free(resume->why);
-    free(resume);
-}
+struct taking {
+    const struct sweep_resume *resume;
+    struct known *known; /* runs of this sweep and shard, by hash; NULL: not filled */
+    size_t known_count;
+    bool *taken;         /* per run */
+    size_t counts[WHYS]; /* finished runs */
+    const char *policy;  /* whose module changed */
+    char program[32];    /* sources of another program */
+    struct store *part;  /* NULL: none is taken yet */
+    size_t first;        /* run of that part */
+    bool related;
+};
 
 /* ---- Finding --------------------------------------------------------------------------------- */
 
-static char *name_by_label(const char *label, uint64_t seed)
+static int compare_known(const void *a, const void *b)
 {
-    char *name = NULL;
-    return asprintf(&name, "%s\n%" PRIu64, label, seed) < 0 ? NULL : name;
+    return strcmp(((const struct known *)a)->hash, ((const struct known *)b)->hash);
 }
 
-static void name_add(struct sweep_resume *resume, char **place, char *name, size_t run)
+static bool known_fill(struct taking *taking, struct error *error)
 {
-    ENTRY *entry = NULL;
-    *place = name;
-    if (name != NULL)
-        (void)hsearch_r((ENTRY){.key = name, .data = (void *)(uintptr_t)(run + 1)}, ENTER, &entry,
-                        &resume->runs);
-}
-
-/* A run whose experiment cannot be loaded has no name, and is thus done again. */
-static void names_fill(struct sweep_resume *resume)
-{
+    const struct sweep_resume *resume = taking->resume;
     const struct sweep *sweep = resume->sweep;
-    resume->names = calloc(2 * sweep->run_count + 1, sizeof *resume->names);
-    if (resume->names != NULL && hcreate_r(4 * sweep->run_count + 1, &resume->runs) == 0) {
-        free(resume->names);
-        resume->names = NULL;
-    }
-    for (size_t run = 0; resume->names != NULL && run < sweep->run_count; run++) {
+    taking->known = calloc(sweep->run_count + 1, sizeof *taking->known);
+    taking->taken = calloc(sweep->run_count + 1, sizeof *taking->taken);
+    if (taking->known == NULL || taking->taken == NULL)
+        return error_run(error, "out of memory for %zu runs", sweep->run_count);
+    for (size_t run = 0; run < sweep->run_count; run++) {
         if (!plan_is_ours(sweep, resume->cells, resume->facts->shard, resume->facts->shards, run))
             continue;
-        struct experiment *experiment = sweep_experiment(sweep, run, NULL);
-        if (experiment != NULL)
-            name_add(resume, &resume->names[2 * run], strdup(experiment->hash), run);
+        struct experiment *experiment = sweep_experiment(sweep, run, error);
+        if (experiment == NULL)
+            return false;
+        struct known *known = &taking->known[taking->known_count++];
+        memcpy(known->hash, experiment->hash, sizeof known->hash);
+        known->run = run;
         experiment_free(experiment);
-        name_add(resume, &resume->names[2 * run + 1],
-                 name_by_label(sweep->runs[run].label, sweep->runs[run].seed), run);
     }
+    qsort(taking->known, taking->known_count, sizeof *taking->known, compare_known);
+    return true;
 }
 
-static size_t name_find(struct sweep_resume *resume, char *name)
+/* Returns whether the run's text attribute is `wanted`. Copies another one to `other`. */
+static bool text_is(const struct run_source *source, size_t row, const char *name,
+                    const char *wanted, char *other, size_t size)
 {
-    ENTRY *entry = NULL;
-    if (name == NULL || resume->names == NULL ||
-        hsearch_r((ENTRY){.key = name}, FIND, &entry, &resume->runs) == 0)
-        return NO_RUN;
-    return (size_t)(uintptr_t)entry->data - 1;
+    char *text = run_source_text(source, row, name);
+    const bool equal = text != NULL && strcmp(text, wanted) == 0;
+    if (!equal)
+        (void)snprintf(other, size, "%s", text == NULL ? "unknown" : text);
+    free(text);
+    return equal;
 }
 
-/* Compares what a run was made by with this program and this sweep. */
-static enum why why_again(struct sweep_resume *resume, const struct run_source *source, size_t row,
-                          size_t run)
+/* Returns whether the sweep has the policy of a row, with another module. */
+static bool module_changed(struct taking *taking, const struct summary_row *row)
 {
-    char *version = run_source_text(source, row, "version");
-    char *sources = run_source_text(source, row, "sources");
-    char *recorded = run_source_text(source, row, "recorded");
-    enum why why = WHY_NOT;
-    if (version == NULL || sources == NULL || strcmp(version, version_number()) != 0 ||
-        strcmp(sources, version_sources()) != 0) {
-        why = WHY_PROGRAM;
-        (void)snprintf(resume->program, sizeof resume->program, "%.40s, sources %.40s",
-                       version == NULL ? "unknown" : version,
-                       sources == NULL ? "unknown" : sources);
-    } else if (recorded == NULL ||
-               strcmp(recorded, resume->cells[run / resume->sweep->seeds].recorded) != 0) {
-        why = WHY_RECORD;
-    }
-    free(version);
-    free(sources);
-    free(recorded);
-    return why;
-}
-
-static size_t find(void *context, const struct run_source *source, size_t row, bool *related)
-{
-    struct sweep_resume *resume = context;
-    const struct results *results = run_source_results(source);
-    struct summary_row *summary = &results->runs[row];
-    if (resume->names == NULL)
-        names_fill(resume);
-    enum why why = WHY_NOT;
-    size_t run = name_find(resume, summary->hash);
-    if (run != NO_RUN) {
-        why = why_again(resume, source, row, run);
-    } else {
-        char *name = name_by_label(summary->label, summary->seed);
-        run = name_find(resume, name);
-        free(name);
-        if (run == NO_RUN)
-            return NO_RUN;
-        why = strcmp(summary->policy_sha256,
-                     resume->cells[run / resume->sweep->seeds].policy_sha256) != 0
-                  ? WHY_MODULE
-                  : WHY_CONFIGURATION;
-    }
-    /* Alone, runs of other configurations are another sweep with the same labels. */
-    *related = *related || why != WHY_CONFIGURATION;
-    resume->why[run] = (unsigned char)why;
-    return why == WHY_NOT ? run : NO_RUN;
-}
-
-struct run_finder sweep_resume_finder(struct sweep_resume *resume)
-{
-    return (struct run_finder){resume, find};
-}
-
-/* ---- Telling --------------------------------------------------------------------------------- */
-
-/* Writes "the module of policy a, b changed": policies of the runs that are done again. */
-static void modules_tell(const struct sweep_resume *resume, const bool *again, FILE *out)
-{
-    const size_t combinations = resume->sweep->run_count / resume->sweep->seeds;
-    size_t told = 0;
-    (void)fputs("the module of policy", out);
-    for (size_t c = 0; c < combinations; c++) {
-        bool earlier = !again[c];
-        for (size_t i = 0; i < c && !earlier; i++)
-            earlier = again[i] && strcmp(resume->cells[i].policy, resume->cells[c].policy) == 0;
-        if (!earlier)
-            (void)fprintf(out, "%s %s", told++ > 0 ? "," : "", resume->cells[c].policy);
-    }
-    (void)fputs(" changed", out);
-}
-
-static void why_tell(const struct sweep_resume *resume, const struct run_folder *folder,
-                     enum why why, bool *again, FILE *out)
-{
-    size_t count = 0;
-    memset(again, 0, resume->sweep->run_count * sizeof *again);
-    for (size_t run = 0; run < resume->sweep->run_count; run++)
-        if (resume->why[run] == why && !run_folder_has(folder, run)) {
-            count++;
-            again[run / resume->sweep->seeds] = true;
+    const struct sweep *sweep = taking->resume->sweep;
+    for (size_t c = 0; row->policy_sha256[0] != '\0' && c < sweep->run_count / sweep->seeds; c++)
+        if (strcmp(taking->resume->cells[c].policy, row->policy) == 0 &&
+            strcmp(taking->resume->cells[c].policy_sha256, row->policy_sha256) != 0) {
+            taking->policy = taking->resume->cells[c].policy;
+            return true;
         }
-    if (count == 0)
-        return;
-    (void)fprintf(out, "; %zu %s done again: ", count, count == 1 ? "is" : "are");
-    if (why == WHY_MODULE)
-        modules_tell(resume, again, out);
-    else if (why == WHY_PROGRAM)
-        (void)fprintf(out, "the program was %s and is %s, sources %s", resume->program,
-                      version_number(), version_sources());
-    else
-        (void)fputs(why == WHY_RECORD ? "what is recorded changed" : "their configuration changed",
-                    out);
+    return false;
 }
 
-void sweep_resume_tell(const struct sweep_resume *resume, const struct run_folder *folder,
-                       size_t expected, char *text, size_t size)
+/* Returns the run of this sweep that row `row` is; NULL: none, or it must be done again. */
+static const struct known *run_find(struct taking *taking, const struct run_source *source,
+                                    size_t row)
 {
-    const size_t kept = run_folder_count(folder);
-    bool *again = calloc(resume->sweep->run_count + 1, sizeof *again);
-    FILE *out = fmemopen(text, size, "w");
-    text[0] = '\0';
-    if (out != NULL && (kept > 0 || resume->names != NULL)) {
-        (void)fprintf(out, "kept %zu of %zu runs", kept, kept > expected ? kept : expected);
-        for (enum why why = WHY_MODULE; again != NULL && why < WHYS; why++)
-            why_tell(resume, folder, why, again, out);
+    const struct sweep_resume *resume = taking->resume;
+    const struct summary_row *summary = &run_source_results(source)->runs[row];
+    struct known wanted = {.run = 0};
+    memcpy(wanted.hash, summary->hash, sizeof wanted.hash);
+    const struct known *known =
+        bsearch(&wanted, taking->known, taking->known_count, sizeof wanted, compare_known);
+    char other[TEXT_RECORDED];
+    enum why why = WHY_NOT;
+    if (known == NULL && !module_changed(taking, summary))
+        return NULL;
+    if (known == NULL)
+        why = WHY_MODULE;
+    else if (!text_is(source, row, "sources", version_sources(), other, sizeof other))
+        why = WHY_PROGRAM;
+    else if (!text_is(source, row, "recorded",
+                      resume->cells[known->run / resume->sweep->seeds].recorded, other,
+                      sizeof other))
+        why = WHY_RECORD;
+    if (why == WHY_PROGRAM)
+        (void)snprintf(taking->program, sizeof taking->program, "%.31s", other);
+    taking->related = true;
+    taking->counts[why]++;
+    return why == WHY_NOT ? known : NULL;
+}
+
+/* ---- Taking ---------------------------------------------------------------------------------- */
+
+static bool run_take(struct taking *taking, struct run_source *source, size_t row, size_t run,
+                     bool *fits, struct error *error)
+{
+    const struct sweep_resume *resume = taking->resume;
+    struct plan plan;
+    const char *values[SWEEP_KEYS_LIMIT];
+    if (taking->part == NULL) {
+        taking->first = run;
+        taking->part = run_folder_begin(resume->folder, run, error);
+        if (taking->part == NULL || !store_set_swept(taking->part, resume->swept, error))
+            return false;
     }
-    if (out != NULL)
-        (void)fclose(out);
-    free(again);
+    *fits = *fits || store_reserve(taking->part, run_source_results(source)->path, error);
+    if (!*fits || !plan_load(resume->sweep, run, &plan, error))
+        return false;
+    struct run_facts *facts = plan_facts(resume->sweep, run, &plan, values, error);
+    const bool good = facts != NULL && store_copy_run(taking->part, source, row, facts, error);
+    run_facts_free(facts);
+    plan_clear(&plan);
+    return good;
+}
+
+static bool file_take(struct taking *taking, const char *path, struct error *error)
+{
+    const struct sweep_resume *resume = taking->resume;
+    struct run_source *source = run_source_open(path, error);
+    const struct results *results = source == NULL ? NULL : run_source_results(source);
+    bool good = source != NULL && (taking->known != NULL || known_fill(taking, error));
+    bool fits = false;
+    const bool ours = good && results->sweep.shard == resume->facts->shard &&
+                      results->sweep.shards == resume->facts->shards;
+    for (size_t row = 0; ours && good && row < results->run_count; row++) {
+        const struct known *known = run_find(taking, source, row);
+        if (known == NULL || taking->taken[known->run] ||
+            run_folder_has(resume->folder, known->run))
+            continue;
+        taking->taken[known->run] = true;
+        good = run_take(taking, source, row, known->run, &fits, error);
+    }
+    run_source_close(source);
+    return good;
+}
+
+static void taken_tell(const struct taking *taking, char *text, size_t size)
+{
+    const size_t kept = run_folder_count(taking->resume->folder);
+    const size_t wanted = taking->resume->expected > kept ? taking->resume->expected : kept;
+    const struct {
+        const char *before, *name, *after;
+    } reasons[WHYS] = {
+        [WHY_MODULE] = {"the module of policy ", taking->policy, " changed"},
+        [WHY_PROGRAM] = {"the program changed, its sources were ", taking->program, ""},
+        [WHY_RECORD] = {"what is recorded changed", "", ""}};
+    int used = snprintf(text, size, "kept %zu of %zu runs", kept, wanted);
+    for (enum why why = WHY_MODULE; why < WHYS; why++) {
+        const size_t again =
+            taking->counts[why] < wanted - kept ? taking->counts[why] : wanted - kept;
+        if (again > 0 && (size_t)used < size)
+            used += snprintf(text + used, size - (size_t)used, "; %zu %s done again: %s%s%s", again,
+                             again == 1 ? "is" : "are", reasons[why].before, reasons[why].name,
+                             reasons[why].after);
+    }
+    if (kept == 0 && !taking->related)
+        text[0] = '\0';
+}
+
+bool sweep_resume(const struct sweep_resume *resume, char *text, size_t size, struct error *error)
+{
+    struct taking taking = {.resume = resume, .related = run_folder_count(resume->folder) > 0};
+    const bool alone = !taking.related && run_folder_foreign(resume->folder, 0) == NULL;
+    const char *path = NULL;
+    bool good = true;
+    for (size_t i = 0; good && (path = run_folder_foreign(resume->folder, i)) != NULL; i++)
+        good = file_take(&taking, path, error);
+    if (good && access(resume->out, F_OK) == 0)
+        good = file_take(&taking, resume->out, alone ? error : NULL) || !alone;
+    if (good && alone && !taking.related && access(resume->out, F_OK) == 0)
+        good =
+            error_input(error,
+                        "%s: holds the results of another sweep or shard; give another --out, or "
+                        "leave out --resume to write it anew",
+                        resume->out);
+    if (good && taking.part != NULL)
+        good = store_finish(taking.part, error);
+    else
+        store_abandon(taking.part);
+    for (size_t run = 0; good && taking.taken != NULL && run < resume->sweep->run_count; run++)
+        if (taking.taken[run])
+            run_folder_note(resume->folder, run, taking.first);
+    good = good && run_folder_settle(resume->folder, taking.related, error);
+    taken_tell(&taking, text, size);
+    free(taking.known);
+    free(taking.taken);
+    return good;
 }

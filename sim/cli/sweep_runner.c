@@ -26,7 +26,6 @@ struct sweep_runner {
     const struct sweep_runner_options *options;
     struct sweep_facts facts;
     struct run_folder *folder;
-    struct sweep_resume *resume;
     struct store *store;      /* the results file; not used in a worker */
     struct swept_keys *swept; /* columns of both */
     struct store *part;       /* in a worker: the part in progress; NULL: none */
@@ -49,30 +48,6 @@ struct sweep_runner {
 
 /* ---- One run ------------------------------------------------------------------------------- */
 
-/* Describes a run as this sweep names it. `values` receives its values of the swept keys, and must
- * outlive the facts, which the caller frees. NULL: ERROR_RUN. */
-static struct run_facts *facts_create(const struct sweep *sweep, size_t run,
-                                      const struct plan *plan, const char **values,
-                                      struct error *error)
-{
-    char label[POLICY_LABEL];
-    struct run_facts *facts = run_facts_create(plan->experiment, plan->policy, plan->values,
-                                               sweep->runs[run].label, error);
-    if (facts == NULL)
-        return NULL;
-    sweep_keys_values(sweep->keys, run / sweep->seeds, values);
-    modules_label(sweep, plan->experiment, plan->policy, plan->values, label);
-    free(facts->policy_label);
-    facts->policy_label = strdup(label);
-    facts->position = run;
-    facts->swept = values;
-    if (facts->policy_label != NULL)
-        return facts;
-    run_facts_free(facts);
-    (void)error_run(error, "out of memory for a run's label");
-    return NULL;
-}
-
 /* Executes the run and records it in the part in progress. */
 static enum worker_pool_outcome run_record(struct sweep_runner *sweep_runner, size_t run,
                                            const struct plan *plan, struct error *error)
@@ -80,7 +55,7 @@ static enum worker_pool_outcome run_record(struct sweep_runner *sweep_runner, si
     struct store *part = sweep_runner->part;
     struct simulation_result result;
     const char *values[SWEEP_KEYS_LIMIT];
-    struct run_facts *facts = facts_create(sweep_runner->sweep, run, plan, values, error);
+    struct run_facts *facts = plan_facts(sweep_runner->sweep, run, plan, values, error);
     bool good = facts != NULL && store_begin_run(part, facts, error);
     run_facts_free(facts);
     if (good) {
@@ -154,22 +129,6 @@ static bool is_ours(const struct sweep_runner *sweep_runner, size_t run)
                         sweep_runner->options->shards, run);
 }
 
-static bool run_copy(const struct sweep_runner *sweep_runner, size_t run, struct error *error)
-{
-    struct plan plan;
-    const char *values[SWEEP_KEYS_LIMIT];
-    if (!run_folder_is_kept(sweep_runner->folder, run))
-        return run_folder_copy(sweep_runner->folder, run, sweep_runner->store, NULL, error);
-    if (!plan_load(sweep_runner->sweep, run, &plan, error))
-        return false;
-    struct run_facts *facts = facts_create(sweep_runner->sweep, run, &plan, values, error);
-    const bool good = facts != NULL &&
-                      run_folder_copy(sweep_runner->folder, run, sweep_runner->store, facts, error);
-    run_facts_free(facts);
-    plan_clear(&plan);
-    return good;
-}
-
 /* Copies runs to the results file in the order of the sweep, up to the first run that may still
  * finish. With `last` it skips unfinished runs instead. */
 static bool assemble(struct sweep_runner *sweep_runner, bool last, struct error *error)
@@ -181,7 +140,8 @@ static bool assemble(struct sweep_runner *sweep_runner, bool last, struct error 
         if (!is_ours(sweep_runner, run))
             continue;
         if (run_folder_has(sweep_runner->folder, run)) {
-            sweep_runner->store_broken = !run_copy(sweep_runner, run, error);
+            sweep_runner->store_broken =
+                !run_folder_copy(sweep_runner->folder, run, sweep_runner->store, error);
             if (sweep_runner->store_broken)
                 return false;
         } else {
@@ -361,12 +321,11 @@ static struct run_folder *folder_open(const struct sweep_runner *sweep_runner, c
                                       struct error *error)
 {
     const struct sweep_runner_options *options = sweep_runner->options;
-    const struct run_finder finder = sweep_resume_finder(sweep_runner->resume);
     struct run_folder *folder = run_folder_open(path, &sweep_runner->facts,
                                                 options->resume    ? RUNS_RESUME
                                                 : options->restart ? RUNS_RESTART
                                                                    : RUNS_NEW,
-                                                &finder, error);
+                                                error);
     if (folder != NULL && run_folder_damaged(folder) > 0)
         (void)fprintf(stderr,
                       "%s: files that are damaged or cut short: %zu; their runs are done again\n",
@@ -506,40 +465,48 @@ static bool sweep_runner_finish(struct sweep_runner *sweep_runner, bool farmed, 
     return expected > 0 && missing == 0 ? true : failures_tell(sweep_runner, expected, error);
 }
 
-/* Takes runs from the results file of an earlier call. Returns 1 if it is complete, 0 if not, −1 on
- * error. */
+/* Returns 1 if an earlier call wrote complete results, 0 if not, −1 on error. */
 static int results_there(const struct sweep_runner *sweep_runner, struct error *error)
 {
     const struct sweep_runner_options *options = sweep_runner->options;
-    const struct run_finder finder = sweep_resume_finder(sweep_runner->resume);
-    const bool alone = run_folder_count(sweep_runner->folder) == 0;
-    if (!options->resume || access(options->out, F_OK) != 0)
+    if (!options->resume || run_folder_count(sweep_runner->folder) > 0 ||
+        access(options->out, F_OK) != 0)
         return 0;
-    struct results *results = results_load(options->out, alone ? error : NULL);
-    const bool there = results != NULL;
-    const bool whole =
-        there && alone && is_of_sweep(sweep_runner, &results->sweep) && results->sweep.missing == 0;
-    const size_t runs = there ? results->run_count : 0;
+    struct results *results = results_load(options->out, error);
+    if (results == NULL)
+        return -1;
+    const size_t runs = results->run_count;
+    const bool whole = is_of_sweep(sweep_runner, &results->sweep) && results->sweep.missing == 0;
     results_free(results);
     if (whole)
         (void)printf("%zu of %zu runs are in %s\n", runs, runs, options->out);
-    if (whole || !there)
-        return whole ? 1 : alone ? -1 : 0;
-    const bool good =
-        run_folder_adopt(sweep_runner->folder, options->out, &finder, alone ? error : NULL);
-    return good || !alone ? 0 : -1;
+    return whole;
+}
+
+/* Keeps what still matches of an earlier call's runs. */
+static bool runs_keep(const struct sweep_runner *sweep_runner, struct error *error)
+{
+    const struct sweep_resume resume = {.sweep = sweep_runner->sweep,
+                                        .cells = sweep_runner->cells,
+                                        .facts = &sweep_runner->facts,
+                                        .swept = sweep_runner->swept,
+                                        .folder = sweep_runner->folder,
+                                        .out = sweep_runner->options->out,
+                                        .expected = runs_expected(sweep_runner)};
+    char kept[256] = "";
+    if (!sweep_runner->options->resume)
+        return true;
+    const bool good = sweep_resume(&resume, kept, sizeof kept, error);
+    if (good && kept[0] != '\0' && !sweep_runner->options->quiet)
+        (void)fprintf(stderr, "%s\n", kept);
+    return good;
 }
 
 /* Executes the sweep with the folder open. */
 static bool sweep_runner_pool(struct sweep_runner *sweep_runner, const char *runs_path,
                               struct error *error)
 {
-    char kept[1024];
     bool written = false;
-    sweep_resume_tell(sweep_runner->resume, sweep_runner->folder, runs_expected(sweep_runner), kept,
-                      sizeof kept);
-    if (!sweep_runner->options->quiet && kept[0] != '\0')
-        (void)fprintf(stderr, "%s\n", kept);
     bool farmed = values_recall(sweep_runner, error) && assemble(sweep_runner, false, error);
     progress_bar_start(&sweep_runner->progress_bar, "runs", sweep_runner->options->quiet);
     farmed = farmed && rounds_run(sweep_runner, runs_path, error);
@@ -550,27 +517,11 @@ static bool sweep_runner_pool(struct sweep_runner *sweep_runner, const char *run
     return whole;
 }
 
-/* Returns the columns of the sweep's keys. NULL: ERROR_RUN, memory exhausted. */
-static struct swept_keys *swept_find(const struct sweep *sweep, struct error *error)
-{
-    struct swept_keys *swept = swept_keys_create();
-    bool good = swept != NULL;
-    for (size_t k = 0; good && k < sweep->keys->count; k++) {
-        const struct sweep_key *key = &sweep->keys->keys[k];
-        good = swept_keys_add(swept, key->name, key->number, key->length);
-    }
-    if (good)
-        return swept;
-    swept_keys_free(swept);
-    (void)error_run(error, "out of memory for the sweep");
-    return NULL;
-}
-
 /* Begins the results file, which also locks it. */
 static bool store_begin(struct sweep_runner *sweep_runner, struct error *error)
 {
     const char *command = sweep_runner->options->command;
-    sweep_runner->swept = swept_find(sweep_runner->sweep, error);
+    sweep_runner->swept = plan_swept(sweep_runner->sweep, error);
     if (sweep_runner->swept != NULL)
         sweep_runner->store = store_create(sweep_runner->options->out, error);
     return sweep_runner->store != NULL &&
@@ -583,18 +534,16 @@ static bool sweep_runner_work(struct sweep_runner *sweep_runner, const char *run
                               struct error *error)
 {
     bool whole = false;
-    sweep_runner->resume =
-        sweep_resume_create(sweep_runner->sweep, sweep_runner->cells, &sweep_runner->facts, error);
-    if (sweep_runner->resume != NULL && store_begin(sweep_runner, error))
+    if (store_begin(sweep_runner, error))
         sweep_runner->folder = folder_open(sweep_runner, runs_path, error);
     if (sweep_runner->folder != NULL) {
         const int there = results_there(sweep_runner, error);
-        whole = there > 0 || (there == 0 && sweep_runner_pool(sweep_runner, runs_path, error));
+        whole = there > 0 || (there == 0 && runs_keep(sweep_runner, error) &&
+                              sweep_runner_pool(sweep_runner, runs_path, error));
         run_folder_close(sweep_runner->folder,
                          whole || run_folder_count(sweep_runner->folder) == 0);
     }
     store_abandon(sweep_runner->store);
-    sweep_resume_free(sweep_runner->resume);
     return whole;
 }
 

@@ -34,6 +34,42 @@ bool plan_load(const struct sweep *sweep, size_t run, struct plan *plan, struct 
     return false;
 }
 
+struct run_facts *plan_facts(const struct sweep *sweep, size_t run, const struct plan *plan,
+                             const char **values, struct error *error)
+{
+    char label[POLICY_LABEL];
+    struct run_facts *facts = run_facts_create(plan->experiment, plan->policy, plan->values,
+                                               sweep->runs[run].label, error);
+    if (facts == NULL)
+        return NULL;
+    sweep_keys_values(sweep->keys, run / sweep->seeds, values);
+    modules_label(sweep, plan->experiment, plan->policy, plan->values, label);
+    free(facts->policy_label);
+    facts->policy_label = strdup(label);
+    facts->position = run;
+    facts->swept = values;
+    if (facts->policy_label != NULL)
+        return facts;
+    run_facts_free(facts);
+    (void)error_run(error, "out of memory for a run's label");
+    return NULL;
+}
+
+struct swept_keys *plan_swept(const struct sweep *sweep, struct error *error)
+{
+    struct swept_keys *swept = swept_keys_create();
+    bool good = swept != NULL;
+    for (size_t k = 0; good && k < sweep->keys->count; k++) {
+        const struct sweep_key *key = &sweep->keys->keys[k];
+        good = swept_keys_add(swept, key->name, key->number, key->length);
+    }
+    if (good)
+        return swept;
+    swept_keys_free(swept);
+    (void)error_run(error, "out of memory for the sweep");
+    return NULL;
+}
+
 bool plan_is_ours(const struct sweep *sweep, const struct plan_cell *cells, uint64_t shard,
                   uint64_t shards, size_t run)
 {

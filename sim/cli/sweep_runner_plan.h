@@ -7,6 +7,7 @@
 
 #include "results/store/columns.h"
 #include "results/store/record.h"
+#include "results/store/swept.h"
 #include "sched/policy.h"
 #include "sim/cli/modules.h"
 #include "sim/error.h"
@@ -40,6 +41,15 @@ struct plan_cell {
 /* Returns whether run `run` belongs to that shard of the sweep. */
 bool plan_is_ours(const struct sweep *sweep, const struct plan_cell *cells, uint64_t shard,
                   uint64_t shards, size_t run);
+
+/* Describes a run as this sweep names it. `values` receives its values of the swept keys, of which
+ * there are SWEEP_KEYS_LIMIT at most, and must outlive the facts, which the caller frees. NULL:
+ * ERROR_RUN. */
+struct run_facts *plan_facts(const struct sweep *sweep, size_t run, const struct plan *plan,
+                             const char **values, struct error *error);
+
+/* Returns the columns of the sweep's keys. NULL: ERROR_RUN, memory exhausted. */
+struct swept_keys *plan_swept(const struct sweep *sweep, struct error *error);
 
 /* Loads one run of each combination, so that a mistake in the last one is told at once and not
  * after the others have run. Two combinations must differ, or the results would hold one run twice.

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "results/store/record.h"
 #include "traces/profile/profile.h"
 #include "traces/readers/arrival_trace.h"
 #include "workloads/gpu_sharing.h"
@@ -160,7 +161,7 @@ char *notices_text(const struct experiment *experiment, const struct simulation_
     if (experiment->workload.application_count > 0 && experiment->arrivals.process == ARRIVAL_TRACE)
         add_trace(text, experiment, &result->arrivals);
     if (!experiment_is_random(experiment))
-        add(text, "note: nothing random is drawn, so every seed gives this run: a sweep runs one "
+        add(text, "note: " NOTICE_NOT_RANDOM ", so every seed gives this run: a sweep runs one "
                   "seed, and there is no interval");
     if (fclose(text) == 0)
         return lines;

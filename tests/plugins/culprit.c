@@ -36,13 +36,14 @@ enum fault {
     FAULT_STATIC,
     FAULT_DRAW,
     FAULT_STOP,
-    FAULT_DAMAGE
+    FAULT_DAMAGE,
+    FAULT_KILL
 };
 
 static const struct parameter parameters[] = {
     {.name = "fault",
      .choices = "none|loop|segv|stack|fpe|abort|exit|fork|raise|init|charge|charge-twice|print|"
-                "rand|time|block|alarm|close|leave|exec|round|timer|static|draw|stop|damage",
+                "rand|time|block|alarm|close|leave|exec|round|timer|static|draw|stop|damage|kill",
      .help = "what it does"},
 };
 
@@ -104,6 +105,9 @@ static bool culprit_decide(void *state, struct platform *platform)
         exit(0);
     case FAULT_FORK:
         return fork() == 0;
+    case FAULT_KILL:
+        (void)raise(SIGKILL); /* as the kernel does when memory is short */
+        break;
     case FAULT_RAISE:
         (void)raise(SIGTERM);
         break;

@@ -1,0 +1,408 @@
+/* Which seeds the figures of a report rest on: missing runs, copies, seeds that differ much. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+#include <cjson/cJSON.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "results/report/assumptions.h"
+#include "results/report/curve.h"
+#include "results/report/report.h"
+#include "results/report/report_html.h"
+#include "results/report/reproduction_check.h"
+#include "results/report/tidy.h"
+#include "tests/fixture_results.h"
+
+/* ESG has three seeds, FIFO one and two. EDF, alone in another setting, has all. */
+static const struct fixture runs[] = {
+    FIXTURE_ESG_RUNS,
+    FIXTURE_FIFO_RUN_1,
+    FIXTURE_FIFO_RUN_2,
+    {"heavy", "edf", "policy.name=edf setting=heavy", 1, 0.9, 0.0002, RECORD_SUMMARY},
+    {"heavy", "edf", "policy.name=edf setting=heavy", 2, 0.5, 0.0002, RECORD_SUMMARY},
+    {"heavy", "edf", "policy.name=edf setting=heavy", 3, 0.8, 0.0002, RECORD_SUMMARY},
+};
+enum { RUNS = sizeof runs / sizeof runs[0] };
+
+struct opened {
+    struct results *results;
+    struct report *report;
+};
+
+/* The runs as a report sees them once `change` has been at them; NULL: as they are. */
+static struct opened report_open(size_t count, void (*change)(struct results *))
+{
+    struct error error = {0};
+    struct opened opened = {.results = fixture_results(runs, count)};
+    assert_non_null(opened.results);
+    if (change != NULL)
+        change(opened.results);
+    opened.report = report_build(opened.results, &error);
+    assert_non_null(opened.report);
+    return opened;
+}
+
+static void report_close(struct opened *opened)
+{
+    report_free(opened->report);
+    results_free(opened->results);
+}
+
+static void miss(struct results *results, const char *setting, const char *policy, uint64_t seed)
+{
+    struct missing_run *rows =
+        realloc(results->missing, (results->missing_count + 1) * sizeof *results->missing);
+    assert_non_null(rows);
+    struct missing_run *row = &rows[results->missing_count];
+    results->missing = rows;
+    memset(row, 0, sizeof *row);
+    row->position = results->missing_count++;
+    row->seed = seed;
+    (void)snprintf(row->setting, sizeof row->setting, "%s", setting);
+    (void)snprintf(row->policy, sizeof row->policy, "%s", policy);
+    (void)snprintf(row->label, sizeof row->label, "policy.name=%s setting=%s", policy, setting);
+    (void)snprintf(row->status, sizeof row->status, MISSING_FAILED);
+    results->sweep.shards = results->sweep.shard = 1;
+    results->sweep.missing = results->missing_count;
+}
+
+static void lose_fifo_of_seed_3(struct results *results)
+{
+    miss(results, "light", "fifo", 3);
+}
+
+/* Two of EDF's seeds in light, where it has no run, and all of ESG's but one. */
+static void lose_several(struct results *results)
+{
+    lose_fifo_of_seed_3(results);
+    for (uint64_t seed = 3; seed <= 6; seed++)
+        miss(results, "light", "edf", seed);
+    miss(results, "light", "edf", 8);
+}
+
+static char *printed(const struct opened *opened,
+                     bool (*print)(const struct report *, const struct reference *, FILE *,
+                                   struct error *))
+{
+    char *text = NULL;
+    size_t size = 0;
+    struct error error = {0};
+    FILE *out = open_memstream(&text, &size);
+    assert_true(print(opened->report, NULL, out, &error));
+    assert_int_equal(fclose(out), 0);
+    return text;
+}
+
+static char *page_of(const struct opened *opened)
+{
+    char *text = NULL;
+    size_t size = 0;
+    struct error error = {0};
+    struct assumptions *assumptions = assumptions_load("results/report/assumptions.json", &error);
+    const struct page page = {.report = opened->report, .assumptions = assumptions, .options = ""};
+    FILE *out = open_memstream(&text, &size);
+    assert_true(report_html(&page, out, &error));
+    assert_int_equal(fclose(out), 0);
+    assumptions_free(assumptions);
+    return text;
+}
+
+#define LOST "INCOMPLETE: 1 of 9 runs are missing (fifo: seeds 3)."
+
+static void every_format_says_first_which_runs_are_missing(void **state)
+{
+    (void)state;
+    struct opened opened = report_open(RUNS, lose_fifo_of_seed_3);
+    char *text = printed(&opened, report_text);
+    assert_memory_equal(text, LOST, strlen(LOST));
+    free(text);
+    text = printed(&opened, report_csv);
+    const char *first = strstr(text, "\r\n");
+    assert_non_null(first);
+    static const char line[] = "\r\nnotice,,,,,,incomplete,runs,,0,1,,,," LOST;
+    assert_int_equal(strncmp(first, line, strlen(line)), 0);
+    free(text);
+    text = printed(&opened, report_json);
+    cJSON *root = cJSON_Parse(text);
+    const cJSON *incomplete = cJSON_GetObjectItem(root, "incomplete");
+    assert_ptr_equal(root->child, incomplete);
+    assert_true(cJSON_GetObjectItem(incomplete, "missing")->valuedouble == 1);
+    const cJSON *run = cJSON_GetArrayItem(cJSON_GetObjectItem(incomplete, "runs"), 0);
+    assert_string_equal(cJSON_GetObjectItem(run, "policy")->valuestring, "fifo");
+    assert_true(cJSON_GetObjectItem(run, "seed")->valuedouble == 3);
+    cJSON_Delete(root);
+    free(text);
+    text = page_of(&opened);
+    const char *body = strstr(text, "<body>");
+    assert_non_null(body);
+    assert_true(strstr(body, LOST) != NULL && strstr(body, LOST) < strstr(body, "<h1>"));
+    free(text);
+    report_close(&opened);
+}
+
+static void the_table_of_runs_has_the_number_of_missing_ones(void **state)
+{
+    (void)state;
+    char *text = NULL;
+    size_t size = 0;
+    struct error error = {0};
+    struct opened opened = report_open(RUNS, lose_fifo_of_seed_3);
+    const struct results *files[] = {opened.results};
+    FILE *out = open_memstream(&text, &size);
+    assert_true(tidy_csv(files, 1, out, &error));
+    assert_int_equal(fclose(out), 0);
+    assert_memory_equal(text, "file,missing_runs,hash,", strlen("file,missing_runs,hash,"));
+    assert_non_null(strstr(text, "\r\nmade-up.h5,1,"));
+    free(text);
+    report_close(&opened);
+}
+
+static void the_seeds_of_a_policy_are_told_as_ranges(void **state)
+{
+    (void)state;
+    struct opened opened = report_open(RUNS, lose_several);
+    assert_non_null(strstr(opened.report->incomplete,
+                           "INCOMPLETE: 6 of 14 runs are missing (edf: seeds 3-6, 8; fifo: "
+                           "seeds 3)."));
+    report_close(&opened);
+    opened = report_open(RUNS, NULL);
+    assert_null(opened.report->incomplete);
+    char *text = printed(&opened, report_json);
+    assert_non_null(strstr(text, "\"incomplete\":\tnull"));
+    free(text);
+    report_close(&opened);
+}
+
+static double mean_of(const struct opened *opened, size_t scenario, size_t contender)
+{
+    return report_estimate(opened->report,
+                           &opened->report->scenarios[scenario].contenders[contender],
+                           "classification", metric_find("slo_hit_rate"))
+        .mean;
+}
+
+/* ESG's hit rates are 0.90, 0.92, 0.94: without seed 3 the mean is 0.91. */
+static void rows_are_over_the_seeds_that_all_policies_of_the_setting_have(void **state)
+{
+    (void)state;
+    struct opened opened = report_open(RUNS, NULL);
+    assert_true(fabs(mean_of(&opened, 0, 0) - 0.92) < 1e-12);
+    report_close(&opened);
+    opened = report_open(RUNS, lose_fifo_of_seed_3);
+    assert_true(fabs(mean_of(&opened, 0, 0) - 0.91) < 1e-12);
+    assert_int_equal(opened.report->scenarios[0].contenders[0].run_count, 2);
+    assert_int_equal(opened.report->scenarios[0].contenders[1].missing, 1);
+    /* The other setting has all its runs. */
+    assert_int_equal(opened.report->scenarios[1].contenders[0].run_count, 3);
+    assert_int_equal(opened.report->scenarios[1].contenders[0].missing, 0);
+    report_close(&opened);
+}
+
+static void give_fifo_other_seeds(struct results *results)
+{
+    results->runs[3].seed = 7;
+    results->runs[4].seed = 8;
+    miss(results, "light", "fifo", 1);
+}
+
+static void without_a_common_seed_rows_are_marked(void **state)
+{
+    (void)state;
+    struct opened opened = report_open(RUNS, give_fifo_other_seeds);
+    assert_string_equal(opened.report->scenarios[0].contenders[0].title, "esg, own seeds");
+    assert_string_equal(opened.report->scenarios[0].contenders[1].title, "fifo, own seeds");
+    report_close(&opened);
+}
+
+static enum verdict verdict_with(void (*change)(struct results *), enum standing *standing)
+{
+    struct error error = {0};
+    struct judgement judgement;
+    char *against[] = {(char *)"fifo"};
+    const struct reference_figure figure = {.metric = (char *)REPORT_SAVING,
+                                            .evidence = "published",
+                                            .unit = (char *)"%",
+                                            .policy = (char *)"esg",
+                                            .against = against,
+                                            .compare_count = 1,
+                                            .low = 100,
+                                            .high = 200};
+    struct opened opened = report_open(5, change);
+    assert_true(verdict_judge(opened.report, &figure, NULL, &judgement, &error));
+    const enum verdict verdict = judgement.verdict;
+    *standing = judgement.pairs[0].standing;
+    judgement_clear(&judgement);
+    report_close(&opened);
+    return verdict;
+}
+
+static void a_verdict_on_a_policy_that_lacks_runs_cannot_be_said(void **state)
+{
+    enum standing standing;
+    (void)state;
+    assert_int_equal(verdict_with(NULL, &standing), VERDICT_REPRODUCED);
+    assert_int_equal(verdict_with(lose_fifo_of_seed_3, &standing), VERDICT_UNKNOWN);
+    assert_string_equal(standing_name(standing), "runs missing");
+}
+
+#define LOAD(load, seed, hit)                                                                      \
+    {                                                                                              \
+        "light", "esg", "policy.name=esg setting=light arrivals.load=" load, seed, hit, 0.0002,    \
+            RECORD_SUMMARY                                                                         \
+    }
+
+/* All loads satisfy the limit of 0.5, but a run of load 0.4 is missing. */
+static void a_curve_does_not_end_where_runs_are_missing(void **state)
+{
+    static const struct fixture loads[] = {LOAD("0.2", 1, 0.9), LOAD("0.4", 1, 0.9),
+                                           LOAD("0.6", 1, 0.9)};
+    struct error error = {0};
+    (void)state;
+    struct results *results = fixture_results(loads, 3);
+    assert_non_null(results);
+    miss(results, "light", "esg", 2);
+    (void)snprintf(results->missing[0].label, sizeof results->missing[0].label,
+                   "policy.name=esg setting=light arrivals.load=0.4");
+    for (size_t first = 0; first < 2; first++) {
+        char text[64];
+        struct report *report = report_build(results, &error);
+        const struct curve_request request = {.key = "arrivals.load", .limit = 0.5};
+        assert_true(report_follow(report, &request, &error));
+        const struct curve_panel *panel = &report->curves->groups[0].panels[0];
+        curve_sustained_text(panel, &panel->lines[0], text);
+        assert_string_equal(text, first == 0 ? "\xE2\x89\xA5 0.2" : "cannot be said");
+        report_free(report);
+        (void)snprintf(results->missing[0].label, sizeof results->missing[0].label,
+                       "policy.name=esg setting=light arrivals.load=0.2");
+    }
+    results_free(results);
+}
+
+/* Each run becomes the first of its policy, but for the seed. */
+static void copy_all(struct results *results)
+{
+    for (size_t i = 0; i < results->run_count; i++) {
+        size_t first = 0;
+        while (strcmp(results->runs[first].policy, results->runs[i].policy) != 0)
+            first++;
+        results->runs[i].measures = results->runs[first].measures;
+        results->runs[i].run = results->runs[first].run;
+    }
+}
+
+static void copy_esg(struct results *results)
+{
+    for (size_t i = 1; i < 3; i++) {
+        results->runs[i].measures = results->runs[0].measures;
+        results->runs[i].run = results->runs[0].run;
+    }
+}
+
+static struct estimate estimate_of(const struct opened *opened, size_t contender)
+{
+    return report_estimate(opened->report, &opened->report->scenarios[0].contenders[contender],
+                           NULL, metric_find("slo_hit_rate"));
+}
+
+static void copies_of_one_run_have_no_interval(void **state)
+{
+    (void)state;
+    struct opened opened = report_open(5, copy_all);
+    char *text = printed(&opened, report_text);
+    const char *tables = strstr(text, "== light");
+    assert_non_null(tables);
+    assert_null(strstr(tables, " \xC2\xB1 "));
+    const char *note = strstr(text, "all seeds gave the same run");
+    assert_non_null(note);
+    assert_null(strstr(note + 1, "all seeds gave the same run"));
+    assert_null(strstr(text, "fewer than five seeds"));
+    assert_true(estimate_of(&opened, 0).exact && estimate_of(&opened, 0).n == 1);
+    const struct report_comparison compared =
+        report_compare(opened.report, &opened.report->scenarios[0], 1, NULL);
+    assert_int_equal(compared.saving.n, 1);
+    assert_true(isnan(compared.saving.half_width));
+    /* The value is not a sample, so a range holds it or not. */
+    assert_int_equal(standing_of(100, 200, compared.saving), STANDING_HOLDS);
+    free(text);
+    report_close(&opened);
+}
+
+/* Beside a policy that draws, a copy keeps its seeds for the pairs. */
+static void only_the_policy_whose_runs_are_equal_loses_its_interval(void **state)
+{
+    (void)state;
+    struct opened opened = report_open(5, copy_esg);
+    assert_int_equal(estimate_of(&opened, 0).n, 1);
+    assert_true(isnan(estimate_of(&opened, 0).half_width));
+    assert_int_equal(estimate_of(&opened, 1).n, 2);
+    assert_true(estimate_of(&opened, 1).half_width > 0);
+    const struct report_comparison compared =
+        report_compare(opened.report, &opened.report->scenarios[0], 1, NULL);
+    assert_int_equal(compared.hit_points.n, 2);
+    assert_true(compared.hit_points.half_width > 0);
+    report_close(&opened);
+}
+
+/* ESG draws nothing, has one run and says so. */
+static void leave_one_of_esg(struct results *results)
+{
+    results->notices[0] = strdup("note: " NOTICE_NOT_RANDOM ", so every seed gives this run");
+    results->runs[0].seed = 99;
+    (void)snprintf(results->runs[1].policy, sizeof results->runs[1].policy, "other");
+    (void)snprintf(results->runs[2].policy, sizeof results->runs[2].policy, "other");
+}
+
+/* FIFO's saving: 0.00050 and 0.00060 against 0.00020, whatever the seed of ESG's only run. */
+static void the_only_run_of_a_policy_that_draws_nothing_is_paired_with_all_seeds(void **state)
+{
+    (void)state;
+    struct opened opened = report_open(5, leave_one_of_esg);
+    const struct estimate saving =
+        report_compare(opened.report, &opened.report->scenarios[0], 2, NULL).saving;
+    assert_string_equal(opened.report->scenarios[0].contenders[2].policy, "fifo");
+    assert_int_equal(saving.n, 2);
+    assert_true(fabs(saving.mean - (150 + 200) / 2.0) < 1e-9);
+    assert_true(estimate_of(&opened, 0).exact);
+    report_close(&opened);
+}
+
+/* EDF's hit rates of all requests: 72, 40 and 64 %. */
+static void seeds_that_differ_by_over_20_points_are_printed(void **state)
+{
+    (void)state;
+    struct opened opened = report_open(RUNS, NULL);
+    char *text = printed(&opened, report_text);
+    assert_non_null(strstr(text, "\nedf, SLO hit %: seeds 72.0, 40.0, 64.0\n"));
+    assert_non_null(strstr(text, "\nedf, heavy: seeds 72.0, 40.0, 64.0\n"));
+    assert_null(strstr(text, "\nesg, SLO hit %: seeds"));
+    free(text);
+    text = page_of(&opened);
+    assert_non_null(strstr(text, "<br/><small>seeds 72.0, 40.0, 64.0</small></td>"));
+    free(text);
+    report_close(&opened);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(every_format_says_first_which_runs_are_missing),
+        cmocka_unit_test(the_table_of_runs_has_the_number_of_missing_ones),
+        cmocka_unit_test(the_seeds_of_a_policy_are_told_as_ranges),
+        cmocka_unit_test(rows_are_over_the_seeds_that_all_policies_of_the_setting_have),
+        cmocka_unit_test(without_a_common_seed_rows_are_marked),
+        cmocka_unit_test(a_verdict_on_a_policy_that_lacks_runs_cannot_be_said),
+        cmocka_unit_test(a_curve_does_not_end_where_runs_are_missing),
+        cmocka_unit_test(copies_of_one_run_have_no_interval),
+        cmocka_unit_test(only_the_policy_whose_runs_are_equal_loses_its_interval),
+        cmocka_unit_test(the_only_run_of_a_policy_that_draws_nothing_is_paired_with_all_seeds),
+        cmocka_unit_test(seeds_that_differ_by_over_20_points_are_printed),
+    };
+    return cmocka_run_group_tests_name("report_seeds", tests, NULL, NULL);
+}
