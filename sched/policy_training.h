@@ -46,9 +46,8 @@ struct training_view {
     sim_time_t lease_end;   /* of a running training; SIM_FOREVER: none */
     sim_time_t attained;    /* time for which it has held a gang so far */
     uint64_t iterations;
-    double done; /* iterations; whole ones if "progress" is "whole" */
-    double
-        iteration_s; /* alone, on whole GPUs, at its proportional share; INFINITY: it never ends */
+    double done;          /* iterations; whole ones if "progress" is "whole" */
+    double iteration_s;   /* alone, on whole GPUs, with the models' base; INFINITY: it never ends */
     double gpu_memory_mb; /* on each GPU */
     uint32_t restarts;
     uint32_t service;      /* of an instance of the format dilu; 0 otherwise */

@@ -54,6 +54,8 @@ static inline void rounds_open(struct rounds *rounds, const char *path, uint32_t
                                               .iteration_s = spec->iteration_s,
                                               .iterations = spec->iterations,
                                               .last_end_s = -1};
+        training->fair_speed =
+            training_throughput(rounds->models, spec->model, cluster.vcpus / 8, 62.5);
         assert_true(synergy_demand(&cluster, model->demand_vcpus, model->demand_gb, model->speedup,
                                    training));
     }

@@ -13,9 +13,9 @@ enum { AXIS_MOST = 64, GANGS_MOST = 32, MODELS_MOST = 256, GPUS_MOST = 1 << 16 }
 
 const char *const training_class_names[] = {"image", "language", "speech", NULL};
 
-static const char *const file_keys[] = {"name",   "evidence", "source",  "licence",
-                                        "note",   "vcpus",    "gangs",   "memory_gb",
-                                        "models", "pairs",    "penalty", NULL};
+static const char *const file_keys[] = {"name",   "evidence", "source",    "licence",  "note",
+                                        "gpu",    "vcpus",    "memory_gb", "base",     "gangs",
+                                        "models", "pairs",    "penalty",   "overhead", NULL};
 static const char *const model_keys[] = {"class",    "iteration_s", "gpu_memory_mb",   "demand",
                                          "speedup",  "throughput",  "restart_s",       "note",
                                          "evidence", "share",       "bandwidth_share", "penalty",
@@ -24,6 +24,19 @@ static const char *const demand_keys[] = {"vcpus", "memory_gb", NULL};
 static const char *const share_keys[] = {"request", "limit", "speed", NULL};
 
 /* ---- Axes ------------------------------------------------------------------------------------ */
+
+/* The optional allocation at which iteration_s holds. */
+static bool load_base(const struct json_value *root, struct training_models *models,
+                      struct error *error)
+{
+    struct json_value base, child;
+    return !json_child(root, "base", &base) ||
+           (json_is_object(&base, demand_keys, error) &&
+            json_require(&base, "vcpus", &child, error) &&
+            json_as_number(&child, 1e-6, 65535, &models->base_vcpus, error) &&
+            json_require(&base, "memory_gb", &child, error) &&
+            json_as_number(&child, 1e-6, LIMIT_MB, &models->base_gb, error));
+}
 
 /* An optional array of ascending positive numbers. */
 static bool load_axis(const struct json_value *root, const char *key, double **axis, size_t *count,
@@ -98,11 +111,33 @@ static bool load_by_gang(const struct json_value *value, const struct training_m
 
 /* ---- Models ---------------------------------------------------------------------------------- */
 
+/* The last entry that is not above `value`; the first if all are. */
+static size_t lower_cell(const double *axis, size_t count, double value)
+{
+    size_t i = 0;
+    while (i + 1 < count && axis[i + 1] <= value)
+        i++;
+    return i;
+}
+
+/* The matrix at the next cell that is not above (vcpus, memory_gb). */
+static double cell_value(const struct training_models *models, const struct training_model *model,
+                         double vcpus, double memory_gb)
+{
+    const size_t row = lower_cell(models->vcpus, models->vcpu_count, vcpus);
+    const size_t column = lower_cell(models->memory_gb, models->memory_count, memory_gb);
+    return model->throughput[row * models->memory_count + column];
+}
+
 static bool load_throughput(const struct json_value *value, const struct training_models *models,
                             struct training_model *model, struct error *error)
 {
     if (models->vcpus == NULL || models->memory_gb == NULL)
         return json_fault(value, error, "needs the axes \"vcpus\" and \"memory_gb\" of the file");
+    if (!(models->base_vcpus > 0))
+        return json_fault(value, error,
+                          "needs the file's \"base\": {\"vcpus\", \"memory_gb\"}, what a GPU had "
+                          "where iteration_s was measured");
     if (!json_is_array(value, 0, AXIS_MOST, error))
         return false;
     if (json_size(value) != models->vcpu_count)
@@ -128,6 +163,9 @@ static bool load_throughput(const struct json_value *value, const struct trainin
                 return false;
         }
     }
+    const double base = cell_value(models, model, models->base_vcpus, models->base_gb);
+    while (cell > model->throughput)
+        *--cell /= base;
     return true;
 }
 
@@ -282,6 +320,18 @@ static bool load_victim(const struct json_value *value, struct training_models *
     return true;
 }
 
+/* The slowdown of pairs that were not measured: a number, or "none". */
+static bool load_default_pair(const struct json_value *value, struct training_models *models,
+                              struct error *error)
+{
+    models->default_pair = 1;
+    if (cJSON_IsString(value->node) && strcmp(value->node->valuestring, "none") == 0)
+        return true;
+    return cJSON_IsNumber(value->node)
+               ? json_as_number(value, 1, MOST_SLOWDOWN, &models->default_pair, error)
+               : json_fault(value, error, "must be a slowdown of at least 1, or \"none\"");
+}
+
 static bool load_pairs(const struct json_value *value, struct training_models *models,
                        struct error *error)
 {
@@ -296,7 +346,8 @@ static bool load_pairs(const struct json_value *value, struct training_models *m
         models->pairs[k] = NAN;
     for (struct json_value child = json_first(value); child.node != NULL;
          child = json_after(value, &child, ++i))
-        if (!load_victim(&child, models, error))
+        if (!(strcmp(child.node->string, "default") == 0 ? load_default_pair(&child, models, error)
+                                                         : load_victim(&child, models, error)))
             return false;
     return true;
 }
@@ -310,6 +361,9 @@ static bool load_all(const struct json_value *value, struct training_models *mod
     return json_is_object(value, file_keys, error) &&
            load_name(value, "name", &models->name, error) &&
            json_string(value, "evidence", &models->evidence, error) &&
+           json_string(value, "gpu", &models->gpu, error) &&
+           json_number(value, "overhead", 1e-3, 1e3, &models->overhead, error) &&
+           load_base(value, models, error) &&
            load_axis(value, "vcpus", &models->vcpus, &models->vcpu_count, error) &&
            load_axis(value, "memory_gb", &models->memory_gb, &models->memory_count, error) &&
            load_gangs(value, models, error) &&
@@ -321,6 +375,10 @@ static bool load_all(const struct json_value *value, struct training_models *mod
 struct training_models *training_models_load(const struct json_value *value, struct error *error)
 {
     struct training_models *models = load_array(1, sizeof *models, error);
+    if (models != NULL) {
+        models->overhead = 1;
+        models->default_pair = NAN;
+    }
     if (models != NULL && load_all(value, models, error))
         return models;
     training_models_free(models);
@@ -343,6 +401,7 @@ struct training_models *training_models_of_instances(struct error *error)
     struct training_models *models = load_array(1, sizeof *models, error);
     if (models == NULL)
         return NULL;
+    models->default_pair = 1; /* all are timed */
     models->name = strdup("instances");
     models->evidence = strdup("every instance runs for its time, whatever its share: assumed");
     models->gangs = load_array(1, sizeof *models->gangs, error);
@@ -382,6 +441,7 @@ void training_models_free(struct training_models *models)
     }
     free(models->name);
     free(models->evidence);
+    free(models->gpu);
     free(models->vcpus);
     free(models->memory_gb);
     free(models->gangs);
@@ -409,24 +469,11 @@ size_t training_gang(const struct training_models *models, uint32_t gpus)
     return g;
 }
 
-/* The last entry that is not above `value`; the first if all are. */
-static size_t lower_cell(const double *axis, size_t count, double value)
-{
-    size_t i = 0;
-    while (i + 1 < count && axis[i + 1] <= value)
-        i++;
-    return i;
-}
-
 double training_throughput(const struct training_models *models, uint32_t model, double vcpus,
                            double memory_gb)
 {
-    const double *throughput = models->models[model].throughput;
-    if (throughput == NULL)
-        return 1;
-    const size_t row = lower_cell(models->vcpus, models->vcpu_count, vcpus);
-    const size_t column = lower_cell(models->memory_gb, models->memory_count, memory_gb);
-    return throughput[row * models->memory_count + column];
+    const struct training_model *own = &models->models[model];
+    return own->throughput == NULL ? 1 : cell_value(models, own, vcpus, memory_gb);
 }
 
 double training_share_speed(const struct training_model *model, double part)
@@ -457,5 +504,23 @@ double training_pair(const struct training_models *models, uint32_t victim, uint
                                  training_gang(models, gpus)];
     if (measured != NULL)
         *measured = !isnan(slowdown);
+    if (isnan(slowdown))
+        slowdown = models->default_pair;
     return isnan(slowdown) ? 1 : slowdown;
+}
+
+size_t training_pairs_missing(const struct training_models *models, size_t *pairs)
+{
+    size_t missing = 0;
+    *pairs = 0;
+    for (uint32_t a = 0; a < models->count; a++)
+        for (uint32_t b = 0; b < models->count; b++) {
+            bool measured = true;
+            if (!models->models[a].used || !models->models[b].used)
+                continue;
+            ++*pairs;
+            (void)training_pair(models, a, b, 1, &measured);
+            missing += !measured;
+        }
+    return missing;
 }

@@ -28,7 +28,7 @@ static void limit_demand(const struct synergy_servers *servers, double server, d
     if (training->gpus <= servers->gpus)
         return;
     *demand = training->gpus * (server / servers->gpus);
-    training->speedup = 1;
+    training->speedup = training->fair_speed;
     *slower = false;
 }
 
@@ -47,8 +47,8 @@ bool synergy_demand(const struct synergy_servers *servers, double vcpus_per_gpu,
         const double fair = training->gpus * synergy_fair_vcpus(servers);
         if (ideal - fair == 0)
             return false;
-        const double slope = (training->speedup - 1) / (ideal - fair);
-        training->speedup = 1 + slope * (training->vcpus - fair);
+        const double slope = (training->speedup - training->fair_speed) / (ideal - fair);
+        training->speedup = training->fair_speed + slope * (training->vcpus - fair);
     }
     training->speed = training->speedup;
     return true;
@@ -235,7 +235,7 @@ static bool place(struct synergy_round *round, struct synergy_training *training
 {
     const double gpus = training->gpus;
     if (round->allocation == SYNERGY_PROPORTIONAL) {
-        training->rate = 1;
+        training->rate = training->fair_speed;
         return synergy_first_fit(round, training, synergy_fair_vcpus(&round->servers),
                                  synergy_fair_memory(&round->servers));
     }

@@ -198,9 +198,12 @@ static struct synergy_training *entry_create(const struct synergy *synergy,
                                        .cells = synergy->cells != NULL ? &synergy->cells[view.model]
                                                                        : NULL,
                                        .last_end_s = -1};
-    const double vcpus =
-        model->demand_vcpus > 0 ? model->demand_vcpus : synergy_fair_vcpus(servers);
-    const double memory = model->demand_gb > 0 ? model->demand_gb : synergy_fair_memory(servers);
+    const double fair_vcpus = synergy_fair_vcpus(servers);
+    const double fair_memory = synergy_fair_memory(servers);
+    const double vcpus = model->demand_vcpus > 0 ? model->demand_vcpus : fair_vcpus;
+    const double memory = model->demand_gb > 0 ? model->demand_gb : fair_memory;
+    entry->fair_speed = training_throughput(platform_training_models(platform), view.model,
+                                            fair_vcpus, fair_memory);
     if (synergy_demand(servers, vcpus, memory, model->speedup, entry))
         return entry;
     error_run(error,

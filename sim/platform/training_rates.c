@@ -26,11 +26,19 @@ struct demand {
     double vcpus, memory_gb, speed;
 };
 
-/* A model's demand for a gang of n GPUs, limited to what one server has. Speed between the
- * proportional share and the demand is linear in vCPUs. Synergy (Mohan et al., OSDI 2022), as in
- * msr-fiddle/synergy at 1bb2bed, simulator/jobs/workload.py:182-245. */
+/* Speed with the proportional share of a server. */
+static double fair_speed(const struct platform *platform, uint32_t model,
+                         const struct server *server)
+{
+    return training_throughput(platform->trainings->plan->models, model,
+                               server->vcpus / server->gpus, server->memory_gb / server->gpus);
+}
+
+/* A model's demand for a gang of n GPUs, limited to what one server has. `fair` is its speed with
+ * the proportional share; from there to the demand speed is linear in vCPUs. Synergy (Mohan et al.,
+ * OSDI 2022), as in msr-fiddle/synergy at 1bb2bed, simulator/jobs/workload.py:182-245. */
 static struct demand demand_of(const struct training_model *model, double n,
-                               const struct server *server)
+                               const struct server *server, double fair)
 {
     struct demand demand = {n * model->demand_vcpus, n * model->demand_gb, model->speedup};
     bool limited = false;
@@ -38,24 +46,24 @@ static struct demand demand_of(const struct training_model *model, double n,
         demand.vcpus = server->vcpus;
         limited = n <= server->gpus;
         if (!limited)
-            demand = (struct demand){n * server->vcpus / server->gpus, demand.memory_gb, 1};
+            demand = (struct demand){n * server->vcpus / server->gpus, demand.memory_gb, fair};
     }
     if (demand.memory_gb > server->memory_gb) {
         demand.memory_gb = server->memory_gb;
         limited = n <= server->gpus;
         if (!limited)
-            demand = (struct demand){demand.vcpus, n * server->memory_gb / server->gpus, 1};
+            demand = (struct demand){demand.vcpus, n * server->memory_gb / server->gpus, fair};
     }
     const double share = n * server->vcpus / server->gpus;
     const double range = n * model->demand_vcpus - share;
     if (limited && (range < 0 || range > 0))
-        demand.speed = 1 + (demand.speed - 1) / range * (demand.vcpus - share);
+        demand.speed = fair + (demand.speed - fair) / range * (demand.vcpus - share);
     return demand;
 }
 
-/* Effect of vCPUs and host memory. A gang that gets its demand has the model's speed-up. Otherwise
- * the matrix counts, relative to its value at the proportional share. With pooled invokers, where a
- * demand is not limited by one server, the matrix alone counts. */
+/* Effect of vCPUs and host memory, relative to the base of the models. A gang that gets its demand
+ * has the model's speed-up. Otherwise the matrix counts, up to the speed at the demand. With pooled
+ * invokers, where a demand is not limited by one server, the matrix alone counts. */
 static double speed_by_server(const struct platform *platform, uint32_t id, uint32_t invoker,
                               double vcpus, double memory_gb)
 {
@@ -63,16 +71,15 @@ static double speed_by_server(const struct platform *platform, uint32_t id, uint
     const struct training_spec *spec = &plan->trainings[id];
     const struct training_model *model = &plan->models->models[spec->model];
     const struct server server = server_of(platform, invoker);
-    if (model->throughput == NULL)
-        return 1;
-    if (model->demand_vcpus > 0 && model->demand_gb > 0 && !platform->cluster.pooled) {
-        const struct demand demand = demand_of(model, spec->gpus, &server);
-        if (vcpus >= demand.vcpus / spec->gpus && memory_gb >= demand.memory_gb / spec->gpus)
-            return demand.speed;
-    }
-    return training_throughput(plan->models, spec->model, vcpus, memory_gb) /
-           training_throughput(plan->models, spec->model, server.vcpus / server.gpus,
-                               server.memory_gb / server.gpus);
+    const double speed = training_throughput(plan->models, spec->model, vcpus, memory_gb);
+    if (model->throughput == NULL || !(model->demand_vcpus > 0) || !(model->demand_gb > 0) ||
+        platform->cluster.pooled)
+        return speed;
+    const struct demand demand =
+        demand_of(model, spec->gpus, &server, fair_speed(platform, spec->model, &server));
+    if (vcpus >= demand.vcpus / spec->gpus && memory_gb >= demand.memory_gb / spec->gpus)
+        return demand.speed;
+    return fmin(speed, demand.speed);
 }
 
 /* The part of its share that over-subscription leaves a training on the GPU of a grant. */

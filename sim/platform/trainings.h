@@ -1,6 +1,6 @@
 /* Trainings of a run: arrivals, gangs, progress, leases (not a public header).
  *
- * A running training has one speed, relative to its whole gang alone at its proportional share. The
+ * A running training has one speed, relative to its whole gang alone with the base of its models. The
  * speed changes only when a training starts, stops or is resized on one of its GPUs. Work is
  * settled then, and the next end is computed. There is no event per iteration. Ends are kept in a
  * heap of their own, so that at one instant they precede arrivals and timers.
