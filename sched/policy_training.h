@@ -104,7 +104,8 @@ double platform_free_memory(const struct platform *platform, uint32_t invoker);
  * residents). */
 bool platform_place(struct platform *platform, uint32_t training,
                     const struct training_grant *grants, uint32_t count, sim_time_t lease_end);
-/* Stops a running training, which waits again. */
+/* Stops a running training, which waits again. With "save_s" it keeps its gang for that time, and
+ * cannot be placed until then. */
 bool platform_preempt(struct platform *platform, uint32_t training);
 /* Changes the shares of a running training on its GPUs, without a restart. The grants name the same
  * GPUs in the same order. False if it does not fit; then nothing changes. */

@@ -476,7 +476,7 @@ static void check_rows(bool whole)
         assert_int_equal(held, row->held_ns);
         assert_int_equal(end, row->finish_ns);
         assert_true(row->finish_ns - row->arrival_ns >= (sim_time_t)row->iterations * SIM_S ||
-                    fabs(row->fairness) >= 1);
+                    fabs(row->slowdown) >= 1);
         if (whole)
             assert_true(iterations >= (double)row->iterations - 1e-6);
         else

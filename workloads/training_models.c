@@ -134,10 +134,6 @@ static bool load_throughput(const struct json_value *value, const struct trainin
 {
     if (models->vcpus == NULL || models->memory_gb == NULL)
         return json_fault(value, error, "needs the axes \"vcpus\" and \"memory_gb\" of the file");
-    if (!(models->base_vcpus > 0))
-        return json_fault(value, error,
-                          "needs the file's \"base\": {\"vcpus\", \"memory_gb\"}, what a GPU had "
-                          "where iteration_s was measured");
     if (!json_is_array(value, 0, AXIS_MOST, error))
         return false;
     if (json_size(value) != models->vcpu_count)
@@ -163,7 +159,8 @@ static bool load_throughput(const struct json_value *value, const struct trainin
                 return false;
         }
     }
-    const double base = cell_value(models, model, models->base_vcpus, models->base_gb);
+    const double base =
+        models->base_vcpus > 0 ? cell_value(models, model, models->base_vcpus, models->base_gb) : 1;
     while (cell > model->throughput)
         *--cell /= base;
     return true;

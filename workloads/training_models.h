@@ -12,17 +12,17 @@
  *
  * `base` is the allocation per GPU at which `iteration_s` holds. `throughput` is the matrix W: a
  * row per entry of `vcpus`, a column per entry of `memory_gb`, per GPU. The speed in a cell is its
- * W ÷ W at the base, on every cluster; at the demand it is `speedup`. `overhead` multiplies the
- * iteration times that a trace gives. `gpu` names the GPU model that was measured.
- * `iteration_s`, `restart_s` and a pair's slowdown are one number, or one per entry of `gangs`. A
- * pair whose slowdown is null does not fit on one GPU. A pair that is not listed has the slowdown
- * `default`, where "none" stands for 1.
- * `bandwidth_share` counts beside batches of requests where the profile's interference is by
- * bandwidth. `share` is of one GPU: `speed` at equal steps of the share, the last at the whole GPU,
- * with straight lines between them and from 0. Without `speed` only a share of the time slows a
- * model. `penalty` is the speed of a gang on 1, 2, … invokers relative to one of the same GPUs on
- * one; further invokers have the last entry, and a model may have its own. For a number of GPUs
- * that `gangs` lacks, the next larger entry counts, and beyond the last the last.
+ * W ÷ W at the base, on every cluster; at the demand it is `speedup`. Without `base` W is 1 there.
+ * `overhead` multiplies the iteration times that a trace gives. `gpu` names the GPU model that was
+ * measured. `iteration_s`, `restart_s` and a pair's slowdown are one number, or one per entry of
+ * `gangs`. A pair whose slowdown is null does not fit on one GPU. A pair that is not listed has the
+ * slowdown `default`, where "none" stands for 1. `bandwidth_share` counts beside batches of
+ * requests where the profile's interference is by bandwidth. `share` is of one GPU: `speed` at
+ * equal steps of the share, the last at the whole GPU, with straight lines between them and from 0.
+ * Without `speed` only a share of the time slows a model. `penalty` is the speed of a gang on 1, 2,
+ * … invokers relative to one of the same GPUs on one; further invokers have the last entry, and a
+ * model may have its own. For a number of GPUs that `gangs` lacks, the next larger entry counts,
+ * and beyond the last the last.
  */
 #ifndef ESGSIM_WORKLOADS_TRAINING_MODELS_H
 #define ESGSIM_WORKLOADS_TRAINING_MODELS_H
@@ -66,7 +66,7 @@ struct training_models {
     char *evidence;             /* its grades, in words; NULL: not given */
     char *gpu;                  /* the GPU model that was measured; NULL: not given */
     double overhead;            /* factor on iteration times of a trace */
-    double base_vcpus, base_gb; /* per GPU, at which iteration_s holds; 0: not given, no W */
+    double base_vcpus, base_gb; /* per GPU, at which iteration_s holds; 0: where W is 1 */
     double *vcpus, *memory_gb;  /* the axes of W, ascending */
     size_t vcpu_count, memory_count;
     uint32_t *gangs; /* ascending; without "gangs" one entry, 1 */

@@ -1,13 +1,16 @@
 #include "sim/cli/notices.h"
 
 #include <inttypes.h>
+#include <math.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 
 #include "traces/profile/profile.h"
 #include "workloads/gpu_sharing.h"
+#include "workloads/training_plan.h"
 
 __attribute__((format(printf, 2, 3))) static void add(FILE *text, const char *format, ...)
 {
@@ -123,6 +126,36 @@ static void add_trace(FILE *text, const struct experiment *experiment,
             trace);
 }
 
+/* What is assumed about trainings: GPUs of another model, pairs without a measurement. */
+static void add_trainings(FILE *text, const struct experiment *experiment,
+                          const struct simulation_result *result)
+{
+    const struct training_models *models = experiment->training->models;
+    for (size_t k = 0; models->gpu != NULL && k < experiment->workload.kind_count; k++) {
+        const struct gpu_kind *kind = &experiment->workload.kinds[k];
+        if (kind->speed == 1 && strcasecmp(kind->model, models->gpu) != 0)
+            add(text,
+                "note: the training models \"%s\" are of GPU %s, and the cluster has %s: its "
+                "\"speed\" says how much faster it is",
+                models->name, models->gpu, kind->model);
+    }
+    if (result->pairs_guessed == 0)
+        return;
+    add(text,
+        "%s: %" PRIu32 " of %" PRIu32
+        " pairs of models that shared a GPU have no slowdown in the models \"%s\"",
+        isnan(models->default_pair) ? "warning" : "note", result->pairs_guessed, result->pairs_met,
+        models->name);
+    if (models->default_pair > 1)
+        (void)fprintf(text, ": the default, %g, was taken", models->default_pair);
+    else
+        (void)fprintf(text, ": these trainings do not slow one another%s",
+                      isnan(models->default_pair)
+                          ? "; measure them, or state \"pairs\": {\"default\": a slowdown or "
+                            "\"none\"}"
+                          : ", as the file states");
+}
+
 char *notices_text(const struct experiment *experiment, const struct simulation_result *result)
 {
     char *lines = NULL;
@@ -133,6 +166,8 @@ char *notices_text(const struct experiment *experiment, const struct simulation_
     add_interference(text, experiment);
     if (experiment->workload.application_count > 0 && experiment->arrivals.process == ARRIVAL_TRACE)
         add_trace(text, experiment, &result->arrivals);
+    if (experiment->training != NULL)
+        add_trainings(text, experiment, result);
     if (fclose(text) == 0)
         return lines;
     free(lines);

@@ -214,6 +214,10 @@ static void event_handle(struct platform *platform, const struct event *event)
     case EVENT_PREWARM:
         predictor_act(platform, event->subject);
         break;
+    case EVENT_TRAINING_SAVED:
+        platform->controller.changed = true;
+        trainings_saved(platform, event->subject);
+        break;
     case EVENT_SAMPLE:
         /* Trainings alone: last at its instant. Rounds end at multiples of the interval, and before
          * their timer has fired the cluster is empty. */
@@ -382,10 +386,7 @@ static bool simulation_prepare(struct platform *platform, struct cursor *cursor)
 static void simulation_fail_stuck(struct platform *platform)
 {
     if (platform->trainings != NULL && platform->waiting_jobs == 0)
-        platform_fail(platform,
-                      "rule progress: %" PRIu32 " trainings wait, nothing runs and the policy does "
-                      "nothing",
-                      platform->trainings->left);
+        trainings_fail_stuck(platform);
     else
         platform_fail(platform,
                       "rule progress: %" PRIu64 " jobs wait, nothing runs and the "

@@ -44,7 +44,9 @@ struct simulation_result {
     size_t application_count;
     struct run_measures run;
     struct training_measures *training; /* NULL: the experiment has no trainings */
-    struct arrival_tally arrivals;      /* of a trace; zero for other arrival processes */
+    uint32_t pairs_met, pairs_guessed; /* ordered pairs of models that shared a GPU; of them without
+                                        * a measured slowdown */
+    struct arrival_tally arrivals;     /* of a trace; zero for other arrival processes */
     char *notices;        /* assumptions, one per line (sim/cli/notices.h); NULL: not requested */
     double wall_s;        /* wall-clock time; not deterministic, so never in tables */
     double setup_s;       /* part of wall_s: set-up of cluster and first containers, teardown */
@@ -134,7 +136,8 @@ struct training_result_row {
     sim_time_t held_ns;             /* time for which it held a gang */
     sim_time_t restart_ns;          /* of these, without progress in restarts */
     double alone_s;                 /* time alone at the proportional share */
-    double fairness;                /* completion time / alone_s; none: unfinished */
+    double slowdown;                /* completion time / alone_s; none: unfinished */
+    double ftf_rho;                 /* slowdown / max(1, mean demand / GPUs); none: unfinished */
 };
 
 /* A placement interval of a training. Leases without a change of grants between them are one. */

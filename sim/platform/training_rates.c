@@ -34,6 +34,24 @@ static double fair_speed(const struct platform *platform, uint32_t model,
                                server->vcpus / server->gpus, server->memory_gb / server->gpus);
 }
 
+double training_alone_s(const struct platform *platform, uint32_t id)
+{
+    const struct training_spec *spec = training_spec(platform, id);
+    const struct cluster_spec *cluster = &platform->workload->cluster;
+    double best = 0;
+    for (size_t g = 0; g < cluster->group_count; g++) {
+        const struct invoker_group *group = &cluster->groups[g];
+        const struct server server = {group->vcpus, group->memory_mb / 1024,
+                                      (double)group->gpu_count};
+        for (size_t i = 0; i < group->gpu_count; i++)
+            best = fmax(best, fair_speed(platform, spec->model, &server) *
+                                  platform->workload->kinds[group->gpus[i].kind].speed);
+    }
+    if (platform->trainings->plan->models->models[spec->model].timed)
+        best = 1;
+    return (double)spec->iterations * spec->iteration_s / best;
+}
+
 /* A model's demand for a gang of n GPUs, limited to what one server has. `fair` is its speed with
  * the proportional share; from there to the demand speed is linear in vCPUs. Synergy (Mohan et al.,
  * OSDI 2022), as in msr-fiddle/synergy at 1bb2bed, simulator/jobs/workload.py:182-245. */
