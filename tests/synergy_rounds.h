@@ -22,16 +22,20 @@ struct rounds {
     void (*check)(const struct rounds *rounds); /* after every round; may be NULL */
 };
 
-static inline void rounds_open(struct rounds *rounds, const char *path, uint32_t servers,
-                               enum synergy_order order, enum synergy_allocation allocation,
-                               uint64_t first, uint64_t last)
+#define MODELS_OF_3 "workloads/models/synergy-v100.json"
+#define MODELS_OF_4 "tests/data/training/synergy_models_4_vcpus.json"
+
+/* On servers of 8 GPUs and 500 GB, with so many vCPUs per GPU. */
+static inline void rounds_open(struct rounds *rounds, const char *path, const char *models,
+                               uint32_t servers, double vcpus, enum synergy_order order,
+                               enum synergy_allocation allocation, uint64_t first, uint64_t last)
 {
     const struct synergy_servers cluster = {
-        .count = servers, .gpus = 8, .vcpus = 24, .memory = 500};
+        .count = servers, .gpus = 8, .vcpus = 8 * vcpus, .memory = 500};
     const struct training_draw draw = {0};
     struct error error = {0};
     *rounds = (struct rounds){.first = first, .last = last, .round_s = 300};
-    rounds->models = training_models_read("workloads/models/synergy-v100.json", &error);
+    rounds->models = training_models_read(models, &error);
     rounds->trace = training_trace_read(path, "synergy", &error);
     assert_non_null(rounds->models);
     assert_non_null(rounds->trace);
@@ -54,8 +58,7 @@ static inline void rounds_open(struct rounds *rounds, const char *path, uint32_t
                                               .iteration_s = spec->iteration_s,
                                               .iterations = spec->iterations,
                                               .last_end_s = -1};
-        training->fair_speed =
-            training_throughput(rounds->models, spec->model, cluster.vcpus / 8, 62.5);
+        training->fair_speed = training_throughput(rounds->models, spec->model, vcpus, 62.5);
         assert_true(synergy_demand(&cluster, model->demand_vcpus, model->demand_gb, model->speedup,
                                    training));
     }

@@ -300,7 +300,8 @@ static void a_gang_that_never_fits_is_bad_input(void **state)
         (void)snprintf(json, sizeof json,
                        "{\"cluster\": {\"invokers\": [%s]}, \"training\": {\"models\": {\"name\": "
                        "\"m\", \"models\": {\"a\": {\"iteration_s\": 1, \"share\": {\"request\": "
-                       "0.1}}, \"b\": {\"iteration_s\": 1%s, \"share\": {\"request\": 0.3}}}}, "
+                       "0.1}}, \"b\": {\"iteration_s\": 1%s, \"share\": {\"request\": 0.3}}}, "
+                       "\"pairs\": {\"default\": \"none\"}}, "
                        "\"arrivals\": {\"process\": \"trace\", \"file\": \"%s\", \"format\": "
                        "\"synergy\"}}, \"policy\": {\"name\": \"%s\"}}",
                        cases[c].invokers, cases[c].models, trace_path, cases[c].policy);

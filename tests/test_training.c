@@ -81,30 +81,33 @@ static void train_well(const char *json, const struct policy *policy,
 /* ---- Every finish time of the original, through the platform --------------------------------- */
 
 static const struct set {
-    const char *name, *path;
-    unsigned servers, first, last;
+    const char *name, *path, *models;
+    unsigned servers, vcpus, first, last; /* vCPUs per GPU */
 } sets[] = {
-    {"static", "traces/trainings/synergy_static_100job.csv.gz", 4, 0, 100},
-    {"dynamic", "traces/trainings/synergy_dynamic_100job.csv.gz", 4, 0, 100},
-    {"single9w400", "traces/trainings/synergy_s42_9jph_single.csv.gz", 16, 400, 500},
+    {"static", "traces/trainings/synergy_static_100job.csv.gz", MODELS_OF_3, 4, 3, 0, 100},
+    {"dynamic", "traces/trainings/synergy_dynamic_100job.csv.gz", MODELS_OF_3, 4, 3, 0, 100},
+    {"single9w400", "traces/trainings/synergy_s42_9jph_single.csv.gz", MODELS_OF_3, 16, 3, 400,
+     500},
+    {"dynamic4", "traces/trainings/synergy_dynamic_100job.csv.gz", MODELS_OF_4, 4, 4, 0, 100},
+    {"multi", "traces/trainings/synergy_s42_4jph_multi.csv.gz", MODELS_OF_3, 16, 3, 40, 80},
 };
 
-/* Synergy on a set that arrives by a trace: `servers` of 8 GPUs, measured first <= id < last. */
-static void train_synergy(const char *path, unsigned servers, unsigned first, unsigned last,
-                          const char *order, const char *allocation,
+/* Synergy on a set that arrives by a trace: servers of 8 GPUs, measured first <= id < last. */
+static void train_synergy(const struct set *set, const char *order, const char *allocation,
                           struct training_measures *measures)
 {
     char json[2048];
     (void)snprintf(
         json, sizeof json,
-        "{\"cluster\": {\"invokers\": [{\"count\": %u, \"vcpus\": 24, \"memory_mb\": 512000,"
+        "{\"cluster\": {\"invokers\": [{\"count\": %u, \"vcpus\": %u, \"memory_mb\": 512000,"
         "\"gpus\": [{\"model\": \"V100\", \"sharing\": \"mps\", \"units\": 100, \"memory_mb\": "
         "16384, \"count\": 8}]}]}, \"training\": {\"models\": "
-        "\"workloads/models/synergy-v100.json\", \"arrivals\": {\"process\": \"trace\", \"file\": "
+        "\"%s\", \"arrivals\": {\"process\": \"trace\", \"file\": "
         "\"%s\"}, \"measured\": [%u, %u], \"stop\": \"measured\", \"progress\": \"whole\", "
         "\"restart\": \"none\"}, \"policy\": {\"name\": \"synergy\", \"params\": {\"order\": "
         "\"%s\", \"allocation\": \"%s\"}}}",
-        servers, path, first, last, order, allocation);
+        set->servers, 8 * set->vcpus, set->models, set->path, set->first, set->last, order,
+        allocation);
     record_leases = false; /* a hundred thousand */
     train_well(json, NULL, measures);
     record_leases = true;
@@ -120,7 +123,7 @@ static void compare(struct line_reader *lines, const char *header)
     const struct set *found = &sets[0];
     while (strcmp(found->name, set) != 0)
         found++;
-    train_synergy(found->path, found->servers, found->first, found->last, order, allocation, NULL);
+    train_synergy(found, order, allocation, NULL);
     sim_time_t last = 0;
     size_t finished = 0;
     for (size_t i = 0; i < count; i++) {
@@ -159,23 +162,23 @@ static void every_finish_time_of_synergy_is_reproduced(void **state)
         runs++;
     }
     line_reader_close(&lines);
-    assert_int_equal(runs, 22);
+    assert_int_equal(runs, 31);
 }
 
 /* Gangs of 1, 2, 4 and 8: the platform's speeds are those that the rounds count on. */
 static void gangs_of_several_gpus_follow_the_rounds(void **state)
 {
     (void)state;
-    static const char path[] = "traces/trainings/synergy_s42_4jph_multi.csv.gz";
+    const struct set *multi = &sets[4];
     static const char *const orders[] = {"fifo", "srtf", "las", "ftf"};
     static const char *const allocations[] = {"proportional", "greedy", "tune"};
     for (unsigned o = 0; o < 4; o++)
         for (unsigned a = 0; a < 3; a++) {
             struct rounds rounds;
-            rounds_open(&rounds, path, 16, (enum synergy_order)o, (enum synergy_allocation)a, 40,
-                        80);
+            rounds_open(&rounds, multi->path, multi->models, 16, 3, (enum synergy_order)o,
+                        (enum synergy_allocation)a, 40, 80);
             rounds_run(&rounds);
-            train_synergy(path, 16, 40, 80, orders[o], allocations[a], NULL);
+            train_synergy(multi, orders[o], allocations[a], NULL);
             for (size_t i = 0; i < rows.count; i++) {
                 const sim_time_t finish =
                     rounds.finish_s[i] > 0 ? sim_from_s(rounds.finish_s[i]) : -1;

@@ -217,6 +217,7 @@ void gangs_on_finished(void *state, struct platform *platform, uint32_t training
     while (gangs->list[i] != entry)
         i++;
     gangs->count--;
+    gangs->sorted -= i < gangs->sorted ? 1 : 0;
     memmove(&gangs->list[i], &gangs->list[i + 1], (gangs->count - i) * sizeof *gangs->list);
     gangs->entries[training] = NULL;
     free_entry(entry);

@@ -69,6 +69,7 @@ struct gangs {
     size_t capacity;
     struct gang_entry **list, **scratch; /* unfinished, in the order of the last event */
     size_t count, room;
+    size_t sorted;        /* of the list, in order; what arrived later is behind them */
     size_t planned, held; /* of the list; loops over these end at the last of them */
     struct training_grant *grants, *held_grants; /* [GPUs] */
     uint32_t *chosen;                            /* [GPUs] */
