@@ -321,15 +321,15 @@ void gangs_plan_tiresias(struct gangs *gangs)
     ROW(sjf_ffs, "sjf-ffs", gangs_plan_in_order, by_remaining_time, true, false, \
         "trainings by least remaining time, two on a GPU by first fit") \
     ROW(gang_sjf, "sjf", gangs_plan_in_order, by_remaining_time, false, false, \
-        "trainings by least remaining time, on GPUs of their own") \
+        "trainings by least remaining time, on GPUs of their own, without preemption") \
     ROW(gang_fifo, "fifo", gangs_plan_in_order, NULL, false, false, \
-        "trainings in order of arrival, on GPUs of their own") \
+        "trainings in order of arrival, on GPUs of their own, without preemption") \
     ROW(tiresias, "tiresias", gangs_plan_tiresias, NULL, false, false, \
         "trainings by queues of attained GPU time, with preemption") \
     ROW(srtf, "srtf", gangs_plan_anew, by_remaining_time, false, false, \
-        "trainings by least remaining time, planned anew at every event") \
+        "trainings by least remaining time, preempted and planned anew at every event") \
     ROW(srsf, "srsf", gangs_plan_anew, by_remaining_service, false, false, \
-        "trainings by least remaining GPU time, planned anew at every event")
+        "trainings by least remaining GPU time, preempted and planned anew at every event")
 /* clang-format on */
 
 #define POLICY(symbol, text, planner, order, shares, checks, line)                                 \

@@ -514,6 +514,8 @@ static bool simulation_close(struct platform *platform, struct simulation_result
     struct simulation_result trainings = {0};
     if (trainings_close(platform, &trainings) && requests_close(platform, result)) {
         result->training = trainings.training;
+        result->pairs_met = trainings.pairs_met;
+        result->pairs_guessed = trainings.pairs_guessed;
         return true;
     }
     free(trainings.training);
