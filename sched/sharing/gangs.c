@@ -310,12 +310,17 @@ static bool is_worth_it(void *context, uint32_t resident, double *time_s)
     return *time_s < sequential;
 }
 
+/* Like the GPU's memory, the demand of host memory is met or not: with less of it a training may be
+ * ten times slower. */
 static bool fits_beside(void *context, uint32_t resident)
 {
     const struct sides *sides = context;
     const struct training_models *models = platform_training_models(sides->gangs->platform);
     const struct gang_entry *a = sides->incoming;
     const struct gang_entry *b = sides->gangs->entries[resident];
+    if (!isinf(a->host_mb) && !isinf(b->host_mb) &&
+        a->host_mb + b->host_mb > sides->gangs->slots[b->place[0]].host_mb)
+        return false;
     return !isinf(training_pair(models, a->model, b->model, a->gpus, NULL)) &&
            !isinf(training_pair(models, b->model, a->model, b->gpus, NULL));
 }
