@@ -398,7 +398,6 @@ struct training_models *training_models_of_instances(struct error *error)
     struct training_models *models = load_array(1, sizeof *models, error);
     if (models == NULL)
         return NULL;
-    models->default_pair = 1; /* all are timed */
     models->name = strdup("instances");
     models->evidence = strdup("every instance runs for its time, whatever its share: assumed");
     models->gangs = load_array(1, sizeof *models->gangs, error);
@@ -513,7 +512,7 @@ size_t training_pairs_missing(const struct training_models *models, size_t *pair
     for (uint32_t a = 0; a < models->count; a++)
         for (uint32_t b = 0; b < models->count; b++) {
             bool measured = true;
-            if (!models->models[a].used || !models->models[b].used)
+            if (!models->models[a].used || !models->models[b].used || models->models[a].timed)
                 continue;
             ++*pairs;
             (void)training_pair(models, a, b, 1, &measured);

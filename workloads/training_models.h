@@ -111,7 +111,8 @@ double training_penalty(const struct training_models *models, uint32_t model, ui
 double training_pair(const struct training_models *models, uint32_t victim, uint32_t other,
                      uint32_t gpus, bool *measured);
 
-/* Ordered pairs of used models that were not measured, and in *pairs all of them. O(models²). */
+/* Ordered pairs of used models, but timed ones, that were not measured, and in *pairs all of them.
+ * O(models²). */
 size_t training_pairs_missing(const struct training_models *models, size_t *pairs);
 
 #endif

@@ -127,10 +127,12 @@ static void add_trace(FILE *text, const struct experiment *experiment,
 }
 
 /* What is assumed about trainings: GPUs of another model, pairs without a measurement. */
-static void add_trainings(FILE *text, const struct experiment *experiment,
-                          const struct simulation_result *result)
+static void add_trainings(FILE *text, const struct experiment *experiment, bool gpus_shared)
 {
     const struct training_models *models = experiment->training->models;
+    const bool stated = !isnan(models->default_pair);
+    size_t pairs = 0;
+    const size_t missing = training_pairs_missing(models, &pairs);
     for (size_t k = 0; models->gpu != NULL && k < experiment->workload.kind_count; k++) {
         const struct gpu_kind *kind = &experiment->workload.kinds[k];
         if (kind->speed == 1 && strcasecmp(kind->model, models->gpu) != 0)
@@ -139,21 +141,14 @@ static void add_trainings(FILE *text, const struct experiment *experiment,
                 "\"speed\" says how much faster it is",
                 models->name, models->gpu, kind->model);
     }
-    if (result->pairs_guessed == 0)
-        return;
-    add(text,
-        "%s: %" PRIu32 " of %" PRIu32
-        " pairs of models that shared a GPU have no slowdown in the models \"%s\"",
-        isnan(models->default_pair) ? "warning" : "note", result->pairs_guessed, result->pairs_met,
-        models->name);
-    if (models->default_pair > 1)
-        (void)fprintf(text, ": the default, %g, was taken", models->default_pair);
-    else
-        (void)fprintf(text, ": these trainings do not slow one another%s",
-                      isnan(models->default_pair)
-                          ? "; measure them, or state \"pairs\": {\"default\": a slowdown or "
-                            "\"none\"}"
-                          : ", as the file states");
+    if (gpus_shared && missing > 0)
+        add(text,
+            "%s: %zu of %zu pairs of models have no slowdown in the models \"%s\"; trainings that "
+            "share a GPU then slow one another by %g%s",
+            stated ? "note" : "warning", missing, pairs, models->name,
+            stated ? models->default_pair : 1,
+            stated ? ", its default"
+                   : "; measure them, or state \"pairs\": {\"default\": a slowdown or \"none\"}");
 }
 
 char *notices_text(const struct experiment *experiment, const struct simulation_result *result)
@@ -167,7 +162,7 @@ char *notices_text(const struct experiment *experiment, const struct simulation_
     if (experiment->workload.application_count > 0 && experiment->arrivals.process == ARRIVAL_TRACE)
         add_trace(text, experiment, &result->arrivals);
     if (experiment->training != NULL)
-        add_trainings(text, experiment, result);
+        add_trainings(text, experiment, result->gpus_shared);
     if (fclose(text) == 0)
         return lines;
     free(lines);

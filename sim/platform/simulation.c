@@ -215,7 +215,6 @@ static void event_handle(struct platform *platform, const struct event *event)
         predictor_act(platform, event->subject);
         break;
     case EVENT_TRAINING_SAVED:
-        platform->controller.changed = true;
         trainings_saved(platform, event->subject);
         break;
     case EVENT_SAMPLE:
@@ -514,8 +513,7 @@ static bool simulation_close(struct platform *platform, struct simulation_result
     struct simulation_result trainings = {0};
     if (trainings_close(platform, &trainings) && requests_close(platform, result)) {
         result->training = trainings.training;
-        result->pairs_met = trainings.pairs_met;
-        result->pairs_guessed = trainings.pairs_guessed;
+        result->gpus_shared = trainings.gpus_shared;
         return true;
     }
     free(trainings.training);

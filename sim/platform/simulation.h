@@ -44,9 +44,8 @@ struct simulation_result {
     size_t application_count;
     struct run_measures run;
     struct training_measures *training; /* NULL: the experiment has no trainings */
-    uint32_t pairs_met, pairs_guessed; /* ordered pairs of models that shared a GPU; of them without
-                                        * a measured slowdown */
-    struct arrival_tally arrivals;     /* of a trace; zero for other arrival processes */
+    bool gpus_shared;                   /* two trainings were on one GPU at one time */
+    struct arrival_tally arrivals;      /* of a trace; zero for other arrival processes */
     char *notices;        /* assumptions, one per line (sim/cli/notices.h); NULL: not requested */
     double wall_s;        /* wall-clock time; not deterministic, so never in tables */
     double setup_s;       /* part of wall_s: set-up of cluster and first containers, teardown */

@@ -332,8 +332,7 @@ bool trainings_close(struct platform *platform, struct simulation_result *result
     }
     if (platform->failed)
         return false;
-    result->pairs_met = trainings->pairs_met;
-    result->pairs_guessed = trainings->pairs_guessed;
+    result->gpus_shared = trainings->shared;
     result->training = calloc(1, sizeof *result->training);
     if (result->training == NULL)
         return error_run(platform->error, "out of memory for the measures of trainings");

@@ -41,11 +41,11 @@ double training_alone_s(const struct platform *platform, uint32_t id)
     double best = 0;
     for (size_t g = 0; g < cluster->group_count; g++) {
         const struct invoker_group *group = &cluster->groups[g];
-        const struct server server = {group->vcpus, group->memory_mb / 1024,
-                                      (double)group->gpu_count};
-        for (size_t i = 0; i < group->gpu_count; i++)
+        const double gpus = (double)group->gpu_count;
+        const struct server server = {group->vcpus, group->memory_mb / 1024, gpus};
+        if (gpus > 0)
             best = fmax(best, fair_speed(platform, spec->model, &server) *
-                                  platform->workload->kinds[group->gpus[i].kind].speed);
+                                  platform->workload->kinds[group->gpus[0].kind].speed);
     }
     if (platform->trainings->plan->models->models[spec->model].timed)
         best = 1;

@@ -64,12 +64,11 @@ bool trainings_init(struct platform *platform)
         calloc(platform->cluster.invoker_count, sizeof *trainings->micro_vcpus);
     trainings->marks = calloc(platform->cluster.invoker_count, sizeof *trainings->marks);
     trainings->best_speeds = calloc(plan->models->count, sizeof *trainings->best_speeds);
-    trainings->met = calloc(plan->models->count * plan->models->count, 1);
     trainings->heap = calloc(plan->count, sizeof *trainings->heap);
     if (trainings->items == NULL || trainings->heap == NULL || trainings->gpus == NULL ||
         trainings->shares == NULL || trainings->old_shares == NULL ||
         trainings->micro_vcpus == NULL || trainings->marks == NULL ||
-        trainings->best_speeds == NULL || trainings->met == NULL)
+        trainings->best_speeds == NULL)
         return false;
     for (uint32_t m = 0; m < plan->models->count; m++)
         trainings->best_speeds[m] = training_best_speed(plan->models, m);
@@ -95,7 +94,6 @@ void trainings_clear(struct platform *platform)
     free(trainings->micro_vcpus);
     free(trainings->marks);
     free(trainings->best_speeds);
-    free(trainings->met);
     free(trainings);
     platform->trainings = NULL;
 }
@@ -115,22 +113,6 @@ static bool residents_reserve(struct residents *gpu)
     return true;
 }
 
-/* Notes that two trainings share a GPU. */
-static void pair_note(struct trainings *trainings, uint32_t a, uint32_t b)
-{
-    const struct training_models *models = trainings->plan->models;
-    const uint32_t victim = trainings->plan->trainings[a].model;
-    const uint32_t other = trainings->plan->trainings[b].model;
-    uint8_t *met = &trainings->met[victim * models->count + other];
-    bool measured = false;
-    if (*met != 0 || models->models[victim].timed)
-        return;
-    *met = 1;
-    (void)training_pair(models, victim, other, 1, &measured);
-    trainings->pairs_met++;
-    trainings->pairs_guessed += !measured;
-}
-
 static bool residents_add(struct platform *platform, uint32_t id)
 {
     struct trainings *trainings = platform->trainings;
@@ -143,10 +125,7 @@ static bool residents_add(struct platform *platform, uint32_t id)
         }
         if (gpu->count == 0)
             training_active_add(platform, 1);
-        for (uint32_t k = 0; k < gpu->count; k++) {
-            pair_note(trainings, id, gpu->ids[k]);
-            pair_note(trainings, gpu->ids[k], id);
-        }
+        trainings->shared = trainings->shared || gpu->count > 0;
         gpu->ids[gpu->count++] = id;
     }
     return true;
@@ -310,6 +289,7 @@ void trainings_saved(struct platform *platform, uint32_t id)
         platform->trainings->allocated_ns += training->gpus_held * (double)(platform->now - from);
     if (training->saving)
         training->attained += platform->now - training->last_stop;
+    platform->controller.changed = platform->controller.changed || training->saving;
     training->saving = false;
     metrics_integrate(&platform->metrics, &platform->cluster.use, platform->now);
     shares_fill(platform, id, training->grants, platform->trainings->shares);

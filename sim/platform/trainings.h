@@ -69,10 +69,9 @@ struct trainings {
     int64_t *micro_vcpus;                   /* per invoker: for the check of holdings */
     uint32_t *marks;                        /* per invoker: the last count that reached it */
     uint32_t mark;
-    double *best_speeds;               /* per model: the best that its table knows */
-    uint8_t *met;                      /* [model][other]: the two shared a GPU */
-    uint32_t pairs_met, pairs_guessed; /* ordered pairs; of them not measured */
+    double *best_speeds; /* per model: the best that its table knows */
     uint32_t visits;
+    bool shared;     /* two were on one GPU at one time */
     bool interrupts; /* platform_interrupt_trainings was called: restarts cost time only there */
     uint64_t demand; /* GPUs of all that wait or run */
     sim_time_t demanded_changed; /* since when */
@@ -136,7 +135,7 @@ double training_speed_alone(const struct platform *platform, uint32_t id,
 double training_slowdown(const struct platform *platform, uint32_t id,
                          const struct training_grant *grants);
 /* Time that the training takes alone with the proportional share, s, on the GPUs of the cluster
- * where that is least. O(groups × GPUs of one). */
+ * where that is least. O(groups). */
 double training_alone_s(const struct platform *platform, uint32_t id);
 /* Time without progress that a restart takes. */
 sim_time_t trainings_restart_time(const struct platform *platform, uint32_t id);
