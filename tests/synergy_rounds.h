@@ -50,7 +50,6 @@ static inline void rounds_open(struct rounds *rounds, const char *path, const ch
     assert_non_null(rounds->round);
     for (size_t i = 0; i < count; i++) {
         const struct training_spec *spec = &rounds->specs[i];
-        const struct training_model *model = &rounds->models->models[spec->model];
         struct synergy_training *training = &rounds->trainings[i];
         *training = (struct synergy_training){.id = (uint32_t)i,
                                               .gpus = spec->gpus,
@@ -58,9 +57,13 @@ static inline void rounds_open(struct rounds *rounds, const char *path, const ch
                                               .iteration_s = spec->iteration_s,
                                               .iterations = spec->iterations,
                                               .last_end_s = -1};
-        training->fair_speed = training_throughput(rounds->models, spec->model, vcpus, 62.5);
-        assert_true(synergy_demand(&cluster, model->demand_vcpus, model->demand_gb, model->speedup,
-                                   training));
+        const struct training_server server = {cluster.vcpus, cluster.memory, cluster.gpus};
+        struct training_demand demand;
+        assert_true(training_demand(rounds->models, spec->model, spec->gpus, &server, &demand));
+        training->vcpus = demand.vcpus;
+        training->memory = demand.memory_gb;
+        training->speedup = training->speed = demand.speed;
+        training->fair_speed = training_fair_speed(rounds->models, spec->model, &server);
     }
     const double arrival = rounds->trainings[0].arrival_s;
     rounds->now_s = ceil(arrival / rounds->round_s) * rounds->round_s;

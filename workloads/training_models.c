@@ -472,6 +472,43 @@ double training_throughput(const struct training_models *models, uint32_t model,
     return own->throughput == NULL ? 1 : cell_value(models, own, vcpus, memory_gb);
 }
 
+double training_fair_speed(const struct training_models *models, uint32_t model,
+                           const struct training_server *server)
+{
+    return training_throughput(models, model, server->vcpus / server->gpus,
+                               server->memory_gb / server->gpus);
+}
+
+bool training_demand(const struct training_models *models, uint32_t model, double n,
+                     const struct training_server *server, struct training_demand *demand)
+{
+    const struct training_model *own = &models->models[model];
+    const double fair = training_fair_speed(models, model, server);
+    const double vcpus = n * (server->vcpus / server->gpus);
+    const double memory_gb = n * (server->memory_gb / server->gpus);
+    const double ideal = own->demand_vcpus > 0 ? n * own->demand_vcpus : vcpus;
+    const bool larger = n > server->gpus;
+    bool limited = false;
+    *demand = (struct training_demand){ideal, own->demand_gb > 0 ? n * own->demand_gb : memory_gb,
+                                       own->speedup};
+    if (demand->vcpus > server->vcpus) {
+        demand->vcpus = larger ? vcpus : server->vcpus;
+        demand->speed = larger ? fair : demand->speed;
+        limited = !larger;
+    }
+    if (demand->memory_gb > server->memory_gb) {
+        demand->memory_gb = larger ? memory_gb : server->memory_gb;
+        demand->speed = larger ? fair : demand->speed;
+        limited = !larger;
+    }
+    if (!limited)
+        return true;
+    if (ideal - vcpus == 0)
+        return false;
+    demand->speed = fair + (demand->speed - fair) / (ideal - vcpus) * (demand->vcpus - vcpus);
+    return true;
+}
+
 double training_share_speed(const struct training_model *model, double part)
 {
     const double at = part * (double)model->speed_count;

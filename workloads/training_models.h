@@ -100,6 +100,29 @@ size_t training_gang(const struct training_models *models, uint32_t gpus);
 double training_throughput(const struct training_models *models, uint32_t model, double vcpus,
                            double memory_gb);
 
+/* What an invoker has. */
+struct training_server {
+    double vcpus, memory_gb, gpus;
+};
+
+/* What a gang demands of one invoker, and its speed with it, relative to the base. */
+struct training_demand {
+    double vcpus, memory_gb, speed;
+};
+
+/* Speed with the proportional share of a server. */
+double training_fair_speed(const struct training_models *models, uint32_t model,
+                           const struct training_server *server);
+
+/* A model's demand for a gang of n GPUs, where none is given its proportional share, limited to
+ * what a server has. Between the share and the demand speed is linear in vCPUs; a gang larger than
+ * a server has its share where it is limited. Synergy (Mohan et al., OSDI 2022), as in
+ * msr-fiddle/synergy at 1bb2bed, simulator/jobs/workload.py:182-245. False, with the model's
+ * speed-up, if the demand exceeds a server and its vCPUs equal the share, which gives no slope (the
+ * original aborts there). */
+bool training_demand(const struct training_models *models, uint32_t model, double n,
+                     const struct training_server *server, struct training_demand *demand);
+
 /* Speed of a model that has `speed`, with this part of a GPU, relative to the whole GPU. */
 double training_share_speed(const struct training_model *model, double part);
 

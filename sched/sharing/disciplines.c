@@ -31,21 +31,40 @@ static void sort_list(struct gang_entry **list, struct gang_entry **scratch, siz
     memcpy(&list[to], &scratch[a], (moved - a) * sizeof *list);
 }
 
-/* Only the keys of those that run change. They are mostly at the front, and their keys fall: unless
- * one arrived, the waiting ones behind them are not looked at. */
+/* Moves the entry at `from` behind those before it that do not come later. */
+static void insert(struct gang_entry **list, size_t from)
+{
+    struct gang_entry *entry = list[from];
+    size_t low = 0;
+    for (size_t high = from; low < high;) {
+        const size_t middle = (low + high) / 2;
+        if (list[middle]->key <= entry->key)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    memmove(&list[low + 1], &list[low], (from - low) * sizeof *list);
+    list[low] = entry;
+}
+
+/* Only the keys of those that run change. They are mostly at the front, and their keys fall: the
+ * waiting ones behind them are not looked at. */
 void gangs_sort(struct gangs *gangs)
 {
     size_t end = 0, seen = 0; /* of those that run */
     if (gangs->discipline->key == NULL)
         return;
-    for (; end < gangs->count && (seen < gangs->held || gangs->sorted < gangs->count); end++) {
+    for (; end < gangs->sorted && seen < gangs->held; end++) {
         seen += gangs->list[end]->held ? 1 : 0;
         gangs->list[end]->key = gangs->discipline->key(gangs->list[end]);
     }
     sort_list(gangs->list, gangs->scratch, end);
-    if (end > 0 && end < gangs->count && gangs->list[end]->key < gangs->list[end - 1]->key)
-        sort_list(gangs->list, gangs->scratch, gangs->count);
-    gangs->sorted = gangs->count;
+    if (end > 0 && end < gangs->sorted && gangs->list[end]->key < gangs->list[end - 1]->key)
+        sort_list(gangs->list, gangs->scratch, gangs->sorted);
+    for (; gangs->sorted < gangs->count; gangs->sorted++) {
+        gangs->list[gangs->sorted]->key = gangs->discipline->key(gangs->list[gangs->sorted]);
+        insert(gangs->list, gangs->sorted);
+    }
 }
 
 static double by_remaining_time(const struct gang_entry *entry)

@@ -86,12 +86,6 @@ struct synergy_round {
 double synergy_fair_vcpus(const struct synergy_servers *servers);
 double synergy_fair_memory(const struct synergy_servers *servers);
 
-/* Sets demand and speed-up of a training with `gpus` and `fair_speed` set, from its model's demand
- * per GPU and speed-up at it. False if the demand exceeds a server and equals the proportional
- * share, which gives no slope to interpolate (workload.py:236 aborts there). */
-bool synergy_demand(const struct synergy_servers *servers, double vcpus_per_gpu,
-                    double memory_per_gpu, double speedup, struct synergy_training *training);
-
 /* NULL with ERROR_RUN without memory. */
 struct synergy_round *synergy_round_create(const struct synergy_servers *servers,
                                            enum synergy_order order,

@@ -8,30 +8,12 @@
 
 /* ---- Speed ----------------------------------------------------------------------------------- */
 
-/* Capacity of an invoker. */
-struct server {
-    double vcpus, memory_gb, gpus;
-};
-
-static struct server server_of(const struct platform *platform, uint32_t invoker)
+static struct training_server server_of(const struct platform *platform, uint32_t invoker)
 {
     const struct cluster *cluster = &platform->cluster;
-    return (struct server){cluster->sizes[invoker].vcpus,
-                           (double)cluster->sizes[invoker].memory_kb / (1024.0 * 1024.0),
-                           cluster->invokers[invoker].gpu_count};
-}
-
-/* What a gang asks for in all, and its speed with it. */
-struct demand {
-    double vcpus, memory_gb, speed;
-};
-
-/* Speed with the proportional share of a server. */
-static double fair_speed(const struct platform *platform, uint32_t model,
-                         const struct server *server)
-{
-    return training_throughput(platform->trainings->plan->models, model,
-                               server->vcpus / server->gpus, server->memory_gb / server->gpus);
+    return (struct training_server){cluster->sizes[invoker].vcpus,
+                                    (double)cluster->sizes[invoker].memory_kb / (1024.0 * 1024.0),
+                                    cluster->invokers[invoker].gpu_count};
 }
 
 double training_alone_s(const struct platform *platform, uint32_t id)
@@ -42,41 +24,15 @@ double training_alone_s(const struct platform *platform, uint32_t id)
     for (size_t g = 0; g < cluster->group_count; g++) {
         const struct invoker_group *group = &cluster->groups[g];
         const double gpus = (double)group->gpu_count;
-        const struct server server = {group->vcpus, group->memory_mb / 1024, gpus};
+        const struct training_server server = {group->vcpus, group->memory_mb / 1024, gpus};
         if (gpus > 0)
-            best = fmax(best, fair_speed(platform, spec->model, &server) *
-                                  platform->workload->kinds[group->gpus[0].kind].speed);
+            best = fmax(
+                best, training_fair_speed(platform->trainings->plan->models, spec->model, &server) *
+                          platform->workload->kinds[group->gpus[0].kind].speed);
     }
     if (platform->trainings->plan->models->models[spec->model].timed)
         best = 1;
     return (double)spec->iterations * spec->iteration_s / best;
-}
-
-/* A model's demand for a gang of n GPUs, limited to what one server has. `fair` is its speed with
- * the proportional share; from there to the demand speed is linear in vCPUs. Synergy (Mohan et al.,
- * OSDI 2022), as in msr-fiddle/synergy at 1bb2bed, simulator/jobs/workload.py:182-245. */
-static struct demand demand_of(const struct training_model *model, double n,
-                               const struct server *server, double fair)
-{
-    struct demand demand = {n * model->demand_vcpus, n * model->demand_gb, model->speedup};
-    bool limited = false;
-    if (demand.vcpus > server->vcpus) {
-        demand.vcpus = server->vcpus;
-        limited = n <= server->gpus;
-        if (!limited)
-            demand = (struct demand){n * server->vcpus / server->gpus, demand.memory_gb, fair};
-    }
-    if (demand.memory_gb > server->memory_gb) {
-        demand.memory_gb = server->memory_gb;
-        limited = n <= server->gpus;
-        if (!limited)
-            demand = (struct demand){demand.vcpus, n * server->memory_gb / server->gpus, fair};
-    }
-    const double share = n * server->vcpus / server->gpus;
-    const double range = n * model->demand_vcpus - share;
-    if (limited && (range < 0 || range > 0))
-        demand.speed = fair + (demand.speed - fair) / range * (demand.vcpus - share);
-    return demand;
 }
 
 /* Effect of vCPUs and host memory, relative to the base of the models. A gang that gets its demand
@@ -88,13 +44,13 @@ static double speed_by_server(const struct platform *platform, uint32_t id, uint
     const struct training_plan *plan = platform->trainings->plan;
     const struct training_spec *spec = &plan->trainings[id];
     const struct training_model *model = &plan->models->models[spec->model];
-    const struct server server = server_of(platform, invoker);
+    const struct training_server server = server_of(platform, invoker);
     const double speed = training_throughput(plan->models, spec->model, vcpus, memory_gb);
     if (model->throughput == NULL || !(model->demand_vcpus > 0) || !(model->demand_gb > 0) ||
         platform->cluster.pooled)
         return speed;
-    const struct demand demand =
-        demand_of(model, spec->gpus, &server, fair_speed(platform, spec->model, &server));
+    struct training_demand demand;
+    (void)training_demand(plan->models, spec->model, spec->gpus, &server, &demand);
     if (vcpus >= demand.vcpus / spec->gpus && memory_gb >= demand.memory_gb / spec->gpus)
         return demand.speed;
     return fmin(speed, demand.speed);
