@@ -43,6 +43,7 @@ static bool row_lease(void *context, const struct lease_row *row, struct error *
 
 static struct rows rows;
 static bool record_leases = true;
+static char notices[1024]; /* of the last run that ended well */
 
 /* Runs `json` under `policy`, or its own where NULL; the rows are in `rows`. */
 static bool train(const char *json, const struct policy *policy, struct training_measures *measures,
@@ -63,6 +64,8 @@ static bool train(const char *json, const struct policy *policy, struct training
     const bool good = runner_execute(experiment, policy, values, &recorder, NULL, &result, error);
     if (good && measures != NULL)
         *measures = *result.training;
+    if (good)
+        (void)snprintf(notices, sizeof notices, "%s", result.notices);
     if (good)
         simulation_result_clear(&result);
     free(values);
@@ -1086,6 +1089,44 @@ static void what_could_never_run_is_refused_with_its_id(void **state)
     }
 }
 
+/* Pairs that nobody measured, where GPUs were shared, and a GPU that the models are not of. */
+static void notices_count_guessed_pairs_and_name_another_gpu(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *models, *gpu, *notice;
+    } cases[] = {
+        {"", "\"model\": \"V100\"", "warning: 4 of 4 pairs of models have no slowdown"},
+        {", \"pairs\": {\"a\": {\"b\": 1.5}, \"default\": 2}", "\"model\": \"V100\"",
+         "note: 3 of 4 pairs of models have no slowdown in the models \"m\"; trainings that share "
+         "a "
+         "GPU then slow one another by 2, its default"},
+        {", \"pairs\": {\"a\": {\"a\": 1, \"b\": 1}, \"b\": {\"a\": 1, \"b\": 1}}",
+         "\"model\": \"V100\"", NULL},
+        {", \"gpu\": \"v100\", \"pairs\": {\"a\": {\"a\": 1, \"b\": 1}, \"b\": {\"a\": 1, \"b\": "
+         "1}}",
+         "\"model\": \"A100\"", "are of GPU v100, and the cluster has A100"},
+        {", \"gpu\": \"v100\", \"pairs\": {\"a\": {\"a\": 1, \"b\": 1}, \"b\": {\"a\": 1, \"b\": "
+         "1}}",
+         "\"model\": \"A100\", \"speed\": 2", NULL},
+    };
+    for (size_t c = 0; c < sizeof cases / sizeof *cases; c++) {
+        char json[2048];
+        trace_is("0,a,0,5,1\n1,b,0,5,1\n");
+        (void)snprintf(
+            json, sizeof json,
+            "{\"cluster\": {\"invokers\": [{\"vcpus\": 8, \"memory_mb\": 65536, \"gpus\": "
+            "[{%s, \"sharing\": \"mps\", \"units\": 100, \"memory_mb\": 16384}]}]}, "
+            "\"training\": {\"models\": {\"name\": \"m\", \"models\": {\"a\": "
+            "{\"iteration_s\": 1}, \"b\": {\"iteration_s\": 1}, \"c\": {}}%s}, \"arrivals\": "
+            "{\"process\": \"trace\", \"file\": \"%s\", \"format\": \"synergy\"}}}",
+            cases[c].gpu, cases[c].models, trace_path);
+        train_well(json, &together, NULL);
+        if (cases[c].notice != NULL ? strstr(notices, cases[c].notice) == NULL : notices[0] != 0)
+            fail_msg("case %zu: \"%s\"", c, notices);
+    }
+}
+
 static void a_class_without_models_is_refused(void **state)
 {
     (void)state;
@@ -1134,6 +1175,7 @@ int main(void)
         cmocka_unit_test(a_gang_is_never_slower_with_more_vcpus_or_memory),
         cmocka_unit_test(what_could_never_run_is_refused_with_its_id),
         cmocka_unit_test(a_class_without_models_is_refused),
+        cmocka_unit_test(notices_count_guessed_pairs_and_name_another_gpu),
         cmocka_unit_test(two_on_one_gpu_finish_as_the_closed_form_says),
         cmocka_unit_test(a_gang_is_as_slow_as_its_slowest_gpu),
         cmocka_unit_test(a_gang_pays_for_each_further_invoker),
