@@ -91,6 +91,8 @@ struct spec {
     char model;
 };
 
+static const char *training_rules = ""; /* further keys of "training" */
+
 /* One second per iteration; a is slowed by 1.7 beside b, b by 1.3 beside a, c and d fit beside
  * nobody. */
 static void run_specs(const struct spec *specs, size_t count, const char *cluster,
@@ -113,9 +115,9 @@ static void run_specs(const struct spec *specs, size_t count, const char *cluste
         "\"pairs\": {\"default\": \"none\", \"a\": {\"a\": 3, \"b\": 1.7, \"d\": null}, \"b\": "
         "{\"a\": 1.3, \"b\": 3, "
         "\"d\": null}, \"d\": {\"a\": null, \"b\": null, \"c\": null, \"d\": null}}}, "
-        "\"arrivals\": {\"process\": \"trace\", \"file\": \"%s\", \"format\": \"synergy\"}}, "
+        "\"arrivals\": {\"process\": \"trace\", \"file\": \"%s\", \"format\": \"synergy\"}%s}, "
         "\"policy\": %s}",
-        cluster, trace_path, policy);
+        cluster, trace_path, training_rules, policy);
     train(json);
     assert_int_equal(finished, count);
 }
@@ -321,18 +323,21 @@ static void random_gangs_end_under_every_policy(void **state)
         "{\"name\": \"srtf\"}",
         "{\"name\": \"srsf\"}",
         "{\"name\": \"srsf\", \"params\": {\"restart_mode\": \"muri\"}}",
+        "{\"name\": \"sjf-bsbf\", \"params\": {\"preemption\": \"on\", \"preemptible\": 10}}",
     };
     struct random_stream random;
     for (unsigned p = 0; p < sizeof policies / sizeof policies[0]; p++)
         for (unsigned trial = 0; trial < 4; trial++) {
             struct spec specs[120];
             random_stream_open(&random, 22, RANDOM_TEST, trial, 0);
+            training_rules = trial % 2 == 1 ? ", \"save_s\": 5" : "";
             const size_t count = draw_specs(&random, specs, 120, 16);
             run_specs(specs, count, CLUSTER("3", "8"), policies[p]);
             for (size_t i = 0; i < count; i++)
                 assert_true(sim_to_s(finish_ns[i]) - specs[i].arrival_s >=
                             specs[i].iterations - 1e-6);
         }
+    training_rules = "";
 }
 
 /* ---- Gangs that a policy never places -------------------------------------------------------- */

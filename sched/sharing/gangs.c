@@ -454,7 +454,8 @@ static bool apply(struct gangs *gangs)
         }
     }
     for (size_t i = 0; share && i < gangs->count && good; i++)
-        good = resize(gangs, gangs->list[i], false);
+        if (!resize(gangs, gangs->list[i], false))
+            gangs_set_timer(gangs, RETRY);
     return good;
 }
 
