@@ -296,7 +296,7 @@ static bool trainings_add(struct samples *samples, const struct run_details *det
                 rows[i].finished == 0
                     ? (struct sample){INFINITY, INFINITY, {0}}
                     : (struct sample){sim_to_s(rows[i].finish_ns - rows[i].arrival_ns) / 3600,
-                                      rows[i].fairness,
+                                      rows[i].slowdown,
                                       {0}};
     free(rows);
     return grown != NULL || figure_no_memory(error);
@@ -314,7 +314,7 @@ static bool trainings_draw(const struct source *source, const struct report_scen
         false);
     bool good = caption != NULL ? true : figure_no_memory(error);
     good = good && sheet_begin(&sheet, list, "jct-cdf", scenario->title, caption,
-                               "row,contender,percent,jct_h,fairness,colour,dash,point", error);
+                               "row,contender,percent,jct_h,slowdown,colour,dash,point", error);
     free(caption);
     for (size_t c = 0, row = 0; good && c < scenario->contender_count; c++) {
         const struct report_contender *contender = &scenario->contenders[c];

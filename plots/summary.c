@@ -162,7 +162,7 @@ static bool draw_jct(const struct source *source, const struct report_scenario *
         {"mean", "completion time (h)", NULL, "jct_s_mean", NULL, hours},
         {"99th percentile", "completion time (h)", NULL, "jct_s_p99", NULL, hours},
         {"mean wait", "without GPUs (h)", NULL, "queueing_s_mean", NULL, hours},
-        {"fairness", "completion time / alone", NULL, "fairness_mean", NULL, 1},
+        {"slowdown", "completion time / alone", NULL, "slowdown", NULL, 1},
         {"GPUs", "held x speed / best (%)", NULL, "gpu_effective", NULL, 100},
         {"fragmented", "free GPUs of no use", NULL, "fragmented_gpus_mean", NULL, 1},
     };

@@ -82,13 +82,13 @@ static int choice_index(const char *choices, const char *text)
 static bool choose(const struct parameter *parameter, const struct setting *setting,
                    const char *where, const char *owner, double *value, struct error *error)
 {
-    const int index = setting->text != NULL ? choice_index(parameter->choices, setting->text) : -1;
-    if (setting->text == NULL)
-        return error_input(error, "%s.%s: is a number; %s wants one of: %s", where, parameter->name,
-                           owner, parameter->choices);
+    char number[32]; /* a choice may look like one */
+    (void)snprintf(number, sizeof number, "%.17g", setting->number);
+    const char *text = setting->text != NULL ? setting->text : number;
+    const int index = choice_index(parameter->choices, text);
     if (index < 0)
         return error_input(error, "%s.%s: \"%.64s\" is none of the choices of %s: %s", where,
-                           parameter->name, setting->text, owner, parameter->choices);
+                           parameter->name, text, owner, parameter->choices);
     *value = index;
     return true;
 }

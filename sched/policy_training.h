@@ -46,9 +46,8 @@ struct training_view {
     sim_time_t lease_end;   /* of a running training; SIM_FOREVER: none */
     sim_time_t attained;    /* time for which it has held a gang so far */
     uint64_t iterations;
-    double done; /* iterations; whole ones if "progress" is "whole" */
-    double
-        iteration_s; /* alone, on whole GPUs, at its proportional share; INFINITY: it never ends */
+    double done;          /* iterations; whole ones if "progress" is "whole" */
+    double iteration_s;   /* alone, on whole GPUs, with the models' base; INFINITY: it never ends */
     double gpu_memory_mb; /* on each GPU */
     uint32_t restarts;
     uint32_t service;      /* of an instance of the format dilu; 0 otherwise */
@@ -105,7 +104,8 @@ double platform_free_memory(const struct platform *platform, uint32_t invoker);
  * residents). */
 bool platform_place(struct platform *platform, uint32_t training,
                     const struct training_grant *grants, uint32_t count, sim_time_t lease_end);
-/* Stops a running training, which waits again. */
+/* Stops a running training, which waits again. With "save_s" it keeps its gang for that time, and
+ * cannot be placed until then. */
 bool platform_preempt(struct platform *platform, uint32_t training);
 /* Changes the shares of a running training on its GPUs, without a restart. The grants name the same
  * GPUs in the same order. False if it does not fit; then nothing changes. */

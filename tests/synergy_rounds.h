@@ -22,16 +22,20 @@ struct rounds {
     void (*check)(const struct rounds *rounds); /* after every round; may be NULL */
 };
 
-static inline void rounds_open(struct rounds *rounds, const char *path, uint32_t servers,
-                               enum synergy_order order, enum synergy_allocation allocation,
-                               uint64_t first, uint64_t last)
+#define MODELS_OF_3 "workloads/models/synergy-v100.json"
+#define MODELS_OF_4 "tests/data/training/synergy_models_4_vcpus.json"
+
+/* On servers of 8 GPUs and 500 GB, with so many vCPUs per GPU. */
+static inline void rounds_open(struct rounds *rounds, const char *path, const char *models,
+                               uint32_t servers, double vcpus, enum synergy_order order,
+                               enum synergy_allocation allocation, uint64_t first, uint64_t last)
 {
     const struct synergy_servers cluster = {
-        .count = servers, .gpus = 8, .vcpus = 24, .memory = 500};
+        .count = servers, .gpus = 8, .vcpus = 8 * vcpus, .memory = 500};
     const struct training_draw draw = {0};
     struct error error = {0};
     *rounds = (struct rounds){.first = first, .last = last, .round_s = 300};
-    rounds->models = training_models_read("workloads/models/synergy-v100.json", &error);
+    rounds->models = training_models_read(models, &error);
     rounds->trace = training_trace_read(path, "synergy", &error);
     assert_non_null(rounds->models);
     assert_non_null(rounds->trace);
@@ -46,7 +50,6 @@ static inline void rounds_open(struct rounds *rounds, const char *path, uint32_t
     assert_non_null(rounds->round);
     for (size_t i = 0; i < count; i++) {
         const struct training_spec *spec = &rounds->specs[i];
-        const struct training_model *model = &rounds->models->models[spec->model];
         struct synergy_training *training = &rounds->trainings[i];
         *training = (struct synergy_training){.id = (uint32_t)i,
                                               .gpus = spec->gpus,
@@ -54,8 +57,13 @@ static inline void rounds_open(struct rounds *rounds, const char *path, uint32_t
                                               .iteration_s = spec->iteration_s,
                                               .iterations = spec->iterations,
                                               .last_end_s = -1};
-        assert_true(synergy_demand(&cluster, model->demand_vcpus, model->demand_gb, model->speedup,
-                                   training));
+        const struct training_server server = {cluster.vcpus, cluster.memory, cluster.gpus};
+        struct training_demand demand;
+        assert_true(training_demand(rounds->models, spec->model, spec->gpus, &server, &demand));
+        training->vcpus = demand.vcpus;
+        training->memory = demand.memory_gb;
+        training->speedup = training->speed = demand.speed;
+        training->fair_speed = training_fair_speed(rounds->models, spec->model, &server);
     }
     const double arrival = rounds->trainings[0].arrival_s;
     rounds->now_s = ceil(arrival / rounds->round_s) * rounds->round_s;

@@ -79,8 +79,7 @@ static bool decide(char *text, unsigned *checks)
         (*checks)++;
     }
     const uint32_t gpus[NODES] = {per_node, per_node, per_node, per_node};
-    const double vcpus[NODES] = {64, 64, 64, 64};
-    assert_true(gang_cluster_open(&cluster, gpus, vcpus, nodes, 0));
+    assert_true(gang_cluster_open(&cluster, gpus, nodes, 0));
     for (size_t n = 0; n < nodes; n++) {
         bool here[RESIDENTS] = {false};
         for (uint32_t g = 0; g < per_node; g++) {
@@ -180,7 +179,6 @@ static void check_cluster(const struct gang_cluster *cluster, const struct resid
         }
         assert_int_equal(node->empty, empty);
         assert_int_equal(node->residents, distinct);
-        assert_true(node->free_vcpus >= 0);
     }
 }
 
@@ -190,26 +188,24 @@ static void arrivals_and_departures_keep_the_counts(void **state)
 {
     (void)state;
     static const uint32_t gpus[] = {4, 8, 8, 2, 8};
-    static const double vcpus[] = {64, 64, 64, 64, 64};
     struct gang_cluster cluster;
     struct resident residents[TRAININGS] = {0};
     struct random_stream random;
     random_stream_open(&random, 4, RANDOM_TEST, 0, 0);
-    assert_true(gang_cluster_open(&cluster, gpus, vcpus, 5, 16000));
+    assert_true(gang_cluster_open(&cluster, gpus, 5, 16000));
     unsigned placed = 0;
     unsigned crossing = 0;
     for (int step = 0; step < 4000; step++) {
         const uint32_t id = (uint32_t)(random_uniform(&random) * TRAININGS);
         struct resident *resident = &residents[id];
         if (resident->count > 0) {
-            gang_release(&cluster, id, resident->memory_mb, 4, resident->gpus, resident->count);
+            gang_release(&cluster, id, resident->memory_mb, resident->gpus, resident->count);
             resident->count = 0;
             continue;
         }
         const bool alone = random_uniform(&random) < 0.5;
         const struct gang_request request = {.gpus = 1u << (unsigned)(random_uniform(&random) * 5),
                                              .memory_mb = 2000 + 8000 * random_uniform(&random),
-                                             .vcpus_per_gpu = 4,
                                              .share = true,
                                              .consolidate = step % 2 == 0};
         if (alone ? gang_place_alone(&cluster, &request, resident->gpus)
@@ -220,7 +216,7 @@ static void arrivals_and_departures_keep_the_counts(void **state)
                 assert_true(i == 0 || resident->gpus[i] > resident->gpus[i - 1]);
                 assert_true(!alone || cluster.gpus[resident->gpus[i]].count == 0);
             }
-            gang_take(&cluster, id, request.memory_mb, 4, resident->gpus, request.gpus);
+            gang_take(&cluster, id, request.memory_mb, resident->gpus, request.gpus);
             placed++;
             crossing += request.gpus == 16 && alone ? 1 : 0;
         } else if (alone && request.gpus <= 8) {

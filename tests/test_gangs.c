@@ -91,6 +91,8 @@ struct spec {
     char model;
 };
 
+static const char *training_rules = ""; /* further keys of "training" */
+
 /* One second per iteration; a is slowed by 1.7 beside b, b by 1.3 beside a, c and d fit beside
  * nobody. */
 static void run_specs(const struct spec *specs, size_t count, const char *cluster,
@@ -110,11 +112,12 @@ static void run_specs(const struct spec *specs, size_t count, const char *cluste
         "\"b\": {\"iteration_s\": 1, \"restart_s\": 3, \"gpu_memory_mb\": 9000}, "
         "\"c\": {\"iteration_s\": 1, \"gpu_memory_mb\": 20000}, "
         "\"d\": {\"iteration_s\": 1, \"gpu_memory_mb\": 1000}}, "
-        "\"pairs\": {\"a\": {\"a\": 3, \"b\": 1.7, \"d\": null}, \"b\": {\"a\": 1.3, \"b\": 3, "
+        "\"pairs\": {\"default\": \"none\", \"a\": {\"a\": 3, \"b\": 1.7, \"d\": null}, \"b\": "
+        "{\"a\": 1.3, \"b\": 3, "
         "\"d\": null}, \"d\": {\"a\": null, \"b\": null, \"c\": null, \"d\": null}}}, "
-        "\"arrivals\": {\"process\": \"trace\", \"file\": \"%s\", \"format\": \"synergy\"}}, "
+        "\"arrivals\": {\"process\": \"trace\", \"file\": \"%s\", \"format\": \"synergy\"}%s}, "
         "\"policy\": %s}",
-        cluster, trace_path, policy);
+        cluster, trace_path, training_rules, policy);
     train(json);
     assert_int_equal(finished, count);
 }
@@ -195,9 +198,81 @@ static void a_shorter_training_preempts_and_the_other_restarts(void **state)
     run_specs(specs, 2, CLUSTER("1", "1"), "{\"name\": \"srtf\"}");
     assert_int_equal(finish_ns[1], 30 * SIM_S);
     assert_int_equal(finish_ns[0], 127 * SIM_S); /* 7 s of restart */
-    run_specs(specs, 2, CLUSTER("1", "1"), "{\"name\": \"sjf\"}");
+    run_specs(specs, 2, CLUSTER("1", "1"),
+              "{\"name\": \"sjf\", \"params\": {\"preemption\": \"on\"}}");
     assert_int_equal(finish_ns[0], 100 * SIM_S); /* it has less than 100 iterations left */
     assert_int_equal(finish_ns[1], 120 * SIM_S);
+}
+
+/* The names stand for the disciplines as published: fifo and sjf do not preempt, tiresias does not
+ * promote. */
+static void the_defaults_are_the_named_systems(void **state)
+{
+    (void)state;
+    static const struct spec specs[] = {{0, 1000, 1, 'a'}, {10, 20, 1, 'a'}, {20, 300, 1, 'a'}};
+    run_specs(specs, 3, CLUSTER("1", "1"), "{\"name\": \"sjf\"}");
+    assert_int_equal(finish_ns[0], 1000 * SIM_S);
+    run_specs(specs, 3, CLUSTER("1", "1"),
+              "{\"name\": \"sjf\", \"params\": {\"preemption\": \"on\"}}");
+    assert_int_equal(finish_ns[1], 30 * SIM_S);
+    run_specs(specs, 3, CLUSTER("1", "1"), "{\"name\": \"fifo\"}");
+    assert_int_equal(finish_ns[0], 1000 * SIM_S);
+    /* 700 s, then those that arrived; the first has waited long enough to be promoted. */
+    static const struct spec queue[] = {{0, 1000, 1, 'a'}, {600, 600, 1, 'a'}, {1250, 600, 1, 'a'}};
+    run_specs(queue, 3, CLUSTER("1", "1"), "{\"name\": \"tiresias\"}");
+    assert_int_equal(finish_ns[2], 1900 * SIM_S);
+    run_specs(queue, 3, CLUSTER("1", "1"),
+              "{\"name\": \"tiresias\", \"params\": {\"starvation\": 0.5}}");
+    assert_true(finish_ns[2] > 1900 * SIM_S);
+}
+
+/* ---- vCPUs ----------------------------------------------------------------------------------- */
+
+/* w is as fast as its vCPUs, up to its demand of 4; l needs one. */
+static void run_w_and_l(const char *trace, unsigned vcpus, const char *policy)
+{
+    char json[2048];
+    trace_is(trace);
+    (void)snprintf(
+        json, sizeof json,
+        "{\"cluster\": {\"invokers\": [{\"vcpus\": %u, \"memory_mb\": 8192, \"gpus\": [{\"model\": "
+        "\"V100\", \"sharing\": \"mps\", \"units\": 100, \"memory_mb\": 16384}]}]}, \"training\": "
+        "{\"models\": {\"name\": \"m\", \"vcpus\": [1, 2, 3, 4], \"memory_gb\": [1], \"base\": "
+        "{\"vcpus\": 4, \"memory_gb\": 1}, \"models\": {\"w\": {\"iteration_s\": 1, \"demand\": "
+        "{\"vcpus\": 4, \"memory_gb\": 1}, \"throughput\": [[0.25], [0.5], [0.75], [1]]}, \"l\": "
+        "{\"iteration_s\": 1, \"demand\": {\"vcpus\": 1, \"memory_gb\": 1}}}, \"pairs\": "
+        "{\"default\": \"none\"}}, \"arrivals\": {\"process\": \"trace\", \"file\": \"%s\", "
+        "\"format\": \"synergy\"}}, \"policy\": {\"name\": \"%s\"}}",
+        vcpus, trace_path, policy);
+    train(json);
+}
+
+/* A gang has its model's demand, at most its GPU's part of the invoker. Of two on a GPU one has
+ * what the other leaves, and each the half. */
+static void a_gang_has_its_models_demand_of_vcpus(void **state)
+{
+    (void)state;
+    static const unsigned vcpus[] = {2, 3, 4, 16};
+    static const double finish_s[] = {200, 400.0 / 3, 100, 100};
+    static const char *const alone[] = {"fifo",     "sjf",      "srtf",   "srsf",
+                                        "tiresias", "sjf-bsbf", "sjf-ffs"};
+    for (size_t p = 0; p < sizeof alone / sizeof *alone; p++)
+        for (size_t v = 0; v < 4; v++) {
+            run_w_and_l("0,w,0,100,1\n", vcpus[v], alone[p]);
+            if (llabs(finish_ns[0] - sim_from_s(finish_s[v])) > 1)
+                fail_msg("%s with %u vCPUs: %g s", alone[p], vcpus[v], sim_to_s(finish_ns[0]));
+        }
+    /* w has 3 vCPUs for 75 s, then 4. */
+    run_w_and_l("0,w,0,100,1\n1,l,0,75,1\n", 4, "sjf-ffs");
+    assert_int_equal(finish_ns[1], 75 * SIM_S);
+    assert_true(llabs(finish_ns[0] - sim_from_s(75 + 100 - 0.75 * 75)) <= 1);
+    /* Each has two, and is half as fast: sjf-bsbf runs one after the other. */
+    run_w_and_l("0,w,0,100,1\n1,w,0,100,1\n", 4, "sjf-ffs");
+    assert_int_equal(finish_ns[0], 200 * SIM_S);
+    assert_int_equal(finish_ns[1], 200 * SIM_S);
+    run_w_and_l("0,w,0,100,1\n1,w,0,100,1\n", 4, "sjf-bsbf");
+    assert_int_equal(finish_ns[0], 100 * SIM_S);
+    assert_int_equal(finish_ns[1], 200 * SIM_S);
 }
 
 /* ---- Two on one GPU -------------------------------------------------------------------------- */
@@ -240,25 +315,29 @@ static void random_gangs_end_under_every_policy(void **state)
          "\"preemptible\": 10}}"),
         "{\"name\": \"sjf-ffs\"}",
         "{\"name\": \"sjf-ffs\", \"params\": {\"consolidate\": \"on\"}}",
-        "{\"name\": \"sjf\", \"params\": {\"preemptible\": 10}}",
-        "{\"name\": \"fifo\", \"params\": {\"preemptible\": 10}}",
-        "{\"name\": \"tiresias\", \"params\": {\"preemptible\": 0, \"interval_s\": 1}}",
+        "{\"name\": \"sjf\", \"params\": {\"preemption\": \"on\", \"preemptible\": 10}}",
+        "{\"name\": \"fifo\", \"params\": {\"preemption\": \"on\", \"preemptible\": 10}}",
+        ("{\"name\": \"tiresias\", \"params\": {\"preemptible\": 0, \"interval_s\": 1, "
+         "\"starvation\": 1}}"),
         "{\"name\": \"tiresias\", \"params\": {\"limits\": \"3250-7200\"}}",
         "{\"name\": \"srtf\"}",
         "{\"name\": \"srsf\"}",
         "{\"name\": \"srsf\", \"params\": {\"restart_mode\": \"muri\"}}",
+        "{\"name\": \"sjf-bsbf\", \"params\": {\"preemption\": \"on\", \"preemptible\": 10}}",
     };
     struct random_stream random;
     for (unsigned p = 0; p < sizeof policies / sizeof policies[0]; p++)
         for (unsigned trial = 0; trial < 4; trial++) {
             struct spec specs[120];
             random_stream_open(&random, 22, RANDOM_TEST, trial, 0);
+            training_rules = trial % 2 == 1 ? ", \"save_s\": 5" : "";
             const size_t count = draw_specs(&random, specs, 120, 16);
             run_specs(specs, count, CLUSTER("3", "8"), policies[p]);
             for (size_t i = 0; i < count; i++)
                 assert_true(sim_to_s(finish_ns[i]) - specs[i].arrival_s >=
                             specs[i].iterations - 1e-6);
         }
+    training_rules = "";
 }
 
 /* ---- Gangs that a policy never places -------------------------------------------------------- */
@@ -300,7 +379,8 @@ static void a_gang_that_never_fits_is_bad_input(void **state)
         (void)snprintf(json, sizeof json,
                        "{\"cluster\": {\"invokers\": [%s]}, \"training\": {\"models\": {\"name\": "
                        "\"m\", \"models\": {\"a\": {\"iteration_s\": 1, \"share\": {\"request\": "
-                       "0.1}}, \"b\": {\"iteration_s\": 1%s, \"share\": {\"request\": 0.3}}}}, "
+                       "0.1}}, \"b\": {\"iteration_s\": 1%s, \"share\": {\"request\": 0.3}}}, "
+                       "\"pairs\": {\"default\": \"none\"}}, "
                        "\"arrivals\": {\"process\": \"trace\", \"file\": \"%s\", \"format\": "
                        "\"synergy\"}}, \"policy\": {\"name\": \"%s\"}}",
                        cases[c].invokers, cases[c].models, trace_path, cases[c].policy);
@@ -327,6 +407,8 @@ int main(void)
         cmocka_unit_test(restarts_at_every_event_give_the_figures_of_muris_simulator),
         cmocka_unit_test(fifo_and_sjf_serve_in_their_order),
         cmocka_unit_test(a_shorter_training_preempts_and_the_other_restarts),
+        cmocka_unit_test(the_defaults_are_the_named_systems),
+        cmocka_unit_test(a_gang_has_its_models_demand_of_vcpus),
         cmocka_unit_test(two_on_one_gpu_end_as_the_closed_form_says),
         cmocka_unit_test(sjf_bsbf_declines_what_sjf_ffs_shares),
         cmocka_unit_test(random_gangs_end_under_every_policy),

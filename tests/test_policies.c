@@ -159,6 +159,22 @@ static void settings_replace_defaults_and_only_those_named(void **state)
     free(values);
 }
 
+/* --set gives 700 as a number. */
+static void a_choice_that_looks_like_a_number_may_be_one(void **state)
+{
+    (void)state;
+    static const struct parameter limits = {
+        .name = "limits", .high = 1, .choices = "3250-7200|700"};
+    struct setting setting = {"limits", NULL, 700};
+    struct error error = {0};
+    double value = 0;
+    assert_true(parameters_configure(&limits, 1, &setting, 1, "params", "x", &value, &error));
+    assert_true(value == 1);
+    setting.number = 701;
+    assert_false(parameters_configure(&limits, 1, &setting, 1, "params", "x", &value, &error));
+    assert_non_null(strstr(error.message, "\"701\" is none of the choices of x: 3250-7200|700"));
+}
+
 /* ---- What policies share --------------------------------------------------------------------- */
 
 enum { QUEUES = 40, STEPS = 20000 };
@@ -536,6 +552,7 @@ int main(void)
         cmocka_unit_test(policy_file_of_another_version_or_without_the_symbol_is_refused),
         cmocka_unit_test(wrong_settings_are_refused_with_what_would_be_right),
         cmocka_unit_test(settings_replace_defaults_and_only_those_named),
+        cmocka_unit_test(a_choice_that_looks_like_a_number_may_be_one),
         cmocka_unit_test(queue_order_agrees_with_a_scan_after_any_change),
         cmocka_unit_test(planner_choice_is_the_best_of_all_by_brute_force),
         cmocka_unit_test(a_proportional_budget_looks_at_one_job_whatever_batches_may_run),

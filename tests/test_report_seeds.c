@@ -18,6 +18,7 @@
 #include "results/report/report_html.h"
 #include "results/report/reproduction_check.h"
 #include "results/report/tidy.h"
+#include "sim/platform/notices.h"
 #include "tests/fixture_results.h"
 
 /* ESG has three seeds, FIFO one and two. EDF, alone in another setting, has all. */

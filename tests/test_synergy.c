@@ -10,13 +10,16 @@
 /* ---- Every finish time of the original ------------------------------------------------------- */
 
 static const struct set {
-    const char *name, *path;
+    const char *name, *path, *models;
     uint32_t servers;
+    double vcpus; /* per GPU */
     uint64_t first, last;
 } sets[] = {
-    {"static", "traces/trainings/synergy_static_100job.csv.gz", 4, 0, 100},
-    {"dynamic", "traces/trainings/synergy_dynamic_100job.csv.gz", 4, 0, 100},
-    {"single9w400", "traces/trainings/synergy_s42_9jph_single.csv.gz", 16, 400, 500},
+    {"static", "traces/trainings/synergy_static_100job.csv.gz", MODELS_OF_3, 4, 3, 0, 100},
+    {"dynamic", "traces/trainings/synergy_dynamic_100job.csv.gz", MODELS_OF_3, 4, 3, 0, 100},
+    {"single9w400", "traces/trainings/synergy_s42_9jph_single.csv.gz", MODELS_OF_3, 16, 3, 400,
+     500},
+    {"dynamic4", "traces/trainings/synergy_dynamic_100job.csv.gz", MODELS_OF_4, 4, 4, 0, 100},
 };
 
 static const char *const orders[] = {"fifo", "srtf", "las", "ftf", NULL};
@@ -70,7 +73,8 @@ static void compare(struct line_reader *lines, char *header)
     const struct set *found = &sets[0];
     while (strcmp(found->name, set) != 0)
         found++;
-    rounds_open(&rounds, found->path, found->servers, (enum synergy_order)index_of(orders, order),
+    rounds_open(&rounds, found->path, found->models, found->servers, found->vcpus,
+                (enum synergy_order)index_of(orders, order),
                 (enum synergy_allocation)index_of(allocations, allocation), found->first,
                 found->last);
     rounds.check = check_round;
@@ -107,7 +111,7 @@ static void every_finish_time_of_the_original_is_reproduced(void **state)
         runs++;
     }
     line_reader_close(&lines);
-    assert_int_equal(runs, 22);
+    assert_int_equal(runs, 31);
 }
 
 /* ---- OPT ------------------------------------------------------------------------------------- */
@@ -136,14 +140,15 @@ static const char *const programmes[] = {
     "21,res18 1 21,m5 1 25,res50 1 20,mobilenet 1 20",
 };
 
-static struct synergy_cells *cells_of(const struct training_models *models)
+static struct synergy_cells *cells_of(const struct training_models *models, double vcpus)
 {
     struct synergy_cells *cells = calloc(models->count, sizeof *cells);
     assert_non_null(cells);
     for (uint32_t m = 0; m < models->count; m++)
         assert_true(synergy_cells_build(models->vcpus, models->vcpu_count, models->memory_gb,
-                                        models->memory_count, models->models[m].throughput, 3, 62.5,
-                                        training_throughput(models, m, 3, 62.5), &cells[m]));
+                                        models->memory_count, models->models[m].throughput, vcpus,
+                                        62.5, training_throughput(models, m, vcpus, 62.5),
+                                        &cells[m]));
     return cells;
 }
 
@@ -185,7 +190,7 @@ static void the_optima_of_an_integer_programme_solver_are_found(void **state)
     struct training_models *models =
         training_models_read("workloads/models/synergy-v100.json", &error);
     assert_non_null(models);
-    struct synergy_cells *cells = cells_of(models);
+    struct synergy_cells *cells = cells_of(models, 3);
     for (size_t p = 0; p < sizeof programmes / sizeof programmes[0]; p++) {
         struct synergy_class classes[64];
         uint32_t chosen[64][64];
@@ -304,21 +309,26 @@ static void check_speeds(const struct rounds *rounds)
     compared++;
 }
 
+/* At every ratio of vCPUs to GPUs. */
 static void opt_is_never_slower_than_tune_nor_tune_than_proportional(void **state)
 {
     (void)state;
-    for (size_t s = 0; s < 3; s++) {
-        struct rounds rounds;
-        rounds_open(&rounds, sets[s].path, sets[s].servers, SYNERGY_FIFO, SYNERGY_OPT,
-                    sets[s].first, sets[s].last);
-        struct synergy_cells *cells = cells_of(rounds.models);
-        for (size_t i = 0; i < rounds.trace->count; i++)
-            rounds.trainings[i].cells = &cells[rounds.specs[i].model];
-        rounds.check = check_speeds;
-        rounds_run(&rounds);
-        free_cells(rounds.models, cells);
-        rounds_close(&rounds);
-    }
+    static const double ratios[] = {2, 3, 4, 5, 6, 9, 12};
+    for (size_t s = 0; s < 3; s++)
+        for (size_t r = 0; r < sizeof ratios / sizeof *ratios; r++) {
+            struct rounds rounds;
+            if (s == 2 && ratios[r] != 3) /* 16 servers: slow */
+                continue;
+            rounds_open(&rounds, sets[s].path, sets[s].models, sets[s].servers, ratios[r],
+                        SYNERGY_FIFO, SYNERGY_OPT, sets[s].first, sets[s].last);
+            struct synergy_cells *cells = cells_of(rounds.models, ratios[r]);
+            for (size_t i = 0; i < rounds.trace->count; i++)
+                rounds.trainings[i].cells = &cells[rounds.specs[i].model];
+            rounds.check = check_speeds;
+            rounds_run(&rounds);
+            free_cells(rounds.models, cells);
+            rounds_close(&rounds);
+        }
     assert_true(compared > 300);
 }
 

@@ -43,6 +43,7 @@ static bool row_lease(void *context, const struct lease_row *row, struct error *
 
 static struct rows rows;
 static bool record_leases = true;
+static char notices[1024]; /* of the last run that ended well */
 
 /* Runs `json` under `policy`, or its own where NULL; the rows are in `rows`. */
 static bool train(const char *json, const struct policy *policy, struct training_measures *measures,
@@ -64,6 +65,8 @@ static bool train(const char *json, const struct policy *policy, struct training
     if (good && measures != NULL)
         *measures = *result.training;
     if (good)
+        (void)snprintf(notices, sizeof notices, "%s", result.notices);
+    if (good)
         simulation_result_clear(&result);
     free(values);
     experiment_free(experiment);
@@ -81,30 +84,33 @@ static void train_well(const char *json, const struct policy *policy,
 /* ---- Every finish time of the original, through the platform --------------------------------- */
 
 static const struct set {
-    const char *name, *path;
-    unsigned servers, first, last;
+    const char *name, *path, *models;
+    unsigned servers, vcpus, first, last; /* vCPUs per GPU */
 } sets[] = {
-    {"static", "traces/trainings/synergy_static_100job.csv.gz", 4, 0, 100},
-    {"dynamic", "traces/trainings/synergy_dynamic_100job.csv.gz", 4, 0, 100},
-    {"single9w400", "traces/trainings/synergy_s42_9jph_single.csv.gz", 16, 400, 500},
+    {"static", "traces/trainings/synergy_static_100job.csv.gz", MODELS_OF_3, 4, 3, 0, 100},
+    {"dynamic", "traces/trainings/synergy_dynamic_100job.csv.gz", MODELS_OF_3, 4, 3, 0, 100},
+    {"single9w400", "traces/trainings/synergy_s42_9jph_single.csv.gz", MODELS_OF_3, 16, 3, 400,
+     500},
+    {"dynamic4", "traces/trainings/synergy_dynamic_100job.csv.gz", MODELS_OF_4, 4, 4, 0, 100},
+    {"multi", "traces/trainings/synergy_s42_4jph_multi.csv.gz", MODELS_OF_3, 16, 3, 40, 80},
 };
 
-/* Synergy on a set that arrives by a trace: `servers` of 8 GPUs, measured first <= id < last. */
-static void train_synergy(const char *path, unsigned servers, unsigned first, unsigned last,
-                          const char *order, const char *allocation,
+/* Synergy on a set that arrives by a trace: servers of 8 GPUs, measured first <= id < last. */
+static void train_synergy(const struct set *set, const char *order, const char *allocation,
                           struct training_measures *measures)
 {
     char json[2048];
     (void)snprintf(
         json, sizeof json,
-        "{\"cluster\": {\"invokers\": [{\"count\": %u, \"vcpus\": 24, \"memory_mb\": 512000,"
+        "{\"cluster\": {\"invokers\": [{\"count\": %u, \"vcpus\": %u, \"memory_mb\": 512000,"
         "\"gpus\": [{\"model\": \"V100\", \"sharing\": \"mps\", \"units\": 100, \"memory_mb\": "
         "16384, \"count\": 8}]}]}, \"training\": {\"models\": "
-        "\"workloads/models/synergy-v100.json\", \"arrivals\": {\"process\": \"trace\", \"file\": "
+        "\"%s\", \"arrivals\": {\"process\": \"trace\", \"file\": "
         "\"%s\"}, \"measured\": [%u, %u], \"stop\": \"measured\", \"progress\": \"whole\", "
         "\"restart\": \"none\"}, \"policy\": {\"name\": \"synergy\", \"params\": {\"order\": "
         "\"%s\", \"allocation\": \"%s\"}}}",
-        servers, path, first, last, order, allocation);
+        set->servers, 8 * set->vcpus, set->models, set->path, set->first, set->last, order,
+        allocation);
     record_leases = false; /* a hundred thousand */
     train_well(json, NULL, measures);
     record_leases = true;
@@ -120,7 +126,7 @@ static void compare(struct line_reader *lines, const char *header)
     const struct set *found = &sets[0];
     while (strcmp(found->name, set) != 0)
         found++;
-    train_synergy(found->path, found->servers, found->first, found->last, order, allocation, NULL);
+    train_synergy(found, order, allocation, NULL);
     sim_time_t last = 0;
     size_t finished = 0;
     for (size_t i = 0; i < count; i++) {
@@ -159,23 +165,23 @@ static void every_finish_time_of_synergy_is_reproduced(void **state)
         runs++;
     }
     line_reader_close(&lines);
-    assert_int_equal(runs, 22);
+    assert_int_equal(runs, 31);
 }
 
 /* Gangs of 1, 2, 4 and 8: the platform's speeds are those that the rounds count on. */
 static void gangs_of_several_gpus_follow_the_rounds(void **state)
 {
     (void)state;
-    static const char path[] = "traces/trainings/synergy_s42_4jph_multi.csv.gz";
+    const struct set *multi = &sets[4];
     static const char *const orders[] = {"fifo", "srtf", "las", "ftf"};
     static const char *const allocations[] = {"proportional", "greedy", "tune"};
     for (unsigned o = 0; o < 4; o++)
         for (unsigned a = 0; a < 3; a++) {
             struct rounds rounds;
-            rounds_open(&rounds, path, 16, (enum synergy_order)o, (enum synergy_allocation)a, 40,
-                        80);
+            rounds_open(&rounds, multi->path, multi->models, 16, 3, (enum synergy_order)o,
+                        (enum synergy_allocation)a, 40, 80);
             rounds_run(&rounds);
-            train_synergy(path, 16, 40, 80, orders[o], allocations[a], NULL);
+            train_synergy(multi, orders[o], allocations[a], NULL);
             for (size_t i = 0; i < rows.count; i++) {
                 const sim_time_t finish =
                     rounds.finish_s[i] > 0 ? sim_from_s(rounds.finish_s[i]) : -1;
@@ -476,7 +482,7 @@ static void check_rows(bool whole)
         assert_int_equal(held, row->held_ns);
         assert_int_equal(end, row->finish_ns);
         assert_true(row->finish_ns - row->arrival_ns >= (sim_time_t)row->iterations * SIM_S ||
-                    fabs(row->fairness) >= 1);
+                    fabs(row->slowdown) >= 1);
         if (whole)
             assert_true(iterations >= (double)row->iterations - 1e-6);
         else
@@ -570,6 +576,119 @@ static void restarts_cost_time_but_for_the_same_place(void **state)
                      sim_to_s(rows.trainings[0].finish_ns), rows.trainings[0].restarts,
                      rows.lease_count);
     }
+}
+
+/* A preempted gang keeps its GPUs until it has been saved; its restart then costs no saving. */
+static void a_preempted_gang_frees_its_gpus_after_it_was_saved(void **state)
+{
+    (void)state;
+    static const double cases[][4] = {
+        /* save_s, b's finish, a's finish, time that a held its gang */
+        {0, 30, 127, 107},
+        {5, 35, 132, 112}};
+    for (size_t c = 0; c < 2; c++) {
+        char rules[64];
+        (void)snprintf(rules, sizeof rules, ", \"save_s\": %g}, \"policy\": {\"name\": \"srtf\"",
+                       cases[c][0]);
+        train_well(world("0,a,0,100,1\n1,a,10,20,1\n", 1, 1, rules), NULL, NULL);
+        if (rows.trainings[1].finish_ns != sim_from_s(cases[c][1]) ||
+            rows.trainings[0].finish_ns != sim_from_s(cases[c][2]) ||
+            rows.trainings[0].held_ns != sim_from_s(cases[c][3]))
+            fail_msg("save_s %g: finish %g and %g s, held %g s", cases[c][0],
+                     sim_to_s(rows.trainings[0].finish_ns), sim_to_s(rows.trainings[1].finish_ns),
+                     sim_to_s(rows.trainings[0].held_ns));
+    }
+}
+
+/* ---- Slowdown and finish-time fairness ------------------------------------------------------- */
+
+/* Two of 100 s on one GPU, one after the other: both demand it for 100 s, the second alone then. On
+ * three GPUs nobody waits for another. */
+static void finish_time_fairness_is_as_in_the_closed_form(void **state)
+{
+    (void)state;
+    struct training_measures measures = {0};
+    train_well(world("0,a,0,100,1\n1,a,0,100,1\n", 1, 1, ""), &first_come, &measures);
+    assert_true(fabs(rows.trainings[0].slowdown - 1) < 1e-9);
+    assert_true(fabs(rows.trainings[1].slowdown - 2) < 1e-9);
+    assert_true(fabs(rows.trainings[0].ftf_rho - 1.0 / 2) < 1e-9);
+    assert_true(fabs(rows.trainings[1].ftf_rho - 2 / 1.5) < 1e-9);
+    assert_true(fabs(measures.slowdown - 1.5) < 1e-9 && measures.slowdown_max > 1.999);
+    assert_true(fabs(measures.ftf_rho - (0.5 + 2 / 1.5) / 2) < 1e-9);
+    assert_true(fabs(measures.ftf_rho_max - 2 / 1.5) < 1e-9);
+    /* A gang of two that comes at 50 s, on two GPUs: 3 GPUs are demanded for 50 s, then two. */
+    train_well(world("0,a,0,100,1\n1,a,50,100,2\n", 1, 2, ""), &first_come, &measures);
+    assert_true(fabs(rows.trainings[0].ftf_rho - 1) < 1e-9);
+    assert_true(fabs(rows.trainings[1].ftf_rho - 1.5 / (350.0 / 150 / 2)) < 1e-9);
+    train_well(world("0,a,0,100,1\n1,a,0,100,1\n", 1, 3, ""), &first_come, &measures);
+    assert_true(fabs(measures.ftf_rho - 1) < 1e-9 && fabs(measures.slowdown - 1) < 1e-9);
+}
+
+/* ---- vCPUs and memory ------------------------------------------------------------------------ */
+
+static size_t rates_asked;
+
+/* Asks for the speed of each gang with ever more vCPUs, and with ever more memory, on one invoker.
+ */
+static bool monotone_decide(void *state, struct platform *platform)
+{
+    enum { STEPS = 26 };
+    (void)state;
+    for (uint32_t id = 0; (id = platform_next_training(platform, id)) != SIM_NONE; id++) {
+        const uint32_t gpus = platform_training(platform, id).gpus;
+        double row[STEPS] = {0}; /* with less memory */
+        for (unsigned m = 0; m < STEPS; m++)
+            for (unsigned v = 0; v < STEPS; v++) {
+                struct training_grant grants[8];
+                for (uint32_t i = 0; i < gpus; i++)
+                    grants[i] = (struct training_grant){.gpu = i,
+                                                        .share = 100,
+                                                        .quota = 100,
+                                                        .vcpus = v,
+                                                        .memory_mb = m * 10 * 1024};
+                const double rate = platform_training_rate(platform, id, grants, gpus);
+                if (rate < row[v] || (v > 0 && rate < row[v - 1]))
+                    fail_msg("training %u with %u vCPUs and %u GB per GPU: %g/s", id, v, 10 * m,
+                             rate);
+                row[v] = rate;
+                rates_asked++;
+            }
+        platform_stop(platform, "asked");
+    }
+    return false;
+}
+
+static const struct policy monotone = {
+    .abi = POLICY_ABI, .name = "monotone", .decide = monotone_decide, .serves = SERVES_TRAININGS};
+
+/* On servers of all sizes. The run itself does not matter. */
+static void a_gang_is_never_slower_with_more_vcpus_or_memory(void **state)
+{
+    (void)state;
+    static const char *const models[] = {"alexnet",    "res18", "res50", "mobilenet",
+                                         "shufflenet", "gnmt",  "m5",    "deepspeech"};
+    rates_asked = 0;
+    for (unsigned vcpus = 2; vcpus <= 12; vcpus += 2)
+        for (unsigned gb = 250; gb <= 1000; gb *= 2) {
+            char trace[1024] = "";
+            char json[1024];
+            struct error error = {0};
+            size_t used = 0;
+            for (unsigned i = 0; i < 32; i++)
+                used += (size_t)snprintf(trace + used, sizeof trace - used, "%u,%s,0,10,%u\n", i,
+                                         models[i % 8], 1u << i / 8);
+            trace_is(trace);
+            (void)snprintf(json, sizeof json,
+                           "{\"cluster\": {\"invokers\": [{\"count\": 1, \"vcpus\": %u, "
+                           "\"memory_mb\": %u, \"gpus\": [{\"model\": \"V100\", \"sharing\": "
+                           "\"mps\", \"units\": 100, \"memory_mb\": 16384, \"count\": 8}]}]}, "
+                           "\"training\": {\"models\": \"" MODELS_OF_3 "\", \"arrivals\": "
+                           "{\"process\": \"trace\", \"file\": \"%s\", \"format\": \"synergy\"}}}",
+                           8 * vcpus, 1024 * gb, trace_path);
+            assert_false(train(json, &monotone, NULL, &error));
+            assert_non_null(strstr(error.message, "asked"));
+        }
+    assert_int_equal(rates_asked, 6 * 3 * 32 * 26 * 26);
 }
 
 /* ---- Queries --------------------------------------------------------------------------------- */
@@ -924,6 +1043,105 @@ static void bad_input_names_file_and_key(void **state)
     }
 }
 
+/* Input that only the run shows to be wrong, and a class that no model has. */
+static void what_could_never_run_is_refused_with_its_id(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *arrivals, *rest, *message;
+    } cases[] = {
+        {"\"process\": \"trace\", \"file\": \"%s\", \"format\": \"synergy\"",
+         "\"progress\": \"whole\"}, \"policy\": {\"name\": \"synergy\", \"params\": {\"round_s\": "
+         "3}",
+         "training 8: an iteration of 4 s never ends in a lease of 3 s"},
+        {"\"process\": \"trace\", \"file\": \"%s\", \"format\": \"synergy\"",
+         "\"progress\": \"whole\"}, \"policy\": {\"name\": \"synergy\", \"params\": {\"round_s\": "
+         "4}",
+         NULL},
+        {"\"process\": \"trace\", \"file\": \"%s\", \"format\": \"synergy\"",
+         "\"stop\": \"all\"}, \"policy\": {\"name\": \"dilu\", \"params\": {\"training_vcpus\": 5}",
+         "training 8 of /tmp/"},
+        {"\"process\": \"trace\", \"file\": \"%s\", \"format\": \"synergy\"",
+         "\"stop\": \"all\"}, \"policy\": {\"name\": \"dilu\", \"params\": {\"training_vcpus\": 5}",
+         "it needs 10 vCPUs of one invoker, which has 8"},
+        {"\"process\": \"trace\", \"file\": \"%s\", \"format\": \"synergy\"",
+         "\"stop\": \"all\"}, \"policy\": {\"name\": \"sjf-ffs\"",
+         "1 of 1 pairs are not in \"pairs\" of the models \"m\""},
+    };
+    for (size_t c = 0; c < sizeof cases / sizeof *cases; c++) {
+        char json[2048], arrivals[256];
+        struct error error = {0};
+        trace_is("7,a,0,5,1\n8,a,0,5,2\n");
+        (void)snprintf(arrivals, sizeof arrivals, cases[c].arrivals, trace_path);
+        (void)snprintf(
+            json, sizeof json,
+            "{\"cluster\": {\"invokers\": [{\"vcpus\": 8, \"memory_mb\": 65536, \"gpus\": "
+            "[{\"model\": \"V100\", \"sharing\": \"mps\", \"units\": 100, "
+            "\"memory_mb\": 16384, \"count\": 2}]}]}, \"training\": {\"models\": "
+            "{\"name\": \"m\", \"gangs\": [1, 2], \"models\": {\"a\": "
+            "{\"iteration_s\": [1, 4]}}}, \"arrivals\": {%s}, %s}}",
+            arrivals, cases[c].rest);
+        const bool good = train(json, NULL, NULL, &error);
+        if (good != (cases[c].message == NULL) ||
+            (!good &&
+             (error.kind != ERROR_INPUT || strstr(error.message, cases[c].message) == NULL)))
+            fail_msg("case %zu: %s", c, error.message);
+    }
+}
+
+/* Pairs that nobody measured, where GPUs were shared, and a GPU that the models are not of. */
+static void notices_count_guessed_pairs_and_name_another_gpu(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *models, *gpu, *notice;
+    } cases[] = {
+        {"", "\"model\": \"V100\"", "warning: 4 of 4 pairs of models have no slowdown"},
+        {", \"pairs\": {\"a\": {\"b\": 1.5}, \"default\": 2}", "\"model\": \"V100\"",
+         "note: 3 of 4 pairs of models have no slowdown in the models \"m\"; trainings that share "
+         "a "
+         "GPU then slow one another by 2, its default"},
+        {", \"pairs\": {\"a\": {\"a\": 1, \"b\": 1}, \"b\": {\"a\": 1, \"b\": 1}}",
+         "\"model\": \"V100\"", NULL},
+        {", \"gpu\": \"v100\", \"pairs\": {\"a\": {\"a\": 1, \"b\": 1}, \"b\": {\"a\": 1, \"b\": "
+         "1}}",
+         "\"model\": \"A100\"", "are of GPU v100, and the cluster has A100"},
+        {", \"gpu\": \"v100\", \"pairs\": {\"a\": {\"a\": 1, \"b\": 1}, \"b\": {\"a\": 1, \"b\": "
+         "1}}",
+         "\"model\": \"A100\", \"speed\": 2", NULL},
+    };
+    for (size_t c = 0; c < sizeof cases / sizeof *cases; c++) {
+        char json[2048];
+        trace_is("0,a,0,5,1\n1,b,0,5,1\n");
+        (void)snprintf(
+            json, sizeof json,
+            "{\"cluster\": {\"invokers\": [{\"vcpus\": 8, \"memory_mb\": 65536, \"gpus\": "
+            "[{%s, \"sharing\": \"mps\", \"units\": 100, \"memory_mb\": 16384}]}]}, "
+            "\"training\": {\"models\": {\"name\": \"m\", \"models\": {\"a\": "
+            "{\"iteration_s\": 1}, \"b\": {\"iteration_s\": 1}, \"c\": {}}%s}, \"arrivals\": "
+            "{\"process\": \"trace\", \"file\": \"%s\", \"format\": \"synergy\"}}}",
+            cases[c].gpu, cases[c].models, trace_path);
+        train_well(json, &together, NULL);
+        if (cases[c].notice != NULL ? strstr(notices, cases[c].notice) == NULL : notices[0] != 0)
+            fail_msg("case %zu: \"%s\"", c, notices);
+    }
+}
+
+static void a_class_without_models_is_refused(void **state)
+{
+    (void)state;
+    static const char json[] =
+        "{\"cluster\": \"workloads/clusters/v100-8x8.json\", \"training\": {\"models\": "
+        "\"workloads/models/muri-v100.json\", \"arrivals\": {\"process\": \"poisson\", "
+        "\"per_hour\": 10, \"count\": 20, \"split\": {\"speech\": 0.9, \"image\": 0.1}}}}";
+    struct error error = {0};
+    assert_null(experiment_parse(json, "world.json", ".", NULL, 0, &error));
+    assert_int_equal(error.kind, ERROR_INPUT);
+    assert_non_null(strstr(error.message,
+                           "training.arrivals.split: no model of class \"speech\" is "
+                           "in the models \"muri-v100\""));
+}
+
 static void a_policy_that_does_not_serve_trainings_is_refused(void **state)
 {
     (void)state;
@@ -952,6 +1170,12 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(every_finish_time_of_synergy_is_reproduced),
         cmocka_unit_test(gangs_of_several_gpus_follow_the_rounds),
+        cmocka_unit_test(a_preempted_gang_frees_its_gpus_after_it_was_saved),
+        cmocka_unit_test(finish_time_fairness_is_as_in_the_closed_form),
+        cmocka_unit_test(a_gang_is_never_slower_with_more_vcpus_or_memory),
+        cmocka_unit_test(what_could_never_run_is_refused_with_its_id),
+        cmocka_unit_test(a_class_without_models_is_refused),
+        cmocka_unit_test(notices_count_guessed_pairs_and_name_another_gpu),
         cmocka_unit_test(two_on_one_gpu_finish_as_the_closed_form_says),
         cmocka_unit_test(a_gang_is_as_slow_as_its_slowest_gpu),
         cmocka_unit_test(a_gang_pays_for_each_further_invoker),

@@ -122,7 +122,7 @@ static void each_layout_gives_its_fields(void **state)
                      "490,3,2,46122000,9,dqn\n",
                      "muri", &error);
     assert_non_null(trace);
-    assert_true(trace->rows[0].iteration_s == 490 * 1.015 / 1000);
+    assert_true(trace->rows[0].iteration_ms == 490);
     assert_int_equal(trace->rows[0].arrival, 46122 * SIM_S);
     assert_string_equal(trace->models.names[trace->rows[0].model], "dqn");
     training_trace_free(trace);
@@ -227,6 +227,55 @@ static void queries_take_the_next_lower_cell_and_the_next_larger_gang(void **sta
     training_models_free(models);
 }
 
+/* The same matrix relative to another cell: all speeds are relative to the base. */
+static void speeds_are_relative_to_the_base(void **state)
+{
+    (void)state;
+    struct error error = {0};
+    struct training_models *models =
+        models_of("{" AXES "\"base\":{\"vcpus\":5,\"memory_gb\":20},\"models\":{\"a\":{"
+                  "\"throughput\":[[1,2],[4,6],[5,6]]},\"b\":{}}}",
+                  &error);
+    if (models == NULL)
+        fail_msg("%s", error.message);
+    assert_true(training_throughput(models, 0, 5, 20) == 1);
+    assert_true(training_throughput(models, 0, 1, 20) == 0.25);
+    assert_true(training_throughput(models, 0, 9, 99) == 1.5);
+    assert_true(training_throughput(models, 1, 9, 99) == 1);
+    training_models_free(models);
+}
+
+/* Pairs that no one measured take the default, and are counted over the models that are used. */
+static void pairs_without_a_measurement_take_the_default(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *pairs;
+        double slowdown, missing;
+    } cases[] = {{"{\"a\":{\"b\":1.5}}", 1, 3},
+                 {"{\"a\":{\"b\":1.5},\"default\":2.5}", 2.5, 3},
+                 {"{\"default\":\"none\"}", 1, 4},
+                 {"{\"a\":{\"a\":1,\"b\":1},\"b\":{\"a\":1,\"b\":null}}", 1, 0}};
+    for (size_t c = 0; c < sizeof cases / sizeof *cases; c++) {
+        char text[256];
+        struct error error = {0};
+        size_t pairs = 0;
+        (void)snprintf(text, sizeof text,
+                       "{\"name\":\"m\",\"models\":{\"a\":{},\"b\":{},\"c\":{}},\"pairs\":%s}",
+                       cases[c].pairs);
+        struct training_models *models = models_of(text, &error);
+        if (models == NULL)
+            fail_msg("%s", error.message);
+        assert_int_equal(training_pairs_missing(models, &pairs), 0);
+        assert_int_equal(pairs, 0);
+        models->models[0].used = models->models[1].used = true;
+        assert_int_equal(training_pairs_missing(models, &pairs), cases[c].missing);
+        assert_int_equal(pairs, 4);
+        assert_true(training_pair(models, 1, 0, 1, NULL) == cases[c].slowdown);
+        training_models_free(models);
+    }
+}
+
 static void a_fault_in_the_models_file_is_named_by_its_key(void **state)
 {
     (void)state;
@@ -252,6 +301,12 @@ static void a_fault_in_the_models_file_is_named_by_its_key(void **state)
         {"{" AXES "\"models\":{\"a\":{\"class\":\"images\"}}}", "did you mean \"image\""},
         {"{" AXES "\"models\":{\"a\":{}},\"pairs\":{\"b\":{}}}", "pairs.b: no model of that name"},
         {"{" AXES "\"models\":{\"a\":{}},\"pairs\":{\"a\":{\"a\":0.5}}}", "pairs.a.a"},
+        {"{\"name\":\"m\",\"models\":{\"a\":{}},\"pairs\":{\"default\":0.5}}",
+         "pairs.default: is 0.5"},
+        {"{\"name\":\"m\",\"models\":{\"a\":{}},\"pairs\":{\"default\":\"no\"}}",
+         "pairs.default: must be a slowdown of at least 1, or \"none\""},
+        {"{\"name\":\"m\",\"base\":{\"vcpus\":3},\"models\":{\"a\":{}}}", "memory_gb"},
+        {"{\"name\":\"m\",\"overhead\":0,\"models\":{\"a\":{}}}", "overhead: is 0"},
         {"{\"name\":\"m\",\"penalty\":[1,0],\"models\":{\"a\":{}}}", "penalty[1]: is 0"},
         {"{\"name\":\"m\",\"penalty\":[],\"models\":{\"a\":{}}}", "penalty: "},
         {"{\"name\":\"m\",\"models\":{\"a\":{\"penalty\":[1,1.5]}}}",
@@ -327,6 +382,51 @@ static void a_model_that_is_not_in_the_table_is_refused(void **state)
     training_models_free(models);
 }
 
+/* The times of a trace of Muri's layout, by a models file that states an overhead and by another.
+ */
+static void only_the_models_file_multiplies_the_times_of_a_trace(void **state)
+{
+    (void)state;
+    static const char *const files[] = {
+        "{\"name\":\"m\",\"overhead\":1.015,\"models\":{\"dqn\":{}}}",
+        "{\"name\":\"m\",\"models\":{\"dqn\":{}}}",
+    };
+    static const double expected_s[] = {490 * 1.015 / 1000, 0.49};
+    for (int f = 0; f < 2; f++) {
+        struct error error = {0};
+        const struct training_draw draw = {0};
+        struct training_models *models = models_of(files[f], &error);
+        struct training_trace *trace =
+            trace_of("iteration_time,job_id,num_gpu,submit_time,iterations,model_name\n"
+                     "490,3,2,46122000,9,dqn\n",
+                     "muri", &error);
+        assert_non_null(models);
+        struct training_spec *specs =
+            trainings_from_trace(trace, "t.csv", models, &draw, 1, &error);
+        assert_non_null(specs);
+        assert_true(specs[0].iteration_s == expected_s[f]);
+        free(specs);
+        training_trace_free(trace);
+        training_models_free(models);
+    }
+}
+
+static void an_arrival_after_the_clocks_end_names_the_trace(void **state)
+{
+    (void)state;
+    struct error error = {0};
+    const struct training_draw draw = {0};
+    struct training_models *models =
+        models_of("{\"name\":\"m\",\"models\":{\"a\":{\"iteration_s\":1}}}", &error);
+    struct training_trace *trace = trace_of("7,a,1000000000,10,1\n", "synergy", &error);
+    assert_non_null(trace);
+    assert_null(trainings_from_trace(trace, "t.csv", models, &draw, 1, &error));
+    assert_non_null(strstr(error.message, "t.csv: training 7 arrives at 1e+09 s"));
+    assert_int_equal(error.kind, ERROR_INPUT);
+    training_trace_free(trace);
+    training_models_free(models);
+}
+
 /* ---- Drawn sets ------------------------------------------------------------------------------ */
 
 /* Shares and means within four standard errors of the law. */
@@ -383,6 +483,10 @@ int main(void)
         cmocka_unit_test(a_virtual_cluster_of_philly_is_taken_alone),
         cmocka_unit_test(instances_have_their_times_and_shares),
         cmocka_unit_test(queries_take_the_next_lower_cell_and_the_next_larger_gang),
+        cmocka_unit_test(speeds_are_relative_to_the_base),
+        cmocka_unit_test(pairs_without_a_measurement_take_the_default),
+        cmocka_unit_test(only_the_models_file_multiplies_the_times_of_a_trace),
+        cmocka_unit_test(an_arrival_after_the_clocks_end_names_the_trace),
         cmocka_unit_test(a_fault_in_the_models_file_is_named_by_its_key),
         cmocka_unit_test(the_shipped_models_cover_the_shipped_traces),
         cmocka_unit_test(a_model_that_is_not_in_the_table_is_refused),

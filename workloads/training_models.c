@@ -13,9 +13,9 @@ enum { AXIS_MOST = 64, GANGS_MOST = 32, MODELS_MOST = 256, GPUS_MOST = 1 << 16 }
 
 const char *const training_class_names[] = {"image", "language", "speech", NULL};
 
-static const char *const file_keys[] = {"name",   "evidence", "source",  "licence",
-                                        "note",   "vcpus",    "gangs",   "memory_gb",
-                                        "models", "pairs",    "penalty", NULL};
+static const char *const file_keys[] = {"name",   "evidence", "source",    "licence",  "note",
+                                        "gpu",    "vcpus",    "memory_gb", "base",     "gangs",
+                                        "models", "pairs",    "penalty",   "overhead", NULL};
 static const char *const model_keys[] = {"class",    "iteration_s", "gpu_memory_mb",   "demand",
                                          "speedup",  "throughput",  "restart_s",       "note",
                                          "evidence", "share",       "bandwidth_share", "penalty",
@@ -24,6 +24,19 @@ static const char *const demand_keys[] = {"vcpus", "memory_gb", NULL};
 static const char *const share_keys[] = {"request", "limit", "speed", NULL};
 
 /* ---- Axes ------------------------------------------------------------------------------------ */
+
+/* The optional allocation at which iteration_s holds. */
+static bool load_base(const struct json_value *root, struct training_models *models,
+                      struct error *error)
+{
+    struct json_value base, child;
+    return !json_child(root, "base", &base) ||
+           (json_is_object(&base, demand_keys, error) &&
+            json_require(&base, "vcpus", &child, error) &&
+            json_as_number(&child, 1e-6, 65535, &models->base_vcpus, error) &&
+            json_require(&base, "memory_gb", &child, error) &&
+            json_as_number(&child, 1e-6, LIMIT_MB, &models->base_gb, error));
+}
 
 /* An optional array of ascending positive numbers. */
 static bool load_axis(const struct json_value *root, const char *key, double **axis, size_t *count,
@@ -98,6 +111,24 @@ static bool load_by_gang(const struct json_value *value, const struct training_m
 
 /* ---- Models ---------------------------------------------------------------------------------- */
 
+/* The last entry that is not above `value`; the first if all are. */
+static size_t lower_cell(const double *axis, size_t count, double value)
+{
+    size_t i = 0;
+    while (i + 1 < count && axis[i + 1] <= value)
+        i++;
+    return i;
+}
+
+/* The matrix at the next cell that is not above (vcpus, memory_gb). */
+static double cell_value(const struct training_models *models, const struct training_model *model,
+                         double vcpus, double memory_gb)
+{
+    const size_t row = lower_cell(models->vcpus, models->vcpu_count, vcpus);
+    const size_t column = lower_cell(models->memory_gb, models->memory_count, memory_gb);
+    return model->throughput[row * models->memory_count + column];
+}
+
 static bool load_throughput(const struct json_value *value, const struct training_models *models,
                             struct training_model *model, struct error *error)
 {
@@ -128,6 +159,10 @@ static bool load_throughput(const struct json_value *value, const struct trainin
                 return false;
         }
     }
+    const double base =
+        models->base_vcpus > 0 ? cell_value(models, model, models->base_vcpus, models->base_gb) : 1;
+    while (cell > model->throughput)
+        *--cell /= base;
     return true;
 }
 
@@ -284,6 +319,18 @@ static bool load_victim(const struct json_value *value, struct training_models *
     return true;
 }
 
+/* The slowdown of pairs that were not measured: a number, or "none". */
+static bool load_default_pair(const struct json_value *value, struct training_models *models,
+                              struct error *error)
+{
+    models->default_pair = 1;
+    if (cJSON_IsString(value->node) && strcmp(value->node->valuestring, "none") == 0)
+        return true;
+    return cJSON_IsNumber(value->node)
+               ? json_as_number(value, 1, MOST_SLOWDOWN, &models->default_pair, error)
+               : json_fault(value, error, "must be a slowdown of at least 1, or \"none\"");
+}
+
 static bool load_pairs(const struct json_value *value, struct training_models *models,
                        struct error *error)
 {
@@ -298,7 +345,8 @@ static bool load_pairs(const struct json_value *value, struct training_models *m
         models->pairs[k] = NAN;
     for (struct json_value child = json_first(value); child.node != NULL;
          child = json_after(value, &child, ++i))
-        if (!load_victim(&child, models, error))
+        if (!(strcmp(child.node->string, "default") == 0 ? load_default_pair(&child, models, error)
+                                                         : load_victim(&child, models, error)))
             return false;
     return true;
 }
@@ -312,6 +360,9 @@ static bool load_all(const struct json_value *value, struct training_models *mod
     return json_is_object(value, file_keys, error) &&
            load_name(value, "name", &models->name, error) &&
            json_string(value, "evidence", &models->evidence, error) &&
+           json_string(value, "gpu", &models->gpu, error) &&
+           json_number(value, "overhead", 1e-3, 1e3, &models->overhead, error) &&
+           load_base(value, models, error) &&
            load_axis(value, "vcpus", &models->vcpus, &models->vcpu_count, error) &&
            load_axis(value, "memory_gb", &models->memory_gb, &models->memory_count, error) &&
            load_gangs(value, models, error) &&
@@ -323,6 +374,10 @@ static bool load_all(const struct json_value *value, struct training_models *mod
 struct training_models *training_models_load(const struct json_value *value, struct error *error)
 {
     struct training_models *models = load_array(1, sizeof *models, error);
+    if (models != NULL) {
+        models->overhead = 1;
+        models->default_pair = NAN;
+    }
     if (models != NULL && load_all(value, models, error))
         return models;
     training_models_free(models);
@@ -384,6 +439,7 @@ void training_models_free(struct training_models *models)
     }
     free(models->name);
     free(models->evidence);
+    free(models->gpu);
     free(models->vcpus);
     free(models->memory_gb);
     free(models->gangs);
@@ -411,24 +467,48 @@ size_t training_gang(const struct training_models *models, uint32_t gpus)
     return g;
 }
 
-/* The last entry that is not above `value`; the first if all are. */
-static size_t lower_cell(const double *axis, size_t count, double value)
-{
-    size_t i = 0;
-    while (i + 1 < count && axis[i + 1] <= value)
-        i++;
-    return i;
-}
-
 double training_throughput(const struct training_models *models, uint32_t model, double vcpus,
                            double memory_gb)
 {
-    const double *throughput = models->models[model].throughput;
-    if (throughput == NULL)
-        return 1;
-    const size_t row = lower_cell(models->vcpus, models->vcpu_count, vcpus);
-    const size_t column = lower_cell(models->memory_gb, models->memory_count, memory_gb);
-    return throughput[row * models->memory_count + column];
+    const struct training_model *own = &models->models[model];
+    return own->throughput == NULL ? 1 : cell_value(models, own, vcpus, memory_gb);
+}
+
+double training_fair_speed(const struct training_models *models, uint32_t model,
+                           const struct training_server *server)
+{
+    return training_throughput(models, model, server->vcpus / server->gpus,
+                               server->memory_gb / server->gpus);
+}
+
+bool training_demand(const struct training_models *models, uint32_t model, double n,
+                     const struct training_server *server, struct training_demand *demand)
+{
+    const struct training_model *own = &models->models[model];
+    const double fair = training_fair_speed(models, model, server);
+    const double vcpus = n * (server->vcpus / server->gpus);
+    const double memory_gb = n * (server->memory_gb / server->gpus);
+    const double ideal = own->demand_vcpus > 0 ? n * own->demand_vcpus : vcpus;
+    const bool larger = n > server->gpus;
+    bool limited = false;
+    *demand = (struct training_demand){ideal, own->demand_gb > 0 ? n * own->demand_gb : memory_gb,
+                                       own->speedup};
+    if (demand->vcpus > server->vcpus) {
+        demand->vcpus = larger ? vcpus : server->vcpus;
+        demand->speed = larger ? fair : demand->speed;
+        limited = !larger;
+    }
+    if (demand->memory_gb > server->memory_gb) {
+        demand->memory_gb = larger ? memory_gb : server->memory_gb;
+        demand->speed = larger ? fair : demand->speed;
+        limited = !larger;
+    }
+    if (!limited)
+        return true;
+    if (ideal - vcpus == 0)
+        return false;
+    demand->speed = fair + (demand->speed - fair) / (ideal - vcpus) * (demand->vcpus - vcpus);
+    return true;
 }
 
 double training_share_speed(const struct training_model *model, double part)
@@ -459,5 +539,23 @@ double training_pair(const struct training_models *models, uint32_t victim, uint
                                  training_gang(models, gpus)];
     if (measured != NULL)
         *measured = !isnan(slowdown);
+    if (isnan(slowdown))
+        slowdown = models->default_pair;
     return isnan(slowdown) ? 1 : slowdown;
+}
+
+size_t training_pairs_missing(const struct training_models *models, size_t *pairs)
+{
+    size_t missing = 0;
+    *pairs = 0;
+    for (uint32_t a = 0; a < models->count; a++)
+        for (uint32_t b = 0; b < models->count; b++) {
+            bool measured = true;
+            if (!models->models[a].used || !models->models[b].used || models->models[a].timed)
+                continue;
+            ++*pairs;
+            (void)training_pair(models, a, b, 1, &measured);
+            missing += !measured;
+        }
+    return missing;
 }

@@ -64,6 +64,22 @@ static bool load_trace(const struct json_include *document, struct training_plan
     return plan->trainings != NULL;
 }
 
+/* A class with a weight must have a model. */
+static bool check_split(const struct json_value *arrivals, const struct training_plan *plan,
+                        struct error *error)
+{
+    struct json_value split;
+    for (int c = 0; json_child(arrivals, "split", &split) && c < TRAINING_CLASSES; c++) {
+        size_t m = 0;
+        while (m < plan->models->count && (int)plan->models->models[m].kind != c)
+            m++;
+        if (plan->draw.split[c] > 0 && m == plan->models->count)
+            return json_fault(&split, error, "no model of class \"%s\" is in the models \"%s\"",
+                              training_class_names[c], plan->models->name);
+    }
+    return true;
+}
+
 static bool load_arrivals(struct json_include *document, const struct json_value *value,
                           struct training_plan *plan, uint64_t seed, struct error *error)
 {
@@ -71,12 +87,16 @@ static bool load_arrivals(struct json_include *document, const struct json_value
     if (!json_require(value, "arrivals", &arrivals, error) ||
         !training_arrivals_load(document, &arrivals, &plan->draw, &plan->trace_path,
                                 &plan->trace_format, error) ||
-        !load_models(document, value, plan, error))
+        !load_models(document, value, plan, error) || !check_split(&arrivals, plan, error))
         return false;
-    if (plan->trace_path != NULL)
-        return load_trace(document, plan, seed, error);
-    plan->count = plan->draw.count;
-    plan->trainings = trainings_draw(&plan->draw, plan->models, seed, error);
+    if (plan->trace_path == NULL) {
+        plan->count = plan->draw.count;
+        plan->trainings = trainings_draw(&plan->draw, plan->models, seed, error);
+    } else if (!load_trace(document, plan, seed, error)) {
+        return false;
+    }
+    for (size_t t = 0; plan->trainings != NULL && t < plan->count; t++)
+        plan->models->models[plan->trainings[t].model].used = true;
     return plan->trainings != NULL;
 }
 

@@ -250,7 +250,12 @@ static bool convert_row(const struct training_row *row, const char *path,
                                    .gpus = row->gpus,
                                    .arrival = row->arrival,
                                    .iterations = row->iterations,
-                                   .iteration_s = row->iteration_s};
+                                   .iteration_s = row->iteration_ms * models->overhead / 1000};
+    if (row->arrival >= SIM_CLOCK_END)
+        return error_input(error,
+                           "%s: training %llu arrives at %.9g s, after the clock's end, 18 years; "
+                           "times are in the unit of the layout, from the start of the run",
+                           path, (unsigned long long)row->id, sim_to_s(row->arrival));
     if (row->request > 0) {
         spec->model = row->type;
         spec->service = (uint32_t)row->model;

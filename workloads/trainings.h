@@ -27,7 +27,7 @@ struct training_spec {
     uint32_t gpus;        /* size of the gang */
     sim_time_t arrival;   /* since the start of the run; ascends */
     uint64_t iterations;  /* >= 1 */
-    double iteration_s;   /* one iteration of the whole gang, alone, at its proportional share;
+    double iteration_s;   /* one iteration of the whole gang, alone, with the base of the models;
                              INFINITY: it never ends */
     double gpu_memory_mb; /* on each GPU of the gang; 0 if not given */
     /* Of an instance of the format dilu, which has one iteration; 0 otherwise: */

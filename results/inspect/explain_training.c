@@ -45,8 +45,9 @@ static void text_times(const struct training_result_row *row, FILE *out)
         return;
     }
     const struct training_time time = training_time_split(row);
-    fprintf(out, "  %-10s %14.3f s: completion time %.3f s, fairness %.4g\n", "finished",
-            sim_to_s(row->finish_ns), sim_to_s(row->finish_ns - row->arrival_ns), row->fairness);
+    fprintf(out, "  %-10s %14.3f s: completion time %.3f s, slowdown %.4g, FTF rho %.4g\n",
+            "finished", sim_to_s(row->finish_ns), sim_to_s(row->finish_ns - row->arrival_ns),
+            row->slowdown, row->ftf_rho);
     fprintf(out, "  %-10s %14.3f s without a gang\n", "waiting", time.waiting);
     fprintf(out, "  %-10s %14.3f s in %" PRIu32 " restarts\n", "restarts", time.restarts,
             row->restarts);
@@ -114,7 +115,8 @@ static bool print_json(const struct summary_row *run, const struct training_reco
     if (row->finished != 0) {
         const struct training_time time = training_time_split(row);
         (void)cJSON_AddNumberToObject(root, "finish_s", sim_to_s(row->finish_ns));
-        (void)cJSON_AddNumberToObject(root, "fairness", row->fairness);
+        (void)cJSON_AddNumberToObject(root, "slowdown", row->slowdown);
+        (void)cJSON_AddNumberToObject(root, "ftf_rho", row->ftf_rho);
         (void)cJSON_AddNumberToObject(root, "waiting_s", time.waiting);
         (void)cJSON_AddNumberToObject(root, "restarts_s", time.restarts);
         (void)cJSON_AddNumberToObject(root, "alone_s", time.alone);

@@ -28,8 +28,10 @@ static const char reading_of_trainings[] =
     "that finished count.</li>\n"
     "<li>makespan: from the first arrival to the last finish.</li>\n"
     "<li>queueing: completion time less the time for which the training held its GPUs.</li>\n"
-    "<li>fairness: completion time ÷ the time that the training takes alone with the "
+    "<li>slowdown: completion time ÷ the time that the training takes alone with the "
     "proportional share; mean over trainings.</li>\n"
+    "<li>FTF rho: finish-time fairness, slowdown ÷ max(1, mean of the GPUs demanded while the "
+    "training was present ÷ GPUs); above 1 it had less than its part.</li>\n"
     "<li>restarts: starts at another place, or after an interruption.</li>\n"
     "<li>GPU effective %: share of the GPUs' time that trainings hold × speed ÷ the model's best "
     "speed.</li>\n";

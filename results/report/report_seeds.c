@@ -7,6 +7,7 @@
 #include "results/report/paired.h"
 #include "results/report/training_table.h"
 #include "results/store/record.h"
+#include "sim/platform/notices.h"
 
 enum {
     SEEDS_FEW = 5,     /* with fewer, a note says that the intervals are rough */

@@ -36,7 +36,8 @@ static const struct shown {
     {"jct_s_p99", "p99 h", 1.0 / 3600, 2},
     {"makespan_s", "makespan h", 1.0 / 3600, 2},
     {"queueing_s_mean", "queueing h", 1.0 / 3600, 3},
-    {"fairness_mean", "fairness", 1, 2},
+    {"slowdown", "slowdown", 1, 2},
+    {"ftf_rho", "FTF rho", 1, 2},
     {"restarts", "restarts", 1, 0},
     {"gpu_effective", "GPU effective %", 100, 1},
     {"gpus_active_max", "most GPUs", 1, 0},
@@ -111,8 +112,9 @@ bool training_table_text(const struct report *report, const struct report_scenar
         add_contender(report, &scenario->contenders[c], table);
     const bool good = text_table_print(table, 0, out);
     (void)fputs(
-        "\nJCT: job completion time, from arrival to finish; fairness: JCT / time alone at the "
-        "proportional\nshare; effective: share of GPUs held x speed / best speed; most GPUs: with "
+        "\nJCT: job completion time, from arrival to finish; slowdown: JCT / time alone at the "
+        "proportional\nshare; FTF rho: slowdown / max(1, mean of the GPUs demanded while present / "
+        "GPUs); effective: share of GPUs held x speed / best speed; most GPUs: with "
         "a "
         "training at one time;\nfragmented: free GPUs that a typical training cannot use, mean "
         "over "

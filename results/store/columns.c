@@ -250,7 +250,9 @@ static const struct column trainings_columns[] = {
     COLUMN(training_result_row, I64, restart_ns, "ns", "of that, in restarts"),
     COLUMN(training_result_row, F64, alone_s, "s",
            "that its iterations take alone at the proportional share"),
-    COLUMN(training_result_row, F64, fairness, "1", "completion time / alone_s"),
+    COLUMN(training_result_row, F64, slowdown, "1", "completion time / alone_s"),
+    COLUMN(training_result_row, F64, ftf_rho, "1",
+           "slowdown / max(1, mean of the GPUs demanded while it was present / GPUs)"),
 };
 
 static const struct column lease_columns[] = {

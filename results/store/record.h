@@ -44,9 +44,6 @@ struct run_facts {
 };
 
 enum { NOTICE_LENGTH = 1024 };
-/* The notice of a run that every seed would repeat begins with these words. */
-#define NOTICE_NOT_RANDOM "nothing random is drawn"
-
 /* Reads the line of a run's notices at *at and advances *at to the next line. Copies the text
  * without its prefix "warning: " or "note: " to `text`, and sets `*warning` if the prefix was
  * "warning: ". False at the end. */

@@ -134,7 +134,7 @@ static void dilu_on_timer(void *state, struct platform *platform, uint32_t id)
 static const char *dilu_refuses_gang(void *state, uint32_t gpus, double gpu_memory_mb)
 {
     (void)gpu_memory_mb;
-    return dilu_trainings_refuse(&((const struct dilu *)state)->trainings, gpus);
+    return dilu_trainings_refuse(&((struct dilu *)state)->trainings, gpus);
 }
 
 static void dilu_on_training_arrived(void *state, struct platform *platform, uint32_t training)

@@ -247,14 +247,16 @@ static bool values_check(const double *values, struct error *error)
 /* The pool places all work if there are trainings, and that of the baselines. */
 static bool trainings_init(struct dilu *self, struct platform *platform, struct error *error)
 {
+    const struct training_models *models = platform_training_models(platform);
     const struct dilu_trainings_rule rule = {
         .pool = {.scheme = (enum dilu_scheme)self->values[DILU_SCHEME],
                  .omega = self->values[DILU_OMEGA],
                  .gamma = self->values[DILU_GAMMA],
                  .alpha = self->values[DILU_ALPHA]},
-        .serving = platform_training_models(platform) != NULL,
+        .serving = models != NULL,
         .vertical = self->values[DILU_VERTICAL] == DILU_ON,
-        .vcpus = self->values[DILU_TRAINING_VCPUS],
+        /* Instances of a trace hold only what their trace gives. */
+        .vcpus = models != NULL && models->models[0].timed ? 0 : self->values[DILU_TRAINING_VCPUS],
         .limit_factor = self->values[DILU_LIMIT],
         .target = self->values[DILU_TRAINING_SPEED]};
     if (!rule.serving && rule.pool.scheme == DILU_WHOLE)

@@ -2,6 +2,7 @@
 #include "sched/policy_bookkeeping.h"
 
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 
 enum { PARTS = 100 }; /* of a unit */
@@ -46,6 +47,7 @@ bool dilu_trainings_init(struct dilu_trainings *trainings, const struct workload
     *trainings = (struct dilu_trainings){.serving = rule->serving,
                                          .vertical = rule->vertical,
                                          .vcpus = rule->vcpus,
+                                         .invoker_vcpus = first->vcpus,
                                          .functions = (uint32_t)workload->function_count,
                                          .limit_factor = rule->limit_factor,
                                          .target = rule->target};
@@ -92,12 +94,20 @@ void dilu_training_shares(const struct training_model *model, double target, dou
     *limit = model->limit > 0 ? model->limit : fmin(1, factor * *request);
 }
 
-const char *dilu_trainings_refuse(const struct dilu_trainings *trainings, uint32_t gpus)
+const char *dilu_trainings_refuse(struct dilu_trainings *trainings, uint32_t gpus)
 {
     const struct dilu_pool *pool = &trainings->pool;
-    if (pool->rule.scheme == DILU_EXCLUSIVE || gpus <= pool->gpu_count / pool->node_count)
+    const double vcpus = trainings->vcpus * gpus;
+    if (pool->rule.scheme == DILU_EXCLUSIVE)
         return NULL;
-    return "its gangs are on one invoker each, and an invoker has fewer GPUs";
+    if (gpus > pool->gpu_count / pool->node_count)
+        return "its gangs are on one invoker each, and an invoker has fewer GPUs";
+    if (vcpus <= trainings->invoker_vcpus)
+        return NULL;
+    (void)snprintf(trainings->reason, sizeof trainings->reason,
+                   "it needs %g vCPUs of one invoker, which has %g (\"training_vcpus\" per GPU)",
+                   vcpus, trainings->invoker_vcpus);
+    return trainings->reason;
 }
 
 static bool items_grow(struct dilu_trainings *trainings, uint32_t id)
@@ -224,13 +234,11 @@ bool dilu_trainings_place(struct dilu_trainings *trainings, struct platform *pla
 {
     struct dilu_training *training = &trainings->items[id];
     const struct dilu_placed *placed = &trainings->pool.placed[training->placed];
-    /* Instances of a trace hold only what their trace gives. */
-    const double vcpus = platform_training(platform, id).request > 0 ? 0 : trainings->vcpus;
     for (uint32_t i = 0; i < placed->count; i++) {
         const struct dilu_neighbours *here = &trainings->gpus[placed->gpus[i]];
         trainings->grants[i] = (struct training_grant){.invoker = here->invoker,
                                                        .gpu = here->which,
-                                                       .vcpus = vcpus,
+                                                       .vcpus = trainings->vcpus,
                                                        .gpu_memory_mb = placed->memories[i]};
         set_parts(&trainings->grants[i], parts_of(training->request, here->units));
     }

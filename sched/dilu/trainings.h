@@ -35,6 +35,8 @@ struct dilu_trainings {
     bool vertical;
     bool retry;                  /* a waiting training may fit now */
     double vcpus;                /* of a gang, for each GPU */
+    double invoker_vcpus;        /* of every invoker */
+    char reason[128];            /* of a refused gang */
     double limit_factor;         /* limit / request where a model does not give its limit */
     double target;               /* part of the full speed that a model has at its request */
     uint32_t functions;          /* of requests; services of a trace are numbered after them */
@@ -67,7 +69,7 @@ void dilu_training_shares(const struct training_model *model, double target, dou
                           double *request, double *limit);
 
 /* Why a gang never fits, see policy.refuses_gang; NULL: it does. O(1). */
-const char *dilu_trainings_refuse(const struct dilu_trainings *trainings, uint32_t gpus);
+const char *dilu_trainings_refuse(struct dilu_trainings *trainings, uint32_t gpus);
 /* False when out of memory. */
 bool dilu_trainings_arrived(struct dilu_trainings *trainings, struct platform *platform,
                             uint32_t id);

@@ -31,13 +31,40 @@ static void sort_list(struct gang_entry **list, struct gang_entry **scratch, siz
     memcpy(&list[to], &scratch[a], (moved - a) * sizeof *list);
 }
 
+/* Moves the entry at `from` behind those before it that do not come later. */
+static void insert(struct gang_entry **list, size_t from)
+{
+    struct gang_entry *entry = list[from];
+    size_t low = 0;
+    for (size_t high = from; low < high;) {
+        const size_t middle = (low + high) / 2;
+        if (list[middle]->key <= entry->key)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    memmove(&list[low + 1], &list[low], (from - low) * sizeof *list);
+    list[low] = entry;
+}
+
+/* Only the keys of those that run change. They are mostly at the front, and their keys fall: the
+ * waiting ones behind them are not looked at. */
 void gangs_sort(struct gangs *gangs)
 {
+    size_t end = 0, seen = 0; /* of those that run */
     if (gangs->discipline->key == NULL)
         return;
-    for (size_t i = 0; i < gangs->count; i++)
-        gangs->list[i]->key = gangs->discipline->key(gangs->list[i]);
-    sort_list(gangs->list, gangs->scratch, gangs->count);
+    for (; end < gangs->sorted && seen < gangs->held; end++) {
+        seen += gangs->list[end]->held ? 1 : 0;
+        gangs->list[end]->key = gangs->discipline->key(gangs->list[end]);
+    }
+    sort_list(gangs->list, gangs->scratch, end);
+    if (end > 0 && end < gangs->sorted && gangs->list[end]->key < gangs->list[end - 1]->key)
+        sort_list(gangs->list, gangs->scratch, gangs->sorted);
+    for (; gangs->sorted < gangs->count; gangs->sorted++) {
+        gangs->list[gangs->sorted]->key = gangs->discipline->key(gangs->list[gangs->sorted]);
+        insert(gangs->list, gangs->sorted);
+    }
 }
 
 static double by_remaining_time(const struct gang_entry *entry)
@@ -130,7 +157,7 @@ static bool keep_place(struct gangs *gangs, struct gang_entry *entry)
 static void plan_all(struct gangs *gangs)
 {
     uint32_t failed = UINT32_MAX;
-    for (size_t i = 0; i < gangs->count; i++)
+    for (size_t i = 0; gangs->planned > 0; i++)
         gang_unplan(gangs, gangs->list[i]);
     for (size_t i = 0; i < gangs->count && gangs->cluster.empty > 0; i++) {
         struct gang_entry *entry = gangs->list[i];
@@ -147,13 +174,15 @@ void gangs_plan_anew(struct gangs *gangs)
 {
     size_t free = gangs->cluster.gpu_count;
     size_t chosen = 0;
+    size_t planned = gangs->planned; /* from i on */
     gangs_sort(gangs);
     if (gangs->muri) {
         plan_all(gangs);
         return;
     }
-    for (size_t i = 0; i < gangs->count; i++) {
+    for (size_t i = 0; i < gangs->count && (free > 0 || planned > 0); i++) {
         struct gang_entry *entry = gangs->list[i];
+        planned -= entry->planned ? 1 : 0;
         if (entry->gpus <= free) {
             free -= entry->gpus;
             if (!entry->planned)
@@ -291,15 +320,15 @@ void gangs_plan_tiresias(struct gangs *gangs)
     ROW(sjf_ffs, "sjf-ffs", gangs_plan_in_order, by_remaining_time, true, false, \
         "trainings by least remaining time, two on a GPU by first fit") \
     ROW(gang_sjf, "sjf", gangs_plan_in_order, by_remaining_time, false, false, \
-        "trainings by least remaining time, on GPUs of their own") \
+        "trainings by least remaining time, on GPUs of their own, without preemption") \
     ROW(gang_fifo, "fifo", gangs_plan_in_order, NULL, false, false, \
-        "trainings in order of arrival, on GPUs of their own") \
+        "trainings in order of arrival, on GPUs of their own, without preemption") \
     ROW(tiresias, "tiresias", gangs_plan_tiresias, NULL, false, false, \
         "trainings by queues of attained GPU time, with preemption") \
     ROW(srtf, "srtf", gangs_plan_anew, by_remaining_time, false, false, \
-        "trainings by least remaining time, planned anew at every event") \
+        "trainings by least remaining time, preempted and planned anew at every event") \
     ROW(srsf, "srsf", gangs_plan_anew, by_remaining_service, false, false, \
-        "trainings by least remaining GPU time, planned anew at every event")
+        "trainings by least remaining GPU time, preempted and planned anew at every event")
 /* clang-format on */
 
 #define POLICY(symbol, text, planner, order, shares, checks, line)                                 \

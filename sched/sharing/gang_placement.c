@@ -4,8 +4,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-bool gang_cluster_open(struct gang_cluster *cluster, const uint32_t *gpus, const double *vcpus,
-                       size_t node_count, double gpu_memory_mb)
+bool gang_cluster_open(struct gang_cluster *cluster, const uint32_t *gpus, size_t node_count,
+                       double gpu_memory_mb)
 {
     *cluster = (struct gang_cluster){.node_count = node_count};
     for (size_t n = 0; n < node_count; n++)
@@ -23,8 +23,7 @@ bool gang_cluster_open(struct gang_cluster *cluster, const uint32_t *gpus, const
         return false;
     uint32_t first = 0;
     for (uint32_t n = 0; n < node_count; n++) {
-        cluster->nodes[n] = (struct gang_node){
-            .first = first, .gpus = gpus[n], .empty = gpus[n], .free_vcpus = vcpus[n]};
+        cluster->nodes[n] = (struct gang_node){.first = first, .gpus = gpus[n], .empty = gpus[n]};
         cluster->largest = gpus[n] > cluster->largest ? gpus[n] : cluster->largest;
         for (uint32_t g = 0; g < gpus[n]; g++)
             cluster->gpus[first++] = (struct gang_gpu){.free_mb = gpu_memory_mb, .node = n};
@@ -46,13 +45,12 @@ void gang_cluster_close(struct gang_cluster *cluster)
 /* ---- Residents ------------------------------------------------------------------------------- */
 
 void gang_take(struct gang_cluster *cluster, uint32_t training, double memory_mb,
-               double vcpus_per_gpu, const uint32_t *gpus, uint32_t count)
+               const uint32_t *gpus, uint32_t count)
 {
     for (uint32_t i = 0; i < count; i++) {
         struct gang_gpu *gpu = &cluster->gpus[gpus[i]];
         struct gang_node *node = &cluster->nodes[gpu->node];
         node->residents += i == 0 || cluster->gpus[gpus[i - 1]].node != gpu->node ? 1 : 0;
-        node->free_vcpus -= vcpus_per_gpu;
         if (gpu->count == 0) {
             node->empty--;
             cluster->empty--;
@@ -63,13 +61,12 @@ void gang_take(struct gang_cluster *cluster, uint32_t training, double memory_mb
 }
 
 void gang_release(struct gang_cluster *cluster, uint32_t training, double memory_mb,
-                  double vcpus_per_gpu, const uint32_t *gpus, uint32_t count)
+                  const uint32_t *gpus, uint32_t count)
 {
     for (uint32_t i = 0; i < count; i++) {
         struct gang_gpu *gpu = &cluster->gpus[gpus[i]];
         struct gang_node *node = &cluster->nodes[gpu->node];
         node->residents -= i == 0 || cluster->gpus[gpus[i - 1]].node != gpu->node ? 1 : 0;
-        node->free_vcpus += vcpus_per_gpu;
         if (gpu->residents[0] == training)
             gpu->residents[0] = gpu->residents[1];
         if (--gpu->count == 0) {
@@ -240,13 +237,13 @@ bool gang_place_shared(struct gang_cluster *cluster, const struct gang_request *
 
 /* ---- Alone ----------------------------------------------------------------------------------- */
 
-/* The first `count` empty GPUs of a node with memory and vCPUs for them; false if it has fewer. */
+/* The first `count` empty GPUs of a node with memory for them; false if it has fewer. */
 static bool take_node(const struct gang_cluster *cluster, const struct gang_request *request,
                       uint32_t n, uint32_t count, uint32_t *gpus)
 {
     const struct gang_node *node = &cluster->nodes[n];
     uint32_t found = 0;
-    if (node->empty < count || node->free_vcpus < count * request->vcpus_per_gpu)
+    if (node->empty < count)
         return false;
     for (uint32_t g = node->first; g < node->first + node->gpus && found < count; g++)
         if (cluster->gpus[g].count == 0 && cluster->gpus[g].free_mb >= request->memory_mb)

@@ -25,7 +25,6 @@ struct gang_node {
     uint32_t first, gpus; /* GPUs first .. first + gpus - 1 */
     uint32_t empty;       /* GPUs without a resident */
     uint32_t residents;   /* distinct trainings */
-    double free_vcpus;
 };
 
 struct gang_cluster {
@@ -46,10 +45,9 @@ struct gang_cluster {
 
 struct gang_request {
     uint32_t gpus;
-    double memory_mb;     /* on each GPU */
-    double vcpus_per_gpu; /* gang_place_alone only */
-    bool share;           /* gang_place_shared: with others; false: empty GPUs only */
-    bool consolidate;     /* on one node, if possible */
+    double memory_mb; /* on each GPU */
+    bool share;       /* gang_place_shared: with others; false: empty GPUs only */
+    bool consolidate; /* on one node, if possible */
     /* Whether it can run beside a resident at all; NULL: beside any. */
     bool (*fits)(void *context, uint32_t resident);
     /* Whether it is worth running beside a resident, and the time of gang_share_check by which
@@ -58,16 +56,17 @@ struct gang_request {
     void *context;
 };
 
-/* Empty nodes of so many GPUs and vCPUs each. False without memory; free in any case. */
-bool gang_cluster_open(struct gang_cluster *cluster, const uint32_t *gpus, const double *vcpus,
-                       size_t node_count, double gpu_memory_mb);
+/* Empty nodes of so many GPUs each. False without memory; free in any case. vCPUs are not counted:
+ * no gang gets more than its GPUs' part of them. */
+bool gang_cluster_open(struct gang_cluster *cluster, const uint32_t *gpus, size_t node_count,
+                       double gpu_memory_mb);
 void gang_cluster_close(struct gang_cluster *cluster);
 
 /* Adds and removes a resident on GPUs in ascending order. */
 void gang_take(struct gang_cluster *cluster, uint32_t training, double memory_mb,
-               double vcpus_per_gpu, const uint32_t *gpus, uint32_t count);
+               const uint32_t *gpus, uint32_t count);
 void gang_release(struct gang_cluster *cluster, uint32_t training, double memory_mb,
-                  double vcpus_per_gpu, const uint32_t *gpus, uint32_t count);
+                  const uint32_t *gpus, uint32_t count);
 
 /* GPUs for a gang that may share (sjf-ffs without a check, sjf-bsbf with one), in ascending order,
  * into `gpus`. False if there are too few (switch.py:211-435). O(GPUs + residents log residents),
@@ -75,7 +74,7 @@ void gang_release(struct gang_cluster *cluster, uint32_t training, double memory
 bool gang_place_shared(struct gang_cluster *cluster, const struct gang_request *request,
                        uint32_t *gpus);
 
-/* GPUs for a gang that shares none: the first node with vCPUs and empty GPUs for all; for a gang
+/* GPUs for a gang that shares none: the first node with empty GPUs for all; for a gang
  * larger than a node whole empty nodes and one for the rest (switch.py:46-168). O(GPUs). */
 bool gang_place_alone(const struct gang_cluster *cluster, const struct gang_request *request,
                       uint32_t *gpus);

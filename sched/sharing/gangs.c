@@ -8,23 +8,20 @@
 
 /* ---- Set-up ---------------------------------------------------------------------------------- */
 
-enum { PREEMPTION_DEFAULT, PREEMPTION_OFF };
-
 const struct parameter gang_parameters[GANG_PARAMETERS] = {
-    [GANG_VCPUS] = {"vcpus_per_gpu", 4, 0, 1024, NULL,
-                    "vCPUs per GPU of a gang; at most the GPU's part of its invoker, half of it "
-                    "where gangs share GPUs"},
+    [GANG_VCPUS] = {"vcpus_per_gpu", 0, 0, 1024, NULL,
+                    "vCPUs per GPU of a gang; 0: its model's demand; at most the GPU's part of its "
+                    "invoker, half of it beside another gang"},
     [GANG_CONSOLIDATE] = {"consolidate", 0, 0, 1, "off|on",
                           "sjf-bsbf, sjf-ffs: prefer GPUs of one invoker"},
-    [GANG_PREEMPTION] =
-        {"preemption", PREEMPTION_DEFAULT, 0, 2, "default|off|on",
-         "a training that does not fit preempts later ones; default: off for sjf-bsbf "
-         "and sjf-ffs, on for sjf and fifo; the others always preempt"},
+    [GANG_PREEMPTION] = {"preemption", 0, 0, 1, "off|on",
+                         "a training that does not fit preempts later ones; tiresias, srtf and "
+                         "srsf always preempt"},
     [GANG_PREEMPTIBLE] = {"preemptible", 100, 0, 1e15, NULL,
                           "a training with more iterations left may be preempted"},
     [GANG_LIMITS] = {"limits", 0, 0, 1, "700|3250-7200",
                      "tiresias: GPU seconds at which a training joins the next queue"},
-    [GANG_STARVATION] = {"starvation", 1, 0, 1e9, NULL,
+    [GANG_STARVATION] = {"starvation", 0, 0, 1e9, NULL,
                          "tiresias: a training that has waited for so many times its executed "
                          "time returns to the first queue; 0: never"},
     [GANG_INTERVAL] = {"interval_s", 60, 1e-3, 1e9, NULL,
@@ -45,55 +42,55 @@ static bool open_cluster(struct gangs *gangs, const struct cluster_spec *spec, s
         gpus += (size_t)spec->groups[g].count * spec->groups[g].gpu_count;
     }
     uint32_t *counts = calloc(nodes + 1, sizeof *counts);
-    double *vcpus = calloc(nodes + 1, sizeof *vcpus);
     gangs->slots = calloc(gpus + 1, sizeof *gangs->slots);
     gangs->chosen = calloc(gpus + 1, sizeof *gangs->chosen);
     gangs->grants = calloc(gpus + 1, sizeof *gangs->grants);
-    bool good = counts != NULL && vcpus != NULL && gangs->slots != NULL && gangs->chosen != NULL &&
-                gangs->grants != NULL;
+    gangs->held_grants = calloc(gpus + 1, sizeof *gangs->held_grants);
+    bool good = counts != NULL && gangs->slots != NULL && gangs->chosen != NULL &&
+                gangs->grants != NULL && gangs->held_grants != NULL;
     uint32_t node = 0;
     size_t slot = 0;
     for (size_t g = 0; good && g < spec->group_count; g++) {
         const struct invoker_group *group = &spec->groups[g];
         for (uint32_t i = 0; i < group->count; i++, node++) {
             counts[node] = (uint32_t)group->gpu_count;
-            vcpus[node] = group->vcpus;
+            const double gpus_here = (double)group->gpu_count;
             for (uint32_t k = 0; k < group->gpu_count; k++) {
-                gangs->slots[slot++] = (struct gang_slot){node, k, group->gpus[k].units};
+                gangs->slots[slot++] = (struct gang_slot){.invoker = node,
+                                                          .gpu = k,
+                                                          .units = group->gpus[k].units,
+                                                          .vcpus = group->vcpus / gpus_here,
+                                                          .host_mb = group->memory_mb / gpus_here};
                 memory_mb = fmin(memory_mb, group->gpus[k].memory_mb);
             }
         }
     }
-    good = good && gang_cluster_open(&gangs->cluster, counts, vcpus, nodes, memory_mb);
+    good = good && gang_cluster_open(&gangs->cluster, counts, nodes, memory_mb);
     free(counts);
-    free(vcpus);
     return good || error_run(error, "out of memory");
 }
 
-/* What each GPU of a gang gets of its invoker: its part, or half of it where gangs share. */
-static bool set_demands(struct gangs *gangs, const struct cluster_spec *spec, double vcpus,
-                        struct error *error)
+/* Gangs that share need GPUs that can be shared, and to know what that costs. */
+static bool check_sharing(const struct platform *platform, const struct cluster_spec *spec,
+                          struct error *error)
 {
-    const double residents = gangs->discipline->share ? 2 : 1;
-    gangs->vcpus_per_gpu = vcpus;
-    gangs->memory_per_gpu = INFINITY;
-    for (size_t g = 0; g < spec->group_count; g++) {
-        const struct invoker_group *group = &spec->groups[g];
-        const double gpus = residents * (double)group->gpu_count;
-        if (group->gpu_count == 0)
-            continue;
-        gangs->vcpus_per_gpu = fmin(gangs->vcpus_per_gpu, group->vcpus / gpus);
-        gangs->memory_per_gpu = fmin(gangs->memory_per_gpu, floor(group->memory_mb / gpus));
-        for (size_t k = 0; k < group->gpu_count; k++)
-            if (gangs->discipline->share &&
-                (group->gpus[k].sharing != SHARING_MPS || group->gpus[k].units < 2))
+    const struct training_models *models = platform_training_models(platform);
+    size_t pairs = 0;
+    for (size_t g = 0; g < spec->group_count; g++)
+        for (size_t k = 0; k < spec->groups[g].gpu_count; k++)
+            if (spec->groups[g].gpus[k].sharing != SHARING_MPS || spec->groups[g].gpus[k].units < 2)
                 return error_input(error,
                                    "policy.name: gangs that share GPUs need GPUs with "
                                    "\"sharing\": \"mps\" and at least 2 units; invokers of "
                                    "group %zu have others",
                                    g);
-    }
-    return true;
+    const size_t missing = training_pairs_missing(models, &pairs);
+    return missing == 0 || !isnan(models->default_pair) ||
+           error_input(error,
+                       "policy.name: gangs that share GPUs need the slowdown of every pair of "
+                       "models, and %zu of %zu pairs are not in \"pairs\" of the models \"%s\"; "
+                       "measure them, or state \"pairs\": {\"default\": a slowdown or \"none\"}",
+                       missing, pairs, models->name);
 }
 
 bool gangs_init(struct gangs *gangs, const struct gang_discipline *discipline,
@@ -103,15 +100,16 @@ bool gangs_init(struct gangs *gangs, const struct gang_discipline *discipline,
     gangs->discipline = discipline;
     gangs->timer = SIM_FOREVER;
     gangs->consolidate = values[GANG_CONSOLIDATE] > 0;
-    gangs->preemption = values[GANG_PREEMPTION] > PREEMPTION_OFF || discipline->preempts ||
-                        (!discipline->share && values[GANG_PREEMPTION] < PREEMPTION_OFF);
+    gangs->preemption = values[GANG_PREEMPTION] > 0 || discipline->preempts;
     gangs->preemptible = values[GANG_PREEMPTIBLE];
     gangs->limits[0] = values[GANG_LIMITS] > 0 ? 3250 : 700;
     gangs->limits[1] = values[GANG_LIMITS] > 0 ? 7200 : INFINITY;
     gangs->starvation = values[GANG_STARVATION];
     gangs->interval_s = values[GANG_INTERVAL];
     gangs->muri = values[GANG_RESTART_MODE] > 0;
-    return set_demands(gangs, spec, values[GANG_VCPUS], error) && open_cluster(gangs, spec, error);
+    gangs->vcpus_per_gpu = values[GANG_VCPUS];
+    return (!discipline->share || check_sharing(platform, spec, error)) &&
+           open_cluster(gangs, spec, error);
 }
 
 static void free_entry(struct gang_entry *entry)
@@ -131,6 +129,7 @@ void gangs_finish(void *state)
     free(gangs->list);
     free(gangs->scratch);
     free(gangs->grants);
+    free(gangs->held_grants);
     free(gangs->chosen);
     free(gangs->slots);
     gang_cluster_close(&gangs->cluster);
@@ -166,26 +165,31 @@ static bool reserve(struct gangs *gangs, uint32_t training)
     return true;
 }
 
-static struct gang_entry *new_entry(const struct platform *platform, uint32_t training)
+static struct gang_entry *new_entry(const struct gangs *gangs, const struct platform *platform,
+                                    uint32_t training)
 {
     const struct training_view view = platform_training(platform, training);
+    const struct training_model *model = &platform_training_models(platform)->models[view.model];
+    const double vcpus = gangs->vcpus_per_gpu > 0 ? gangs->vcpus_per_gpu : model->demand_vcpus;
     struct gang_entry *entry = calloc(1, sizeof *entry);
-    uint32_t *numbers = calloc(3 * (size_t)view.gpus, sizeof *numbers);
+    uint32_t *numbers = calloc(2 * (size_t)view.gpus, sizeof *numbers);
     if (entry == NULL || numbers == NULL) {
         free(entry);
         free(numbers);
         return NULL;
     }
-    *entry = (struct gang_entry){.id = training,
-                                 .gpus = view.gpus,
-                                 .model = view.model,
-                                 .memory_mb = view.gpu_memory_mb,
-                                 .iteration_s = view.iteration_s,
-                                 .arrival_s = sim_to_s(view.arrival),
-                                 .remaining = (double)view.iterations - view.done,
-                                 .place = numbers,
-                                 .actual = numbers + view.gpus,
-                                 .shares = numbers + 2 * (size_t)view.gpus};
+    *entry =
+        (struct gang_entry){.id = training,
+                            .gpus = view.gpus,
+                            .model = view.model,
+                            .memory_mb = view.gpu_memory_mb,
+                            .vcpus = vcpus > 0 ? vcpus : INFINITY,
+                            .host_mb = model->demand_gb > 0 ? 1024 * model->demand_gb : INFINITY,
+                            .iteration_s = view.iteration_s,
+                            .arrival_s = sim_to_s(view.arrival),
+                            .remaining = (double)view.iterations - view.done,
+                            .place = numbers,
+                            .actual = numbers + view.gpus};
     return entry;
 }
 
@@ -193,7 +197,7 @@ void gangs_on_arrived(void *state, struct platform *platform, uint32_t training)
 {
     struct gangs *gangs = state;
     struct gang_entry *entry = NULL;
-    if (!reserve(gangs, training) || (entry = new_entry(platform, training)) == NULL) {
+    if (!reserve(gangs, training) || (entry = new_entry(gangs, platform, training)) == NULL) {
         platform_stop(platform, "out of memory");
         return;
     }
@@ -213,6 +217,7 @@ void gangs_on_finished(void *state, struct platform *platform, uint32_t training
     while (gangs->list[i] != entry)
         i++;
     gangs->count--;
+    gangs->sorted -= i < gangs->sorted ? 1 : 0;
     memmove(&gangs->list[i], &gangs->list[i + 1], (gangs->count - i) * sizeof *gangs->list);
     gangs->entries[training] = NULL;
     free_entry(entry);
@@ -237,8 +242,7 @@ void gangs_set_timer(struct gangs *gangs, sim_time_t after)
 void gang_plan_on(struct gangs *gangs, struct gang_entry *entry, const uint32_t *gpus)
 {
     memcpy(entry->place, gpus, entry->gpus * sizeof *gpus);
-    gang_take(&gangs->cluster, entry->id, entry->memory_mb, gangs->vcpus_per_gpu, entry->place,
-              entry->gpus);
+    gang_take(&gangs->cluster, entry->id, entry->memory_mb, entry->place, entry->gpus);
     entry->planned = true;
     gangs->planned++;
 }
@@ -247,10 +251,28 @@ void gang_unplan(struct gangs *gangs, struct gang_entry *entry)
 {
     if (!entry->planned)
         return;
-    gang_release(&gangs->cluster, entry->id, entry->memory_mb, gangs->vcpus_per_gpu, entry->place,
-                 entry->gpus);
+    gang_release(&gangs->cluster, entry->id, entry->memory_mb, entry->place, entry->gpus);
     entry->planned = false;
     gangs->planned--;
+}
+
+/* What a gang gets on a GPU, alone or `beside` another (NULL: alone): its demand, at most the GPU's
+ * part of the invoker. Of two gangs one may have what the other leaves, and each the half. */
+static struct training_grant grant_on(const struct gangs *gangs, const struct gang_entry *entry,
+                                      const struct gang_entry *beside, uint32_t gpu)
+{
+    const struct gang_slot *slot = &gangs->slots[gpu];
+    double vcpus = slot->vcpus, host_mb = slot->host_mb;
+    if (beside != NULL) {
+        vcpus = fmax(vcpus / 2, vcpus - beside->vcpus);
+        host_mb = fmax(host_mb / 2, host_mb - beside->host_mb);
+    }
+    return (struct training_grant){.invoker = slot->invoker,
+                                   .gpu = slot->gpu,
+                                   .share = slot->units,
+                                   .quota = 100,
+                                   .vcpus = fmin(entry->vcpus, vcpus),
+                                   .memory_mb = fmin(entry->host_mb, host_mb)};
 }
 
 /* The two sides of the share check. */
@@ -259,27 +281,46 @@ struct sides {
     const struct gang_entry *incoming;
 };
 
+/* The work of a gang, and how much another one on its GPUs slows it: by the pair, and by the vCPUs
+ * and the memory that it takes. */
+static struct gang_work work_beside(const struct gangs *gangs, const struct gang_entry *entry,
+                                    const struct gang_entry *beside, uint32_t gpu)
+{
+    const struct training_models *models = platform_training_models(gangs->platform);
+    const struct training_grant alone = grant_on(gangs, entry, NULL, gpu);
+    const struct training_grant both = grant_on(gangs, entry, beside, gpu);
+    const double slowdown =
+        training_throughput(models, entry->model, alone.vcpus, alone.memory_mb / 1024) /
+        training_throughput(models, entry->model, both.vcpus, both.memory_mb / 1024);
+    return (struct gang_work){
+        entry->remaining, entry->iteration_s,
+        slowdown * training_pair(models, entry->model, beside->model, entry->gpus, NULL)};
+}
+
 static bool is_worth_it(void *context, uint32_t resident, double *time_s)
 {
     const struct sides *sides = context;
-    const struct training_models *models = platform_training_models(sides->gangs->platform);
-    const struct gang_entry *a = sides->incoming;
-    const struct gang_entry *b = sides->gangs->entries[resident];
-    const struct gang_work incoming = {a->remaining, a->iteration_s,
-                                       training_pair(models, a->model, b->model, a->gpus, NULL)};
-    const struct gang_work other = {b->remaining, b->iteration_s,
-                                    training_pair(models, b->model, a->model, b->gpus, NULL)};
+    const struct gang_entry *other = sides->gangs->entries[resident];
+    const struct gang_work incoming =
+        work_beside(sides->gangs, sides->incoming, other, other->place[0]);
+    const struct gang_work work =
+        work_beside(sides->gangs, other, sides->incoming, other->place[0]);
     double sequential = 0;
-    *time_s = gang_share_check(&incoming, &other, &sequential);
+    *time_s = gang_share_check(&incoming, &work, &sequential);
     return *time_s < sequential;
 }
 
+/* Like the GPU's memory, the demand of host memory is met or not: with less of it a training may be
+ * ten times slower. */
 static bool fits_beside(void *context, uint32_t resident)
 {
     const struct sides *sides = context;
     const struct training_models *models = platform_training_models(sides->gangs->platform);
     const struct gang_entry *a = sides->incoming;
     const struct gang_entry *b = sides->gangs->entries[resident];
+    if (!isinf(a->host_mb) && !isinf(b->host_mb) &&
+        a->host_mb + b->host_mb > sides->gangs->slots[b->place[0]].host_mb)
+        return false;
     return !isinf(training_pair(models, a->model, b->model, a->gpus, NULL)) &&
            !isinf(training_pair(models, b->model, a->model, b->gpus, NULL));
 }
@@ -288,8 +329,7 @@ static bool fits_beside(void *context, uint32_t resident)
 const char *gangs_refuse(void *state, uint32_t gpus, double gpu_memory_mb)
 {
     struct gangs *gangs = state;
-    const struct gang_request request = {
-        .gpus = gpus, .memory_mb = gpu_memory_mb, .vcpus_per_gpu = gangs->vcpus_per_gpu};
+    const struct gang_request request = {.gpus = gpus, .memory_mb = gpu_memory_mb};
     if (gangs->muri && gangs->discipline->preempts)
         return NULL;
     const bool found = gangs->discipline->share
@@ -308,7 +348,6 @@ bool gang_try(struct gangs *gangs, struct gang_entry *entry)
     struct sides sides = {gangs, entry};
     const struct gang_request request = {.gpus = entry->gpus,
                                          .memory_mb = entry->memory_mb,
-                                         .vcpus_per_gpu = gangs->vcpus_per_gpu,
                                          .share = gangs->discipline->share,
                                          .consolidate = gangs->consolidate,
                                          .fits = fits_beside,
@@ -323,50 +362,40 @@ bool gang_try(struct gangs *gangs, struct gang_entry *entry)
 
 /* ---- The platform ---------------------------------------------------------------------------- */
 
-/* Units on a GPU: all of a lone gang; of two, the older one has the larger half. */
-static uint32_t share_on(const struct gangs *gangs, const struct gang_entry *entry, uint32_t gpu)
-{
-    const struct gang_gpu *own = &gangs->cluster.gpus[gpu];
-    const uint32_t units = gangs->slots[gpu].units;
-    if (own->count < GANG_RESIDENTS)
-        return units;
-    return own->residents[0] == entry->id ? units - units / 2 : units / 2;
-}
-
-/* Fills the grants of a gang; returns whether any share differs from what it holds. */
+/* Fills the grants of a gang; returns whether any differs from what it holds. Of two gangs on a GPU
+ * the older one has the larger half of the units. */
 static bool fill_grants(struct gangs *gangs, const struct gang_entry *entry, bool only_less)
 {
+    const struct training_grant *held = gangs->held_grants;
+    const bool holds = entry->held && platform_gang(gangs->platform, entry->id, gangs->held_grants,
+                                                    entry->gpus) == entry->gpus;
     bool differs = false;
     for (uint32_t i = 0; i < entry->gpus; i++) {
-        const struct gang_slot *slot = &gangs->slots[entry->place[i]];
-        uint32_t share = share_on(gangs, entry, entry->place[i]);
-        if (only_less && entry->held && share > entry->shares[i])
-            share = entry->shares[i];
-        differs = differs || share != entry->shares[i];
-        gangs->grants[i] = (struct training_grant){.invoker = slot->invoker,
-                                                   .gpu = slot->gpu,
-                                                   .share = share,
-                                                   .quota = 100,
-                                                   .vcpus = gangs->vcpus_per_gpu,
-                                                   .memory_mb = gangs->memory_per_gpu};
+        const struct gang_gpu *gpu = &gangs->cluster.gpus[entry->place[i]];
+        const bool older = gpu->residents[0] == entry->id;
+        const bool pair = gpu->count == GANG_RESIDENTS;
+        struct training_grant *grant = &gangs->grants[i];
+        *grant = grant_on(gangs, entry, pair ? gangs->entries[gpu->residents[older ? 1 : 0]] : NULL,
+                          entry->place[i]);
+        if (pair)
+            grant->share = older ? grant->share - grant->share / 2 : grant->share / 2;
+        if (!holds)
+            continue;
+        if (only_less) {
+            grant->share = grant->share < held[i].share ? grant->share : held[i].share;
+            grant->vcpus = fmin(grant->vcpus, held[i].vcpus);
+            grant->memory_mb = fmin(grant->memory_mb, held[i].memory_mb);
+        }
+        differs = differs || grant->share != held[i].share || grant->vcpus != held[i].vcpus ||
+                  grant->memory_mb != held[i].memory_mb;
     }
     return differs;
 }
 
-static void keep_shares(struct gangs *gangs, struct gang_entry *entry)
+static bool resize(struct gangs *gangs, const struct gang_entry *entry, bool only_less)
 {
-    for (uint32_t i = 0; i < entry->gpus; i++)
-        entry->shares[i] = gangs->grants[i].share;
-}
-
-static bool resize(struct gangs *gangs, struct gang_entry *entry, bool only_less)
-{
-    if (!entry->held || !fill_grants(gangs, entry, only_less))
-        return true;
-    if (!platform_resize(gangs->platform, entry->id, gangs->grants, entry->gpus))
-        return false;
-    keep_shares(gangs, entry);
-    return true;
+    return !entry->held || !fill_grants(gangs, entry, only_less) ||
+           platform_resize(gangs->platform, entry->id, gangs->grants, entry->gpus);
 }
 
 static bool start(struct gangs *gangs, struct gang_entry *entry)
@@ -375,7 +404,6 @@ static bool start(struct gangs *gangs, struct gang_entry *entry)
     if (!platform_place(gangs->platform, entry->id, gangs->grants, entry->gpus, SIM_FOREVER))
         return false;
     memcpy(entry->actual, entry->place, entry->gpus * sizeof *entry->place);
-    keep_shares(gangs, entry);
     entry->held = true;
     gangs->held++;
     return true;
@@ -426,7 +454,8 @@ static bool apply(struct gangs *gangs)
         }
     }
     for (size_t i = 0; share && i < gangs->count && good; i++)
-        good = resize(gangs, gangs->list[i], false);
+        if (!resize(gangs, gangs->list[i], false))
+            gangs_set_timer(gangs, RETRY);
     return good;
 }
 

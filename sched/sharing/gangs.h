@@ -33,11 +33,12 @@ extern const struct parameter gang_parameters[GANG_PARAMETERS];
 struct gang_entry {
     uint32_t id, gpus, model;
     double memory_mb, iteration_s, arrival_s;
-    double remaining;                  /* iterations */
-    double key;                        /* of the order */
-    bool planned;                      /* runs by the plan, on `place` */
-    bool held;                         /* runs on the platform, on `actual` with `shares` */
-    uint32_t *place, *actual, *shares; /* [gpus]; place ascends */
+    double vcpus, host_mb;    /* demand per GPU */
+    double remaining;         /* iterations */
+    double key;               /* of the order */
+    bool planned;             /* runs by the plan, on `place` */
+    bool held;                /* runs on the platform, on `actual` */
+    uint32_t *place, *actual; /* [gpus]; place ascends */
 
     /* tiresias */
     uint32_t queue;
@@ -62,15 +63,17 @@ struct gangs {
     struct gang_cluster cluster;
     struct gang_slot {
         uint32_t invoker, gpu, units;
+        double vcpus, host_mb;   /* its part of the invoker */
     } * slots;                   /* by GPU of the cluster */
     struct gang_entry **entries; /* by training; NULL: not there */
     size_t capacity;
     struct gang_entry **list, **scratch; /* unfinished, in the order of the last event */
     size_t count, room;
+    size_t sorted;        /* of the list, in order; what arrived later is behind them */
     size_t planned, held; /* of the list; loops over these end at the last of them */
-    struct training_grant *grants;
-    uint32_t *chosen; /* [GPUs] */
-    double vcpus_per_gpu, memory_per_gpu;
+    struct training_grant *grants, *held_grants; /* [GPUs] */
+    uint32_t *chosen;                            /* [GPUs] */
+    double vcpus_per_gpu;                        /* of every gang; 0: its model's demand */
     bool consolidate, preemption;
     double preemptible;             /* least iterations left of one that may be preempted */
     double limits[GANG_QUEUES - 1]; /* GPU·s; INFINITY: last queue */

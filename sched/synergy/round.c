@@ -14,46 +14,6 @@ double synergy_fair_memory(const struct synergy_servers *servers)
     return servers->memory / servers->gpus;
 }
 
-/* ---- Demand ---------------------------------------------------------------------------------- */
-
-/* Limits one resource to a server's, and a gang that is larger than a server to its proportional
- * share, at which it has no speed-up. */
-static void limit_demand(const struct synergy_servers *servers, double server, double *demand,
-                         struct synergy_training *training, bool *slower)
-{
-    if (!(*demand > server))
-        return;
-    *demand = server;
-    *slower = true;
-    if (training->gpus <= servers->gpus)
-        return;
-    *demand = training->gpus * (server / servers->gpus);
-    training->speedup = 1;
-    *slower = false;
-}
-
-bool synergy_demand(const struct synergy_servers *servers, double vcpus_per_gpu,
-                    double memory_per_gpu, double speedup, struct synergy_training *training)
-{
-    bool slower = false;
-    const double ideal = training->gpus * vcpus_per_gpu;
-    training->vcpus = ideal;
-    training->memory = training->gpus * memory_per_gpu;
-    training->speedup = speedup;
-    training->speed = speedup;
-    limit_demand(servers, servers->vcpus, &training->vcpus, training, &slower);
-    limit_demand(servers, servers->memory, &training->memory, training, &slower);
-    if (slower) {
-        const double fair = training->gpus * synergy_fair_vcpus(servers);
-        if (ideal - fair == 0)
-            return false;
-        const double slope = (training->speedup - 1) / (ideal - fair);
-        training->speedup = 1 + slope * (training->vcpus - fair);
-    }
-    training->speed = training->speedup;
-    return true;
-}
-
 /* ---- The kept list --------------------------------------------------------------------------- */
 
 struct synergy_round *synergy_round_create(const struct synergy_servers *servers,
@@ -235,7 +195,7 @@ static bool place(struct synergy_round *round, struct synergy_training *training
 {
     const double gpus = training->gpus;
     if (round->allocation == SYNERGY_PROPORTIONAL) {
-        training->rate = 1;
+        training->rate = training->fair_speed;
         return synergy_first_fit(round, training, synergy_fair_vcpus(&round->servers),
                                  synergy_fair_memory(&round->servers));
     }

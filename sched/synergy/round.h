@@ -38,7 +38,8 @@ struct synergy_training {
     double arrival_s, iteration_s;
     uint64_t iterations;
     double vcpus, memory;              /* demand of the whole gang */
-    double speedup;                    /* S: at the demand, relative to the proportional share */
+    double fair_speed;                 /* s_p: at the proportional share, relative to the base */
+    double speedup;                    /* S: at the demand, relative to the base */
     const struct synergy_cells *cells; /* opt: its model's; else NULL */
 
     /* Kept by the caller between rounds. */
@@ -53,7 +54,7 @@ struct synergy_training {
 
     /* The placement of this round. */
     bool placed;
-    double rate; /* iterations per iteration_s; 1: proportional */
+    double rate; /* iterations per iteration_s */
     double vcpus_per_gpu, memory_per_gpu;
     uint32_t piece, pieces; /* indices into round.pieces; none under opt */
 };
@@ -84,12 +85,6 @@ struct synergy_round {
 /* The proportional share of one GPU. */
 double synergy_fair_vcpus(const struct synergy_servers *servers);
 double synergy_fair_memory(const struct synergy_servers *servers);
-
-/* Sets demand and speed-up of a training with `gpus` set, from its model's demand per GPU and
- * speed-up at it. False if the demand exceeds a server and equals the proportional share, which
- * gives no slope to interpolate (workload.py:236 aborts there). */
-bool synergy_demand(const struct synergy_servers *servers, double vcpus_per_gpu,
-                    double memory_per_gpu, double speedup, struct synergy_training *training);
 
 /* NULL with ERROR_RUN without memory. */
 struct synergy_round *synergy_round_create(const struct synergy_servers *servers,

@@ -183,7 +183,7 @@ static struct synergy_training *entry_create(const struct synergy *synergy,
                                              struct error *error)
 {
     const struct training_view view = platform_training(platform, training);
-    const struct training_model *model = &platform_training_models(platform)->models[view.model];
+    const struct training_models *models = platform_training_models(platform);
     const struct synergy_servers *servers = &synergy->round->servers;
     struct synergy_training *entry = calloc(1, sizeof *entry);
     if (entry == NULL) {
@@ -198,15 +198,19 @@ static struct synergy_training *entry_create(const struct synergy *synergy,
                                        .cells = synergy->cells != NULL ? &synergy->cells[view.model]
                                                                        : NULL,
                                        .last_end_s = -1};
-    const double vcpus =
-        model->demand_vcpus > 0 ? model->demand_vcpus : synergy_fair_vcpus(servers);
-    const double memory = model->demand_gb > 0 ? model->demand_gb : synergy_fair_memory(servers);
-    if (synergy_demand(servers, vcpus, memory, model->speedup, entry))
+    const struct training_server server = {servers->vcpus, servers->memory, servers->gpus};
+    struct training_demand demand;
+    if (training_demand(models, view.model, view.gpus, &server, &demand)) {
+        entry->vcpus = demand.vcpus;
+        entry->memory = demand.memory_gb;
+        entry->speedup = entry->speed = demand.speed;
+        entry->fair_speed = training_fair_speed(models, view.model, &server);
         return entry;
+    }
     error_run(error,
               "policy synergy: the demand of model \"%s\" exceeds a server and equals its "
               "proportional share, so its speed is not defined",
-              model->name);
+              models->models[view.model].name);
     free(entry);
     return NULL;
 }

@@ -51,8 +51,8 @@ static void sort_list(struct synergy_training **list, uint32_t count)
     }
 }
 
-/* A peer keeps its GPUs. Its vector becomes its demand, or the proportional share. It runs at speed
- * 1 this round in any case: the original allocates it again by a default of `fair`. */
+/* A peer keeps its GPUs. Its vector becomes its demand, or the proportional share. It runs at
+ * the proportional speed this round: the original allocates it again by a default of `fair`. */
 static void shrink(struct synergy_round *round, struct synergy_training *peer)
 {
     double vcpus = peer->vcpus;
@@ -60,7 +60,7 @@ static void shrink(struct synergy_round *round, struct synergy_training *peer)
     if (exceeds_fair(round, peer)) {
         vcpus = synergy_fair_vcpus(&round->servers) * peer->gpus;
         memory = synergy_fair_memory(&round->servers) * peer->gpus;
-        peer->speed = 1;
+        peer->speed = peer->fair_speed;
     }
     for (uint32_t p = 0; p < peer->pieces; p++) {
         const struct synergy_piece *piece = &round->pieces[peer->piece + p];
@@ -71,7 +71,7 @@ static void shrink(struct synergy_round *round, struct synergy_training *peer)
     }
     peer->vcpus_per_gpu = vcpus / peer->gpus;
     peer->memory_per_gpu = memory / peer->gpus;
-    peer->rate = 1;
+    peer->rate = peer->fair_speed;
 }
 
 /* Peers on one server give until the need is met. They are selected first and shrink afterwards. */
@@ -150,8 +150,8 @@ bool synergy_tune(struct synergy_round *round, struct synergy_training *training
     if (exceeds_fair(round, training)) {
         vcpus = synergy_fair_vcpus(&round->servers);
         memory = synergy_fair_memory(&round->servers);
-        training->speed = 1;
-        training->rate = 1;
+        training->speed = training->fair_speed;
+        training->rate = training->fair_speed;
         if (synergy_first_fit(round, training, vcpus, memory))
             return true;
     }

@@ -433,7 +433,7 @@ static bool table_has_bounds(const struct output_run *runs, size_t count)
 static void trainings_table(FILE *stream, int width, const struct output_run *runs, size_t count)
 {
     fprintf(stream, "\n%-*s %9s %10s %10s %10s %11s %9s %9s %9s\n", width, "", "trainings",
-            "mean JCT", "p99", "makespan", "queueing", "fairness", "restarts", "effective");
+            "mean JCT", "p99", "makespan", "queueing", "slowdown", "restarts", "effective");
     fprintf(stream, "%-*s %9s %10s %10s %10s %11s %9s %9s %9s\n", width, "policy", "finished", "h",
             "h", "h", "h", "", "", "GPU %");
     for (size_t i = 0; i < count; i++) {
@@ -445,7 +445,7 @@ static void trainings_table(FILE *stream, int width, const struct output_run *ru
         table_cell(stream, 10, 2, m->jct_s_p99 / 3600);
         table_cell(stream, 10, 2, m->makespan_s / 3600);
         table_cell(stream, 11, 3, m->queueing_s_mean / 3600);
-        table_cell(stream, 9, 2, m->fairness_mean);
+        table_cell(stream, 9, 2, m->slowdown);
         fprintf(stream, " %9" PRIu64, m->restarts);
         table_cell(stream, 9, 1, 100 * m->gpu_effective);
         fputc('\n', stream);

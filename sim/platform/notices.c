@@ -1,15 +1,17 @@
 #include "sim/platform/notices.h"
 
 #include <inttypes.h>
+#include <math.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 
-#include "results/store/record.h"
 #include "traces/profile/profile.h"
 #include "traces/readers/arrival_trace.h"
 #include "workloads/gpu_sharing.h"
+#include "workloads/training_plan.h"
 
 __attribute__((format(printf, 2, 3))) static void add(FILE *text, const char *format, ...)
 {
@@ -148,6 +150,31 @@ static void add_predicted(FILE *text, const struct run_measures *run)
             (int)(10 * run->predicted_share) * 10);
 }
 
+/* What is assumed about trainings: GPUs of another model, pairs without a measurement. */
+static void add_trainings(FILE *text, const struct experiment *experiment, bool gpus_shared)
+{
+    const struct training_models *models = experiment->training->models;
+    const bool stated = !isnan(models->default_pair);
+    size_t pairs = 0;
+    const size_t missing = training_pairs_missing(models, &pairs);
+    for (size_t k = 0; models->gpu != NULL && k < experiment->workload.kind_count; k++) {
+        const struct gpu_kind *kind = &experiment->workload.kinds[k];
+        if (kind->speed == 1 && strcasecmp(kind->model, models->gpu) != 0)
+            add(text,
+                "note: the training models \"%s\" are of GPU %s, and the cluster has %s: its "
+                "\"speed\" says how much faster it is",
+                models->name, models->gpu, kind->model);
+    }
+    if (gpus_shared && missing > 0)
+        add(text,
+            "%s: %zu of %zu pairs of models have no slowdown in the models \"%s\"; trainings that "
+            "share a GPU then slow one another by %g%s",
+            stated ? "note" : "warning", missing, pairs, models->name,
+            stated ? models->default_pair : 1,
+            stated ? ", its default"
+                   : "; measure them, or state \"pairs\": {\"default\": a slowdown or \"none\"}");
+}
+
 char *notices_text(const struct experiment *experiment, const struct simulation_result *result)
 {
     char *lines = NULL;
@@ -163,6 +190,8 @@ char *notices_text(const struct experiment *experiment, const struct simulation_
     if (!experiment_is_random(experiment))
         add(text, "note: " NOTICE_NOT_RANDOM ", so every seed gives this run: a sweep runs one "
                   "seed, and there is no interval");
+    if (experiment->training != NULL)
+        add_trainings(text, experiment, result->gpus_shared);
     if (fclose(text) == 0)
         return lines;
     free(lines);

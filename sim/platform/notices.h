@@ -1,9 +1,11 @@
-/* Notices about a run: warnings and notes on what it assumes (not a public header). */
+/* Notices about a run: warnings and notes on what it assumes. */
 #ifndef ESGSIM_SIM_PLATFORM_NOTICES_H
 #define ESGSIM_SIM_PLATFORM_NOTICES_H
 
 #include "sim/platform/simulation.h"
 
+/* The notice of a run that every seed would repeat begins with these words. */
+#define NOTICE_NOT_RANDOM "nothing random is drawn"
 /* Of a run that is not stationary: the end of its warning. */
 #define NOTICE_OF_LENGTH "depend on how long the run is"
 

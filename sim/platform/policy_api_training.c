@@ -265,7 +265,7 @@ bool platform_preempt(struct platform *platform, uint32_t training)
 {
     if (!training_allowed(platform, "preempt", training, false))
         return false;
-    trainings_preempt(platform, training);
+    trainings_preempt(platform, training, platform->trainings->plan->save);
     count_action(platform, false);
     return true;
 }

@@ -227,6 +227,9 @@ static void event_handle(struct platform *platform, const struct event *event)
     case EVENT_PREWARM:
         predictor_act(platform, event->subject);
         break;
+    case EVENT_TRAINING_SAVED:
+        trainings_saved(platform, event->subject);
+        break;
     case EVENT_SAMPLE:
         /* Trainings alone: last at its instant. Rounds end at multiples of the interval, and before
          * their timer has fired the cluster is empty. */
@@ -440,10 +443,7 @@ static void simulation_fail_stuck(struct platform *platform)
                       "rule progress: the policy was woken a million times by its timers or "
                       "leases, within 10 ms or with nothing else to come, and began nothing");
     else if (platform->trainings != NULL && platform->waiting_jobs == 0)
-        platform_fail(platform,
-                      "rule progress: %" PRIu32 " trainings wait, nothing runs and the policy does "
-                      "nothing",
-                      platform->trainings->left);
+        trainings_fail_stuck(platform);
     else
         fail_idle(platform);
 }
@@ -573,6 +573,7 @@ static bool simulation_close(struct platform *platform, struct simulation_result
     struct simulation_result trainings = {0};
     if (trainings_close(platform, &trainings) && requests_close(platform, result)) {
         result->training = trainings.training;
+        result->gpus_shared = trainings.gpus_shared;
         return true;
     }
     free(trainings.training);

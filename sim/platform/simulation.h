@@ -45,6 +45,7 @@ struct simulation_result {
     size_t application_count;
     struct run_measures run;
     struct training_measures *training; /* NULL: the experiment has no trainings */
+    bool gpus_shared;                   /* two trainings were on one GPU at one time */
     struct arrival_tally arrivals;      /* of a trace; zero for other arrival processes */
     /* What a reader of the figures must know, one per line; "": nothing. "warning: ..." means that
      * figures may not mean what they seem to. "note: ..." is about something the experiment asked
@@ -142,7 +143,8 @@ struct training_result_row {
     sim_time_t held_ns;             /* time for which it held a gang */
     sim_time_t restart_ns;          /* of these, without progress in restarts */
     double alone_s;                 /* time alone at the proportional share */
-    double fairness;                /* completion time / alone_s; none: unfinished */
+    double slowdown;                /* completion time / alone_s; none: unfinished */
+    double ftf_rho;                 /* slowdown / max(1, mean demand / GPUs); none: unfinished */
 };
 
 /* A placement interval of a training. Leases without a change of grants between them are one. */

@@ -47,10 +47,11 @@ enum event_kind {
     EVENT_CONTAINER_READY, /* subject: prewarmed container */
     EVENT_INSTANCE_READY,  /* subject: instance */
     EVENT_CONTROLLER_FREE,
-    EVENT_TIMER,      /* subject: the timer's id, chosen by the policy */
-    EVENT_USER,       /* subject: user of a closed process, who sends a request */
-    EVENT_PREWARM,    /* subject: function */
-    EVENT_WORK_KINDS, /* kinds below it are work; without pending work a run is over or stuck */
+    EVENT_TIMER,          /* subject: the timer's id, chosen by the policy */
+    EVENT_USER,           /* subject: user of a closed process, who sends a request */
+    EVENT_PREWARM,        /* subject: function */
+    EVENT_TRAINING_SAVED, /* subject: preempted training */
+    EVENT_WORK_KINDS,     /* kinds below it are work; without pending work a run is over or stuck */
     EVENT_CONTAINER_EXPIRY, /* subject: container */
     EVENT_CONTAINER_RELOAD, /* subject: index into keep_alive_state.reloads */
     EVENT_SAMPLE

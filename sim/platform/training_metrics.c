@@ -2,7 +2,9 @@
 #include "sim/platform/trainings.h"
 
 #include <inttypes.h>
+#include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "sim/engine/quantile.h"
 #include "sim/platform/policy_api.h"
@@ -24,6 +26,21 @@ void training_window_open(struct platform *platform)
     training_fragments_reset(platform);
     if (!platform->metrics.measuring && platform->workload->application_count == 0)
         metrics_open_window(&platform->metrics, platform->now);
+}
+
+void training_demand_add(struct platform *platform, uint32_t id, int sign)
+{
+    struct trainings *trainings = platform->trainings;
+    struct training *training = &trainings->items[id];
+    const sim_time_t since = training_spec(platform, id)->arrival;
+    trainings->demanded_ns +=
+        (double)(platform->now - trainings->demanded_changed) * (double)trainings->demand;
+    trainings->demanded_changed = platform->now;
+    trainings->demand += (uint64_t)((int64_t)sign * training_spec(platform, id)->gpus);
+    training->demanded_ns = trainings->demanded_ns - (sign > 0 ? 0 : training->demanded_ns);
+    if (sign < 0)
+        training->demanded_ns /=
+            (double)(platform->now - since) * (double)platform->cluster.gpu_count;
 }
 
 double training_best_speed(const struct training_models *models, uint32_t index)
@@ -99,6 +116,56 @@ void training_lease_record(struct platform *platform, uint32_t id)
         platform->failed = true;
 }
 
+/* ---- Checks ---------------------------------------------------------------------------------- */
+
+void trainings_fail_stuck(struct platform *platform)
+{
+    char list[192] = "";
+    size_t used = 0;
+    uint32_t id = platform_next_training(platform, 0);
+    for (int i = 0; i < 5 && id != SIM_NONE; i++, id = platform_next_training(platform, id + 1))
+        used += (size_t)snprintf(list + used, sizeof list - used, "%s%" PRIu64 " (%" PRIu32 ")",
+                                 i == 0 ? "" : ", ", training_spec(platform, id)->id,
+                                 training_spec(platform, id)->gpus);
+    platform_fail(platform,
+                  "rule progress: %" PRIu32 " trainings wait, nothing runs and the policy does "
+                  "nothing; they are (and their GPUs) %s%s",
+                  platform->trainings->left, list, id != SIM_NONE ? ", …" : "");
+}
+
+static void add_gang(const struct platform *platform, uint32_t id, int64_t *parts)
+{
+    const struct trainings *trainings = platform->trainings;
+    for (uint32_t k = 0; k < training_gang_size(platform, id); k++) {
+        const struct training_grant *grant = &trainings->items[id].grants[k];
+        const int64_t own = (int64_t)grant->share * grant->quota;
+        *parts += own * platform->cluster.gpus[grant_gpu(platform, grant)].weight;
+        trainings->micro_vcpus[grant->invoker] += grant_micro_vcpus(grant);
+    }
+}
+
+void trainings_add_holdings(const struct platform *platform, int64_t *vcpus, int64_t *parts)
+{
+    struct trainings *trainings = platform->trainings;
+    const uint32_t invokers = platform->cluster.invoker_count;
+    if (trainings == NULL)
+        return;
+    memset(trainings->micro_vcpus, 0, invokers * sizeof *trainings->micro_vcpus);
+    for (uint32_t i = 0; i < trainings->heap_count; i++)
+        add_gang(platform, trainings->heap[i], parts);
+    for (uint32_t id = trainings->low; trainings->plan->save > 0 && id < trainings->arrived; id++)
+        if (trainings->items[id].saving)
+            add_gang(platform, id, parts);
+    if (platform->cluster.pooled) { /* first invokers are full: one remainder is rounded up */
+        for (uint32_t i = 1; i < invokers; i++)
+            trainings->micro_vcpus[0] += trainings->micro_vcpus[i];
+        *vcpus += (trainings->micro_vcpus[0] + MICRO - 1) / MICRO;
+        return;
+    }
+    for (uint32_t i = 0; i < invokers; i++)
+        *vcpus += (trainings->micro_vcpus[i] + MICRO - 1) / MICRO;
+}
+
 /* ---- The end --------------------------------------------------------------------------------- */
 
 /* Fluid: the work of all pieces, each rounded, is the training's work, but for the last nanosecond,
@@ -135,7 +202,8 @@ static bool row_record(struct platform *platform, uint32_t id)
     const bool finished = training->state == TRAINING_FINISHED;
     if (recorder == NULL || recorder->training == NULL || id >= trainings->arrived)
         return true;
-    const double alone_s = training_ends(spec) ? (double)spec->iterations * spec->iteration_s : NAN;
+    const double alone_s = training_ends(spec) ? training_alone_s(platform, id) : NAN;
+    const double slowdown = finished ? sim_to_s(training->finish - spec->arrival) / alone_s : NAN;
     const struct training_result_row row = {
         .training = id,
         .id = spec->id,
@@ -151,14 +219,15 @@ static bool row_record(struct platform *platform, uint32_t id)
         .held_ns = training->attained,
         .restart_ns = training->stalled,
         .alone_s = alone_s,
-        .fairness = finished ? sim_to_s(training->finish - spec->arrival) / alone_s : NAN};
+        .slowdown = slowdown,
+        .ftf_rho = slowdown / fmax(1, training->demanded_ns)};
     return recorder->training(recorder->context, &row, platform->error);
 }
 
 /* Sums over the measured trainings. */
 struct training_sums {
     struct quantile *jct;
-    double queueing_s, restart_s, fairness;
+    double queueing_s, restart_s, slowdown, ftf_rho;
     sim_time_t first, last;
 };
 
@@ -174,13 +243,16 @@ static bool training_sum(struct platform *platform, uint32_t id, struct training
         return true;
     }
     const sim_time_t jct = training->finish - spec->arrival;
-    const double fairness = sim_to_s(jct) / ((double)spec->iterations * spec->iteration_s);
+    const double slowdown = sim_to_s(jct) / training_alone_s(platform, id);
+    const double ftf_rho = slowdown / fmax(1, training->demanded_ns);
     out->finished++;
     out->restarts += training->restarts;
-    out->fairness_max = fmax(out->fairness_max, fairness);
+    out->slowdown_max = fmax(out->slowdown_max, slowdown);
+    out->ftf_rho_max = fmax(out->ftf_rho_max, ftf_rho);
     sums->queueing_s += sim_to_s(jct - training->attained);
     sums->restart_s += sim_to_s(training->stalled);
-    sums->fairness += fairness;
+    sums->slowdown += slowdown;
+    sums->ftf_rho += ftf_rho;
     sums->first = spec->arrival < sums->first ? spec->arrival : sums->first;
     sums->last = training->finish > sums->last ? training->finish : sums->last;
     return quantile_add(sums->jct, jct);
@@ -203,8 +275,10 @@ static void measures_fill(const struct platform *platform, const struct training
     out->makespan_s = any ? sim_to_s(sums->last - sums->first) : NAN;
     out->queueing_s_mean = sums->queueing_s / n;
     out->restart_s_mean = sums->restart_s / n;
-    out->fairness_mean = sums->fairness / n;
-    out->fairness_max = any ? out->fairness_max : NAN;
+    out->slowdown = sums->slowdown / n;
+    out->slowdown_max = any ? out->slowdown_max : NAN;
+    out->ftf_rho = sums->ftf_rho / n;
+    out->ftf_rho_max = any ? out->ftf_rho_max : NAN;
     out->gpu_allocated = trainings->allocated_ns / capacity;
     out->gpu_effective = trainings->effective_ns / capacity;
     out->gpus_active_mean = trainings->active_ns / elapsed;
@@ -238,7 +312,10 @@ bool trainings_close(struct platform *platform, struct simulation_result *result
     const double active_sum = trainings->active_sum;
     const uint64_t changes = trainings->changes;
     while (trainings->heap_count > 0 && !platform->failed)
-        trainings_preempt(platform, trainings->heap[0]);
+        trainings_preempt(platform, trainings->heap[0], 0);
+    for (uint32_t id = trainings->low; id < trainings->arrived; id++)
+        if (trainings->items[id].saving)
+            trainings_saved(platform, id);
     trainings->active_sum = active_sum; /* without the ends that the run's end makes */
     trainings->changes = changes;
     training_active_add(platform, 0);
@@ -255,6 +332,7 @@ bool trainings_close(struct platform *platform, struct simulation_result *result
     }
     if (platform->failed)
         return false;
+    result->gpus_shared = trainings->shared;
     result->training = calloc(1, sizeof *result->training);
     if (result->training == NULL)
         return error_run(platform->error, "out of memory for the measures of trainings");

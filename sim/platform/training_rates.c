@@ -8,71 +8,52 @@
 
 /* ---- Speed ----------------------------------------------------------------------------------- */
 
-/* Capacity of an invoker. */
-struct server {
-    double vcpus, memory_gb, gpus;
-};
-
-static struct server server_of(const struct platform *platform, uint32_t invoker)
+static struct training_server server_of(const struct platform *platform, uint32_t invoker)
 {
     const struct cluster *cluster = &platform->cluster;
-    return (struct server){cluster->sizes[invoker].vcpus,
-                           (double)cluster->sizes[invoker].memory_kb / (1024.0 * 1024.0),
-                           cluster->invokers[invoker].gpu_count};
+    return (struct training_server){cluster->sizes[invoker].vcpus,
+                                    (double)cluster->sizes[invoker].memory_kb / (1024.0 * 1024.0),
+                                    cluster->invokers[invoker].gpu_count};
 }
 
-/* What a gang asks for in all, and its speed with it. */
-struct demand {
-    double vcpus, memory_gb, speed;
-};
-
-/* A model's demand for a gang of n GPUs, limited to what one server has. Speed between the
- * proportional share and the demand is linear in vCPUs. Synergy (Mohan et al., OSDI 2022), as in
- * msr-fiddle/synergy at 1bb2bed, simulator/jobs/workload.py:182-245. */
-static struct demand demand_of(const struct training_model *model, double n,
-                               const struct server *server)
+double training_alone_s(const struct platform *platform, uint32_t id)
 {
-    struct demand demand = {n * model->demand_vcpus, n * model->demand_gb, model->speedup};
-    bool limited = false;
-    if (demand.vcpus > server->vcpus) {
-        demand.vcpus = server->vcpus;
-        limited = n <= server->gpus;
-        if (!limited)
-            demand = (struct demand){n * server->vcpus / server->gpus, demand.memory_gb, 1};
+    const struct training_spec *spec = training_spec(platform, id);
+    const struct cluster_spec *cluster = &platform->workload->cluster;
+    double best = 0;
+    for (size_t g = 0; g < cluster->group_count; g++) {
+        const struct invoker_group *group = &cluster->groups[g];
+        const double gpus = (double)group->gpu_count;
+        const struct training_server server = {group->vcpus, group->memory_mb / 1024, gpus};
+        if (gpus > 0)
+            best = fmax(
+                best, training_fair_speed(platform->trainings->plan->models, spec->model, &server) *
+                          platform->workload->kinds[group->gpus[0].kind].speed);
     }
-    if (demand.memory_gb > server->memory_gb) {
-        demand.memory_gb = server->memory_gb;
-        limited = n <= server->gpus;
-        if (!limited)
-            demand = (struct demand){demand.vcpus, n * server->memory_gb / server->gpus, 1};
-    }
-    const double share = n * server->vcpus / server->gpus;
-    const double range = n * model->demand_vcpus - share;
-    if (limited && (range < 0 || range > 0))
-        demand.speed = 1 + (demand.speed - 1) / range * (demand.vcpus - share);
-    return demand;
+    if (platform->trainings->plan->models->models[spec->model].timed)
+        best = 1;
+    return (double)spec->iterations * spec->iteration_s / best;
 }
 
-/* Effect of vCPUs and host memory. A gang that gets its demand has the model's speed-up. Otherwise
- * the matrix counts, relative to its value at the proportional share. With pooled invokers, where a
- * demand is not limited by one server, the matrix alone counts. */
+/* Effect of vCPUs and host memory, relative to the base of the models. A gang that gets its demand
+ * has the model's speed-up. Otherwise the matrix counts, up to the speed at the demand. With pooled
+ * invokers, where a demand is not limited by one server, the matrix alone counts. */
 static double speed_by_server(const struct platform *platform, uint32_t id, uint32_t invoker,
                               double vcpus, double memory_gb)
 {
     const struct training_plan *plan = platform->trainings->plan;
     const struct training_spec *spec = &plan->trainings[id];
     const struct training_model *model = &plan->models->models[spec->model];
-    const struct server server = server_of(platform, invoker);
-    if (model->throughput == NULL)
-        return 1;
-    if (model->demand_vcpus > 0 && model->demand_gb > 0 && !platform->cluster.pooled) {
-        const struct demand demand = demand_of(model, spec->gpus, &server);
-        if (vcpus >= demand.vcpus / spec->gpus && memory_gb >= demand.memory_gb / spec->gpus)
-            return demand.speed;
-    }
-    return training_throughput(plan->models, spec->model, vcpus, memory_gb) /
-           training_throughput(plan->models, spec->model, server.vcpus / server.gpus,
-                               server.memory_gb / server.gpus);
+    const struct training_server server = server_of(platform, invoker);
+    const double speed = training_throughput(plan->models, spec->model, vcpus, memory_gb);
+    if (model->throughput == NULL || !(model->demand_vcpus > 0) || !(model->demand_gb > 0) ||
+        platform->cluster.pooled)
+        return speed;
+    struct training_demand demand;
+    (void)training_demand(plan->models, spec->model, spec->gpus, &server, &demand);
+    if (vcpus >= demand.vcpus / spec->gpus && memory_gb >= demand.memory_gb / spec->gpus)
+        return demand.speed;
+    return fmin(speed, demand.speed);
 }
 
 /* The part of its share that over-subscription leaves a training on the GPU of a grant. */

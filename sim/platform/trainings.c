@@ -7,6 +7,7 @@
 #include "sim/cluster/cluster_internal.h"
 #include "sim/platform/policy_api.h"
 #include "sim/platform/policy_calls.h"
+#include "sim/platform/simulation_internal.h"
 
 /* ---- Set-up ---------------------------------------------------------------------------------- */
 
@@ -97,70 +98,6 @@ void trainings_clear(struct platform *platform)
     platform->trainings = NULL;
 }
 
-/* ---- The heap of ends ------------------------------------------------------------------------ */
-
-static bool is_before(const struct trainings *trainings, uint32_t a, uint32_t b)
-{
-    const sim_time_t left = trainings->items[a].due, right = trainings->items[b].due;
-    return left < right || (left == right && a < b);
-}
-
-static void heap_put(struct trainings *trainings, uint32_t place, uint32_t id)
-{
-    trainings->heap[place] = id;
-    trainings->items[id].place = place;
-}
-
-static void heap_rise(struct trainings *trainings, uint32_t place)
-{
-    const uint32_t id = trainings->heap[place];
-    while (place > 0 && is_before(trainings, id, trainings->heap[(place - 1) / 2])) {
-        heap_put(trainings, place, trainings->heap[(place - 1) / 2]);
-        place = (place - 1) / 2;
-    }
-    heap_put(trainings, place, id);
-}
-
-static void heap_sink(struct trainings *trainings, uint32_t place)
-{
-    const uint32_t id = trainings->heap[place];
-    for (;;) {
-        uint32_t child = 2 * place + 1;
-        if (child >= trainings->heap_count)
-            break;
-        if (child + 1 < trainings->heap_count &&
-            is_before(trainings, trainings->heap[child + 1], trainings->heap[child]))
-            child++;
-        if (!is_before(trainings, trainings->heap[child], id))
-            break;
-        heap_put(trainings, place, trainings->heap[child]);
-        place = child;
-    }
-    heap_put(trainings, place, id);
-}
-
-/* Moves a training to its place after a change of `due`; adds it if it is not in the heap. */
-void training_heap_update(struct trainings *trainings, uint32_t id)
-{
-    struct training *training = &trainings->items[id];
-    if (training->place == SIM_NONE)
-        heap_put(trainings, trainings->heap_count++, id);
-    heap_rise(trainings, training->place);
-    heap_sink(trainings, training->place);
-}
-
-static void heap_remove(struct trainings *trainings, uint32_t id)
-{
-    const uint32_t place = trainings->items[id].place;
-    trainings->items[id].place = SIM_NONE;
-    const uint32_t last = trainings->heap[--trainings->heap_count];
-    if (last == id)
-        return;
-    heap_put(trainings, place, last);
-    heap_rise(trainings, place);
-    heap_sink(trainings, trainings->items[last].place);
-}
-
 /* ---- Residents ------------------------------------------------------------------------------- */
 
 static bool residents_reserve(struct residents *gpu)
@@ -188,6 +125,7 @@ static bool residents_add(struct platform *platform, uint32_t id)
         }
         if (gpu->count == 0)
             training_active_add(platform, 1);
+        trainings->shared = trainings->shared || gpu->count > 0;
         gpu->ids[gpu->count++] = id;
     }
     return true;
@@ -210,11 +148,6 @@ static void residents_remove(struct platform *platform, uint32_t id)
 }
 
 /* ---- Leases ---------------------------------------------------------------------------------- */
-
-static int64_t grant_micro_vcpus(const struct training_grant *grant)
-{
-    return (int64_t)(grant->vcpus * MICRO);
-}
 
 /* What the grants take on the ledger. Fractions are rounded down, so that grants that fit as
  * numbers fit here. */
@@ -264,6 +197,27 @@ static void gang_free(struct platform *platform, uint32_t id)
     training_holdings_add(platform, shares, training_gang_size(platform, id), -1);
 }
 
+/* Whole iterations: ends a run in which a training's leases are too short, which would go on until
+ * the clock's end. */
+static void idle_lease_count(struct platform *platform, uint32_t id, bool made)
+{
+    enum { IDLE_LEASES_MAX = 100 };
+    struct training *training = &platform->trainings->items[id];
+    const struct training_spec *spec = training_spec(platform, id);
+    if (made)
+        training->idle_leases = 0;
+    else if (platform->now == training->lease_end && platform->now > training->held_from)
+        training->idle_leases++;
+    if (training->idle_leases < IDLE_LEASES_MAX || platform->failed)
+        return;
+    platform->failed = true;
+    (void)error_input(platform->error,
+                      "%s: training: training %" PRIu64
+                      ": an iteration of %g s never ends in a lease of %g s",
+                      platform->experiment->name, spec->id, spec->iteration_s / training->speed,
+                      sim_to_s(training->lease_end - training->held_from));
+}
+
 /* Ends the lease of a running training. Returns whether it has made its last iteration. */
 static bool lease_end(struct platform *platform, uint32_t id, bool finishes)
 {
@@ -276,13 +230,14 @@ static bool lease_end(struct platform *platform, uint32_t id, bool finishes)
         const double made = floor(training->lease_iterations);
         training->done = finishes || made >= most ? iterations : training->done + (uint64_t)made;
         finishes = training->done == iterations;
+        idle_lease_count(platform, id, made >= 1);
     } else if (finishes) {
         training->left = 0;
     }
     training->lease_iterations = 0;
     training->resumes = false;
     residents_remove(platform, id);
-    heap_remove(trainings, id);
+    training_heap_remove(trainings, id);
     training->attained += platform->now - training->held_from;
     training->last_stop = platform->now;
     training->row.until_ns = platform->now;
@@ -297,6 +252,7 @@ static void training_finish(struct platform *platform, uint32_t id)
     struct training *training = &trainings->items[id];
     training->state = TRAINING_FINISHED;
     training->finish = platform->now;
+    training_demand_add(platform, id, -1);
     training_lease_record(platform, id);
     trainings->left--;
     trainings->measured_left -=
@@ -307,18 +263,37 @@ static void training_finish(struct platform *platform, uint32_t id)
     policy_call_training_finished(platform, id);
 }
 
-/* Ends the lease, frees the gang, and updates the trainings that shared its GPUs. */
-static void training_stop(struct platform *platform, uint32_t id, bool finishes)
+/* Ends the lease, frees the gang after that time, and updates the trainings that shared its GPUs.
+ */
+static void training_stop(struct platform *platform, uint32_t id, bool finishes, sim_time_t save)
 {
     struct training *training = &platform->trainings->items[id];
     finishes = lease_end(platform, id, finishes);
-    metrics_integrate(&platform->metrics, &platform->cluster.use, platform->now);
-    shares_fill(platform, id, training->grants, platform->trainings->shares);
-    gang_free(platform, id);
+    training->saved = training->saving = save > 0 && !finishes;
+    if (training->saving)
+        platform_schedule(platform, platform->now + save, EVENT_TRAINING_SAVED, id);
+    else
+        trainings_saved(platform, id);
     training_rates_update(platform, training->grants, training_gang_size(platform, id));
     training_change_add(platform);
     if (finishes)
         training_finish(platform, id);
+}
+
+void trainings_saved(struct platform *platform, uint32_t id)
+{
+    struct training *training = &platform->trainings->items[id];
+    const sim_time_t window = platform->trainings->window;
+    const sim_time_t from = training->last_stop > window ? training->last_stop : window;
+    if (training->saving && from < platform->now)
+        platform->trainings->allocated_ns += training->gpus_held * (double)(platform->now - from);
+    if (training->saving)
+        training->attained += platform->now - training->last_stop;
+    platform->controller.changed = platform->controller.changed || training->saving;
+    training->saving = false;
+    metrics_integrate(&platform->metrics, &platform->cluster.use, platform->now);
+    shares_fill(platform, id, training->grants, platform->trainings->shares);
+    gang_free(platform, id);
 }
 
 static bool same_place(const struct training_grant *a, const struct training_grant *b,
@@ -399,6 +374,8 @@ static void training_start(struct platform *platform, uint32_t id,
         training->first_start = platform->now;
     } else if (!goes_on) {
         stall = trainings->interrupts ? 0 : trainings_restart_time(platform, id);
+        if (training->saved && stall > 0)
+            stall -= trainings->plan->save;
         training->restarts++;
     }
     if (!same_lease)
@@ -441,7 +418,7 @@ bool trainings_place(struct platform *platform, uint32_t id, const struct traini
     struct training *training = &platform->trainings->items[id];
     const bool held = training->state == TRAINING_RUNNING;
     /* Two models that cannot share a GPU slow one another without bound. */
-    if (isinf(training_slowdown(platform, id, grants)))
+    if (training->saving || isinf(training_slowdown(platform, id, grants)))
         return false;
     if (!grants_allocate(platform, id) || !gang_swap(platform, id, held, grants))
         return false;
@@ -480,9 +457,9 @@ bool trainings_resize(struct platform *platform, uint32_t id, const struct train
     return true;
 }
 
-void trainings_preempt(struct platform *platform, uint32_t id)
+void trainings_preempt(struct platform *platform, uint32_t id, sim_time_t save)
 {
-    training_stop(platform, id, false);
+    training_stop(platform, id, false, save);
 }
 
 double trainings_done(const struct platform *platform, uint32_t id)
@@ -522,6 +499,7 @@ static void training_arrive(struct platform *platform, uint32_t id)
     struct trainings *trainings = platform->trainings;
     trainings->items[id].state = TRAINING_WAITING;
     trainings->arrived++;
+    training_demand_add(platform, id, 1);
     if (trainings->window == SIM_FOREVER &&
         training_is_measured(trainings->plan, training_spec(platform, id)->id))
         training_window_open(platform);
@@ -538,7 +516,7 @@ void trainings_step(struct platform *platform)
         if (trainings->items[id].resumes)
             training_resume(platform, id);
         else
-            training_stop(platform, id, trainings->items[id].finishes);
+            training_stop(platform, id, trainings->items[id].finishes, 0);
     }
     while (!platform->failed && trainings->arrived < trainings->count &&
            trainings->plan->trainings[trainings->arrived].arrival <= platform->now)
@@ -565,30 +543,4 @@ bool trainings_pending(const struct platform *platform)
         return trainings->arrived < trainings->count;
     const uint32_t next = trainings->heap[0];
     return trainings->items[next].due < SIM_FOREVER || training_ends(training_spec(platform, next));
-}
-
-void trainings_add_holdings(const struct platform *platform, int64_t *vcpus, int64_t *parts)
-{
-    struct trainings *trainings = platform->trainings;
-    const uint32_t invokers = platform->cluster.invoker_count;
-    if (trainings == NULL)
-        return;
-    memset(trainings->micro_vcpus, 0, invokers * sizeof *trainings->micro_vcpus);
-    for (uint32_t i = 0; i < trainings->heap_count; i++) {
-        const uint32_t id = trainings->heap[i];
-        for (uint32_t k = 0; k < training_gang_size(platform, id); k++) {
-            const struct training_grant *grant = &trainings->items[id].grants[k];
-            const int64_t own = (int64_t)grant->share * grant->quota;
-            *parts += own * platform->cluster.gpus[grant_gpu(platform, grant)].weight;
-            trainings->micro_vcpus[grant->invoker] += grant_micro_vcpus(grant);
-        }
-    }
-    if (platform->cluster.pooled) { /* first invokers are full: one remainder is rounded up */
-        for (uint32_t i = 1; i < invokers; i++)
-            trainings->micro_vcpus[0] += trainings->micro_vcpus[i];
-        *vcpus += (trainings->micro_vcpus[0] + MICRO - 1) / MICRO;
-        return;
-    }
-    for (uint32_t i = 0; i < invokers; i++)
-        *vcpus += (trainings->micro_vcpus[i] + MICRO - 1) / MICRO;
 }

@@ -1,11 +1,12 @@
 /* Trainings of a run: arrivals, gangs, progress, leases (not a public header).
  *
- * A running training has one speed, relative to its whole gang alone at its proportional share. The
- * speed changes only when a training starts, stops or is resized on one of its GPUs. Work is
+ * A running training has one speed, relative to its whole gang alone with the base of its models.
+ * The speed changes only when a training starts, stops or is resized on one of its GPUs. Work is
  * settled then, and the next end is computed. There is no event per iteration. Ends are kept in a
  * heap of their own, so that at one instant they precede arrivals and timers.
  *
- * - trainings.c: set-up, the heap, arrivals, leases.
+ * - trainings.c: set-up, arrivals, leases.
+ * - training_heap.c: running trainings by their ends.
  * - training_rates.c: speeds, and work done at them.
  * - training_metrics.c: measures, rows, and the invariants of the end.
  * - training_fragments.c: the fragmentation of the cluster.
@@ -22,6 +23,9 @@ struct training {
     bool finishes;            /* its lease ends with its last iteration */
     bool resumes;             /* `due` is the end of its restart, not of its lease */
     bool recording;           /* `row` is of a lease that has not been recorded */
+    bool saving;              /* preempted: its gang is held until it has been saved */
+    bool saved;               /* its last stop was a preemption, with the time for saving */
+    uint32_t idle_leases;     /* whole: in a row without an iteration */
     uint32_t restarts, place; /* place: in the heap; SIM_NONE: not in it */
     uint32_t gang;            /* GPUs: as its specification has, but for a split model */
     uint32_t visit;           /* the last update of rates that reached it */
@@ -39,6 +43,7 @@ struct training {
     double row_iterations;   /* of the lease's row */
     double alone, speed;     /* on its grants without co-runners, and with them */
     double gpus_held;        /* whole GPUs, by its shares */
+    double demanded_ns;      /* trainings.demanded_ns at its arrival; then its mean over GPUs */
     struct training_grant *grants; /* of its gang, or of its last one; NULL: never placed */
     struct lease_row row;
 };
@@ -66,7 +71,11 @@ struct trainings {
     uint32_t mark;
     double *best_speeds; /* per model: the best that its table knows */
     uint32_t visits;
+    bool shared;     /* two were on one GPU at one time */
     bool interrupts; /* platform_interrupt_trainings was called: restarts cost time only there */
+    uint64_t demand; /* GPUs of all that wait or run */
+    sim_time_t demanded_changed; /* since when */
+    double demanded_ns;          /* integral of it */
     /* Integrals from `window` on: */
     sim_time_t window, active_changed; /* window: SIM_FOREVER before the first measured arrival */
     uint32_t active, most_active;      /* GPUs with a training */
@@ -97,7 +106,12 @@ bool trainings_pending(const struct platform *platform);
 bool trainings_place(struct platform *platform, uint32_t id, const struct training_grant *grants,
                      sim_time_t lease_end);
 bool trainings_resize(struct platform *platform, uint32_t id, const struct training_grant *grants);
-void trainings_preempt(struct platform *platform, uint32_t id);
+/* Stops a training. Its gang is free after the time for saving. */
+void trainings_preempt(struct platform *platform, uint32_t id, sim_time_t save);
+/* A preempted training has been saved: frees its gang. */
+void trainings_saved(struct platform *platform, uint32_t id);
+/* Fails a run in which trainings wait and the policy does nothing: names the first of them. */
+void trainings_fail_stuck(struct platform *platform);
 /* Iterations done so far. */
 double trainings_done(const struct platform *platform, uint32_t id);
 /* Settles all running trainings; each loses up to its restart time of what it did since then. */
@@ -120,6 +134,9 @@ double training_speed_alone(const struct platform *platform, uint32_t id,
                             const struct training_grant *grants);
 double training_slowdown(const struct platform *platform, uint32_t id,
                          const struct training_grant *grants);
+/* Time that the training takes alone with the proportional share, s, on the GPUs of the cluster
+ * where that is least. O(groups). */
+double training_alone_s(const struct platform *platform, uint32_t id);
 /* Time without progress that a restart takes. */
 sim_time_t trainings_restart_time(const struct platform *platform, uint32_t id);
 /* Speed of a running training now. */
@@ -136,12 +153,20 @@ void training_rates_update(struct platform *platform, const struct training_gran
                            uint32_t count);
 /* Computes when the running training ends or resumes, from its present speed. */
 void training_set_due(struct platform *platform, uint32_t id);
+
+/* training_heap.c */
+
+/* Moves a training to its place after a change of `due`; adds it if it is not in the heap. O(log
+ * running). */
 void training_heap_update(struct trainings *trainings, uint32_t id);
+void training_heap_remove(struct trainings *trainings, uint32_t id);
 
 /* training_metrics.c */
 
 /* Begins the time that is measured, at the first measured arrival. */
 void training_window_open(struct platform *platform);
+/* Counts the GPUs that a training demands: sign 1 as it arrives, -1 as it finishes. */
+void training_demand_add(struct platform *platform, uint32_t id, int sign);
 /* The best speed that a model's table knows. */
 double training_best_speed(const struct training_models *models, uint32_t index);
 /* Adds the time of a running training at its present speed to the integrals. */
@@ -171,6 +196,12 @@ void training_fragments_advance(struct platform *platform, sim_time_t until);
 /* Fills the measures of fragmentation. `elapsed`: ns since the window's opening. */
 void training_fragments_report(const struct platform *platform, double elapsed,
                                struct training_measures *out);
+
+/* vCPUs of a grant on the ledger. */
+static inline int64_t grant_micro_vcpus(const struct training_grant *grant)
+{
+    return (int64_t)(grant->vcpus * MICRO);
+}
 
 static inline const struct training_spec *training_spec(const struct platform *platform,
                                                         uint32_t id)

@@ -14,9 +14,6 @@ enum { FIELDS_MOST = 32, SYNERGY_FIELDS = 5, GAVEL_FIELDS = 7, PHILLY_FIELDS = 5
 #define MOST_MEMORY_GB 1e6
 #define NO_ROW UINT32_MAX
 
-/* Cost of the framework in Muri's simulator, simulator/jobs.py:188 and 203. */
-#define MURI_FACTOR 1.015
-
 const char *const training_formats[] = {"synergy", "muri", "gavel", "philly", "dilu", NULL};
 const char *const instance_type_names[] = {"training", "inference", "llm-inference", NULL};
 
@@ -163,7 +160,7 @@ static bool row_muri(struct reader *reader, char **fields, struct training_row *
         !parse_positive(reader, fields[at[MURI_TIME]], "iteration_time", 1000000000, &time_ms,
                         error))
         return false;
-    row->iteration_s = (double)time_ms * MURI_FACTOR / 1000;
+    row->iteration_ms = (double)time_ms;
     return true;
 }
 

@@ -9,8 +9,7 @@
  * | philly  | CSV `timestamp,duration,num_gpus,gpu_time,cluster`; names no model               |
  * | dilu    | starts and ends of instances and trainings, a Python dictionary per line          |
  *
- * A row of Muri's traces has its own iteration time. As in Muri's simulator it is multiplied by
- * 1.015, the cost of the framework (simulator/jobs.py:203-214, Rivendile/Muri at 4e69a78).
+ * A row of Muri's traces has its own iteration time.
  *
  * Arrivals must ascend. The philly layout is the exception: its published file joins clusters one
  * after the other, so its rows are sorted by time stamp (stable), and the first arrival is time 0.
@@ -57,7 +56,7 @@ struct training_row {
     uint32_t gpus;       /* >= 1 */
     sim_time_t arrival;  /* >= 0 */
     uint64_t iterations; /* >= 1; 0 for philly */
-    double iteration_s;  /* muri: with the factor 1.015; 0 otherwise */
+    double iteration_ms; /* muri; 0 otherwise */
     double duration_s; /* philly, dilu: time that it ran; INFINITY: no line ends it; 0 otherwise */
     int32_t cluster;   /* philly: index into `clusters`; 0 otherwise */
     enum instance_type type;
