@@ -40,9 +40,13 @@ PKG_LIBS   := $(shell pkg-config --libs $(PKGS) 2>/dev/null)
 LDLIBS   := $(filter -L%,$(PKG_LIBS)) -lhdf5_hl $(filter-out -L%,$(PKG_LIBS)) -lm -ldl
 PREPROCESS := $(STD) -I. $(PKG_CFLAGS)
 COMPILE   = $(CC) $(PREPROCESS) $(WARN) $(OPT) $(FAT) $(SANITIZE) $(CFLAGS) $(DEFINES) -MMD -MP
-LINK      = $(CC) $(OPT) $(SANITIZE) $(CFLAGS) $(LDFLAGS) -rdynamic
-# Policies built outside the tree find every symbol of the contract in the program.
-WHOLE     = -Wl,--whole-archive $(BUILD)/libesgsim.a -Wl,--no-whole-archive
+LINK      = $(CC) $(OPT) $(SANITIZE) $(CFLAGS) $(LDFLAGS)
+# Policies built outside the tree find every function of the contract in the program, and no other
+# name: the program's own functions must not take the place of a policy's.
+CONTRACT := $(sort $(wildcard sched/policy*.h)) sched/parameters.h sim/error.h workloads/workload.h \
+            workloads/training_models.h
+EXPORT    = -Wl,--dynamic-list=$(BUILD)/contract.list
+WHOLE     = -Wl,--whole-archive $(BUILD)/libesgsim.a -Wl,--no-whole-archive $(EXPORT)
 
 # Neither compiler counts a double that an integer cannot hold to undefined behaviour as a whole.
 UNDEFINED := undefined,float-cast-overflow
@@ -129,7 +133,11 @@ $(filter $(addprefix $(BUILD)/,sim/engine/% sim/cluster/% sim/platform/% sched/%
     INLINE := $(if $(findstring clang,$(CC)),,--param=max-inline-insns-auto=40)
 $(LIB_OBJ): FAT := $(if $(findstring -flto,$(OPT)),-ffat-lto-objects)
 
-$(BUILD)/libesgsim.a: $(LIB_OBJ)
+$(BUILD)/contract.list: $(CONTRACT) Makefile
+	@mkdir -p $(@D)
+	@{ echo '{'; sed -n 's/^[a-z][^(]*[ *]\([a-z_0-9]*\)(.*/\1;/p' $(CONTRACT); echo '};'; } >$@
+
+$(BUILD)/libesgsim.a: $(LIB_OBJ) | $(BUILD)/contract.list
 	$(SAY) archive $@
 	@rm -f $@
 	$(Q)$(AR) rcs $@ $^
@@ -251,7 +259,7 @@ $(BUILD)/traces/capture/executor/kernels.o: $(BUILD)/traces/capture/executor/ker
 $(BUILD)/capture: $(CAPTURE_OBJ) $(CAPTURE_CORE) $(REPLAY_OBJ) $(BUILD)/libesgsim.a
 	$(SAY) link $@
 	$(Q)$(LINK) -pthread -Wl,--disable-new-dtags,-rpath,'$$ORIGIN/capture-libraries' -o $@ $(filter %.o,$^) \
-	  $(BUILD)/libesgsim.a $(LDLIBS)
+	  $(BUILD)/libesgsim.a $(EXPORT) $(LDLIBS)
 	$(Q)sh traces/capture/bundle.sh $@ $(BUILD)/capture-libraries
 
 # Pre- and post-processing on the host: needs no GPU, no toolkit and none of our library.

@@ -59,6 +59,7 @@ do for [p=1:panels] {
     set bmargin at screen (ceiling - tall) / full
     set tmargin at screen ceiling / full
     unset key; unset arrow
+    if (sized && p == 1) { do for [f=1:count] { text = names[f]; line_dash = 0; point = marker(f); colour = int("0x".word(colours, 1 + (f - 1) % 8)[2:]); eval(key_add) } }
     if (p == 1) {
         set logscale y 10; set yrange [from:to]; set format y "%g"
         set title "fit" font size(12) offset 0, -0.6
@@ -66,18 +67,17 @@ do for [p=1:panels] {
         set arrow 1 from from, from to to, to nohead back lc rgb middle dt (6 * dash, 4 * dash)
         plot for [n=1:count] data using (in(n, column("measured_ms"))):(column("fitted_ms")) \
             with points pt marker(n) ps 0.8 * mark lc rgb colour(n) notitle
-        eval(once)
+        eval(once); eval(unlegend)
     } else {
         unset logscale y; set yrange [-1.1 * widest[p - 1] - 0.01:1.1 * widest[p - 1] + 0.01]
         set title (p == 2 ? "residuals of the fit" : "points that the fit has not seen") font size(12) offset 0, -0.6
         text = p == 2 ? "(fitted - measured) / measured (%)" : "(predicted - measured) / measured (%)"; eval(y_title)
         set arrow 1 from graph 0, first 0 to graph 1, first 0 nohead back lc rgb middle dt (6 * dash, 4 * dash)
-        if (p == panels) {
+        if (!sized && p == panels) {
             set key at screen 1 - (right - 14.0) / width, screen (top - 2.0) / full left top Left reverse samplen 1 spacing key_spacing maxrows count
-            if (sized) { eval(key_place) }
         }
         plot for [n=1:count] data using (in(n, column("measured_ms"))):(error_of(p == 2 ? "fitted_ms" : "left_out_ms")) \
-            with points pt marker(n) ps 0.8 * mark lc rgb colour(n) title short(names[n])
+            with points pt marker(n) ps 0.8 * mark lc rgb colour(n) title names[n]
     }
 }
 unset multiplot

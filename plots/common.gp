@@ -2,16 +2,18 @@
 # caption. Loaded by the figures' own scripts, which expect `data` (a CSV file) and `out` (a file
 # name ending in .svg, .png or .pdf):
 #
-#   gnuplot -e "data='hit-rate.csv'; out='hit-rate.svg'" plots/hit-rate.gp
+#   LC_ALL=C.UTF-8 gnuplot -e "data='hit-rate.csv'; out='hit-rate.svg'" plots/hit-rate.gp
 #
 # Optional: `canvas` ('column', 'page' or 'slide'), a size other than the script's own; `no_title` and
 # `no_caption`, which leave these out:
 #
-#   gnuplot -e "data='hit-rate.csv'; out='hit-rate.pdf'; canvas='column'; no_title=1" plots/hit-rate.gp
+#   LC_ALL=C.UTF-8 gnuplot -e "data='hit-rate.csv'; out='hit-rate.pdf'; canvas='column'; no_title=1" plots/hit-rate.gp
+#
+# Texts are UTF-8. In another locale `set encoding utf8` warns that it cannot convert a degree sign.
 #
 # Colours, markers and dashes are columns of the CSV: plots/palette.c gives each policy its own.
 if (!exists("data") || !exists("out")) {
-    print "give data and out: gnuplot -e \"data='F.csv'; out='F.svg'\" plots/NAME.gp"
+    print "give data and out: LC_ALL=C.UTF-8 gnuplot -e \"data='F.csv'; out='F.svg'\" plots/NAME.gp"
     exit status 1
 }
 set encoding utf8
@@ -66,9 +68,10 @@ wrap = 'line = ""; wrapped = ""; wrapped_lines = 1; rest = text." "; while (strl
         {wrapped = wrapped.line."\n"; line = w; wrapped_lines = wrapped_lines + 1} \
     else {line = line.(strlen(line) > 0 && strlen(w) > 0 ? " " : "").w} }; wrapped = wrapped.line'
 
-# Names of rows in lines of at most `label_limit` characters on a named canvas, and the height of a row.
+# Names of rows in lines of at most `label_limit` characters on a named canvas, and the height of a row. Many
+# rows have one line each where the canvas is wide enough, and narrower panels (`many_rows`).
 label_limit = canvas eq "column" ? 18 : 34
-fit_rows = 'row_height = or_sized(20.0, 16.0); array name_lines[rows]; do for [r=1:rows] { name_lines[r] = 1 }; \
+fit_rows = 'squeeze = 0.85; many_rows = sized && canvas ne "column" && rows > 10; if (many_rows) { label_limit = 50 }; row_height = or_sized(20.0, 16.0); array name_lines[rows]; do for [r=1:rows] { name_lines[r] = 1 }; \
     if (sized) { longest = 0; do for [r=1:rows] { longest = strlen(names[r]) > longest ? strlen(names[r]) : longest; \
         text = names[r]; limit = label_limit; eval(wrap); names[r] = wrapped; name_lines[r] = wrapped_lines; \
         row_height = 18.0 * wrapped_lines - 2 > row_height ? 18.0 * wrapped_lines - 2 : row_height }; \
@@ -92,10 +95,18 @@ measure = 'text = heading.(strlen(subject) > 0 ? ": ".subject : ""); limit = int
     if (no_title) { titled = ""; spare = spare + title_height - 8; title_height = 8 }; \
     if (no_caption) { wrapped = ""; spare = spare + caption_height - 6; caption_height = 6 }; \
     full = height + title_height - 34 + caption_height'
+# A figure for print has at most 9.5 in: `body` shrinks to `squeeze` of its height at least. Text of a slide
+# has at least 8 pixels of 720. Where that is not possible the script says why and ends with status 3.
+squeeze = 0.6; remedy = "; draw fewer policies (--policies) or give another --size, or none"
 begin = 'eval(measure); if (canvas eq "slide") { \
         if (16 * full > 9 * width) { width = full * 16 / 9.0; eval(measure) }; \
         spare = width * 9 / 16.0 - full; zoom = 1280 / width; mark = extension eq ".svg" ? 0.85 * zoom : mark }; \
-    stretch = 1 + spare / (1.0 * body); full = full + spare; eval(terminal); set output out; \
+    if (sized && canvas ne "slide" && (full + spare) * zoom > 9.5 * 96) { \
+        if (full - (1 - squeeze) * body > 9.5 * 96 / zoom) { print sprintf("it would be %.1f in high, which is more than 9.5", full * zoom / 96).remedy; exit status 3 }; \
+        spare = 9.5 * 96 / zoom - full }; \
+    stretch = 1 + spare / (1.0 * body); full = full + spare; \
+    if (canvas eq "slide" && 10.5 * zoom < 8) { print sprintf("its text would be %.1f of 720 pixels high, which is less than 8", 10.5 * zoom).remedy; exit status 3 }; \
+    eval(terminal); set output out; \
     floor = caption_height; key_top = full - title_height; top = key_top - key_height; \
     set multiplot; \
     set label 1 titled at screen 12.0 / width, screen 1 - 16.0 / full left front font size(15) tc rgb ink; \
@@ -167,25 +178,31 @@ log_ticks = 'unset xtics; set xtics () nomirror out scale 0.6 tc rgb ink; tick_l
     else { if (tens < 2 || (sized && per_decade >= 95)) { set xtics add (sprintf("%g", 3 * 10.0 ** d) 3 * 10.0 ** d) } } }'
 
 # The same upright, for a short axis: even steps below a factor of eight; at 1, 2, 5 below one of hundred.
+# Their labels are written with `y_format`.
+y_format = "%g"
 log_y_ticks = 'unset ytics; set ytics () nomirror out scale 0.6 tc rgb ink; \
     if (to < 8 * from) { tick_step = step(to - from, 4); \
-        do for [i=int(ceil(from / tick_step)):int(floor(to / tick_step))] { set ytics add (sprintf("%g", i * tick_step) i * tick_step) } } \
-    else { do for [d=floor(log10(from)):ceil(log10(to))] { set ytics add (sprintf("%g", 10.0 ** d) 10.0 ** d); \
-        if (to < 100 * from) { set ytics add (sprintf("%g", 2 * 10.0 ** d) 2 * 10.0 ** d, sprintf("%g", 5 * 10.0 ** d) 5 * 10.0 ** d) } } }'
+        do for [i=int(ceil(from / tick_step)):int(floor(to / tick_step))] { set ytics add (sprintf(y_format, i * tick_step) i * tick_step) } } \
+    else { do for [d=floor(log10(from)):ceil(log10(to))] { set ytics add (sprintf(y_format, 10.0 ** d) 10.0 ** d); \
+        if (to < 100 * from) { set ytics add (sprintf(y_format, 2 * 10.0 ** d) 2 * 10.0 ** d, sprintf(y_format, 5 * 10.0 ** d) 5 * 10.0 ** d) } } }'
 
-# A legend above the panels on a named canvas, by gnuplot's key, for `entries` names of at most `longest`
-# characters. fit_key precedes `begin`, key_place follows it. A longer name loses its middle.
-key_limit = canvas eq "column" ? 36 : 60
+# A legend above the panels on a named canvas, for `entries` names of at most `longest` characters. fit_key
+# precedes `begin`. (gnuplot's key leaves out entries beyond the height of the panel that draws it.) A
+# longer name loses its middle.
+key_limit = canvas eq "column" ? 48 : 60
 short(name) = sized && strlen(name) > key_limit ? name[:key_limit / 2]."…".name[strlen(name) - key_limit / 2 + 2:] : name
-fit_key = 'key_width = 50 + 7.0 * (longest < key_limit ? longest : key_limit); \
+fit_key = 'n = 0; key_width = 46 + 6.5 * (longest < key_limit ? longest : key_limit); \
     key_columns = int((width - 16) / key_width); key_columns = key_columns < 1 ? 1 : key_columns; \
     key_lines = (entries + key_columns - 1) / key_columns; key_columns = (entries + key_lines - 1) / key_lines; \
     if (sized) { key_height = 18 * key_lines + 10; height = height + key_height }'
-key_place = 'set key at screen 10.0 / width, screen (key_top - 2.0) / full left top vertical Left reverse samplen 2 \
-    spacing key_spacing width 0 maxrows key_lines'
 
 # Entry `n` of a legend of our own, where gnuplot's key has no room: a line and a marker (0: none) at
 # (x, y) pixels, `text` right of it. `unlegend` takes the first n away.
-legend = 'if (line_dash > 0) { set arrow 100 + n from screen x / width, y / full to screen (x + 28.0) / width, y / full nohead front lw 1.6 dt line_dash lc rgb sprintf("#%06X", colour) }; \
+# gnuplot's SVG joins lines of one colour and width whatever their dashes, so the width differs a little.
+legend_colour = -1; thicker = 0
+legend = 'thicker = colour == legend_colour ? 0.02 - thicker : 0; legend_colour = colour; if (line_dash > 0) { set arrow 100 + n from screen x / width, y / full to screen (x + 28.0) / width, y / full nohead front lw 1.6 + thicker dt line_dash lc rgb sprintf("#%06X", colour) }; \
     set label 100 + n "".text at screen (x + 14.0) / width, y / full left front offset 2.4, or_sized(0, -0.25) font size(11) tc rgb ink point pt point ps 0.8 * mark lc rgb sprintf("#%06X", colour)'
+# `key_add` puts `text` into the legend above the panels, as its next entry.
+key_add = 'n = n + 1; text = short(text); x = 14 + key_width * ((n - 1) / key_lines); \
+    y = key_top - 12.0 - 18 * ((n - 1) % key_lines); eval(legend)'
 unlegend = 'do for [i=1:n] { unset arrow 100 + i; unset label 100 + i }'

@@ -36,11 +36,11 @@ key_columns = int((width - 40) / (60 + 7.2 * longest))
 key_columns = key_columns < 1 ? 1 : key_columns
 key_lines = int((series + key_columns - 1) / key_columns)
 eval(fit_panels)
-tall = high(210.0, 112.0, canvas eq "slide" ? 90.0 : 130.0); gap = 14.0; head = 22.0; body = lines * rows * tall
-height = 34 + 20 * key_lines + lines * (head + rows * tall + (rows - 1) * gap + 50)
+tall = high(210.0, 112.0, canvas eq "slide" ? 90.0 : 130.0); gap = 14.0; head = 22.0; foot = or_sized(50.0, 58.0); body = lines * rows * tall
+height = 34 + 20 * key_lines + lines * (head + rows * tall + (rows - 1) * gap + foot)
 heading = "Against ".parameter
 eval(begin)
-tall = tall * stretch; block = head + rows * tall + (rows - 1) * gap + 50
+tall = tall * stretch; block = head + rows * tall + (rows - 1) * gap + foot
 each = (width - left - right - between * (columns - 1)) / columns
 here(s, v) = int(column("row")) == r && int(column("panel")) == p && int(column("series")) == s ? v : NaN
 room = last > first ? 0.05 * (last - first) : 1
@@ -61,12 +61,13 @@ do for [r=1:rows] {
     margin = high > low ? 0.06 * (high - low) : (high != 0 ? 0.1 * abs(high) : 1)
     do for [p=1:panels] {
         across = left + (p - 1) % columns * (each + between)
-        bottom = floor + 50.0 + (rows - r) * (tall + gap) + (lines - 1 - (p - 1) / columns) * block
+        bottom = floor + foot + (rows - r) * (tall + gap) + (lines - 1 - (p - 1) / columns) * block
         set bmargin at screen bottom / full
         set tmargin at screen (bottom + tall) / full
         set lmargin at screen across / width
         set rmargin at screen (across + each) / width
         set xrange [first - room:last + room]
+        y_format = (p - 1) % columns == 0 ? "%g" : ""
         if (scales[r]) {
             set logscale y 10
             set yrange [low / 1.3:high * 1.3]
@@ -77,8 +78,9 @@ do for [r=1:rows] {
             set yrange [(low >= 0 && low - margin < 0 ? 0 : low - margin):(share && high <= 100 && high + margin > 100 ? 103 : high + margin)]
             set ytics nomirror autofreq step(high - low + 2 * margin, 6)
         }
-        if ((p - 1) % columns == 0) { set format y "%g"; text = axes[r]; eval(y_title) } else { set format y ""; unset ylabel }
-        if (r == rows) { set format x "%g"; set xlabel parameter } else { set format x ""; unset xlabel }
+        if ((p - 1) % columns == 0) { text = axes[r]; eval(y_title) } else { unset ylabel }
+        set format y y_format
+        if (r == rows) { set format x "%g"; set xlabel parameter offset 0, or_sized(0, xlabel_shift) } else { set format x ""; unset xlabel }
         unset label 3
         if (r == 1) { text = titles[p]; limit = sized ? int(each / 6.6) : 1000; set label 3 "".(strlen(text) > limit ? text[:limit - 1]."…" : text) at graph 0.5, screen (bottom + tall + 11.0) / full center front tc rgb ink }
         unset arrow 1

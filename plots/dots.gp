@@ -28,7 +28,7 @@ stats data using (mark(int(column("panel")), number("bound"))) nooutput
 
 # Panels too many for one line go on in another, as many in each.
 eval(fit_rows)
-width = wide(1200.0); left = 20.0 + 6.9 * longest; right = 24.0; between = 24.0; narrowest = high(150.0, 96.0, 130.0)
+width = wide(1200.0); left = 20.0 + 6.9 * longest; right = 24.0; between = 24.0; narrowest = many_rows ? 100.0 : high(150.0, 96.0, 130.0)
 columns = int((width - left - right + between) / (narrowest + between))
 columns = columns < 1 ? 1 : columns > panels ? panels : columns
 lines = (panels + columns - 1) / columns

@@ -237,18 +237,13 @@ void sheet_row_end(struct sheet *sheet)
     sheet->first_cell = true;
 }
 
-/* Removes the figure with that CSV, which has no rows, from the list. */
-static bool figure_drop(struct figure_list *list, const char *csv, struct error *error)
+bool figure_drop(struct figure_list *list, size_t at, const char *reason, struct error *error)
 {
-    size_t at = 0;
-    while (at + 1 < list->count && strcmp(list->figures[at].csv, csv) != 0)
-        at++;
     struct figure dropped = list->figures[at];
     memmove(&list->figures[at], &list->figures[at + 1],
             (list->count - at - 1) * sizeof *list->figures);
     list->count--;
-    bool good =
-        figure_list_note(list, error, "%s: not drawn, there is nothing in it", dropped.name);
+    bool good = figure_list_note(list, error, "%s: not drawn, %s", dropped.name, reason);
     figure_clear(&dropped);
     return good;
 }
@@ -259,5 +254,9 @@ bool sheet_end(struct sheet *sheet, bool good, struct error *error)
         return good;
     const bool written = atomic_file_end(&sheet->file, good && !sheet->first_row, error);
     sheet->out = NULL;
-    return good && sheet->first_row ? figure_drop(sheet->list, sheet->path, error) : written;
+    size_t at = 0;
+    while (at + 1 < sheet->list->count && strcmp(sheet->list->figures[at].csv, sheet->path) != 0)
+        at++;
+    return good && sheet->first_row ? figure_drop(sheet->list, at, "there is nothing in it", error)
+                                    : written;
 }

@@ -43,6 +43,7 @@ struct figure_list {
     const char *metric;      /* borrowed; the first metric of the curves; NULL: the default */
     const char *const *policies; /* borrowed; names of the policies to draw (plots/selection.h) */
     size_t policy_count;         /* 0: all policies */
+    bool variants;               /* a policy's name stands for all its variants */
     struct picture_style style;
     size_t timelines_most; /* if more runs have a timeline, draw only that of the first contender of
                               each setting; 0: no limit */
@@ -57,6 +58,10 @@ void figure_list_clear(struct figure_list *list);
 /* Adds a note for the user about an omitted figure. False: ERROR_RUN, memory exhausted. */
 bool figure_list_note(struct figure_list *list, struct error *error, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
+
+/* Removes figure `at` from the list, with a note of the reason. False: ERROR_RUN, memory exhausted.
+ */
+bool figure_drop(struct figure_list *list, size_t at, const char *reason, struct error *error);
 
 /* Sets ERROR_RUN: memory is exhausted. Returns false. */
 bool figure_no_memory(struct error *error);

@@ -15,8 +15,9 @@
 
 #define COUNT(array) (sizeof(array) / sizeof(array)[0])
 
-/* Exit statuses of a child that could not execute gnuplot, as in shells. */
-enum { SAID_LENGTH = 600, NOT_RUN = 126, NOT_THERE = 127 };
+/* Exit statuses: of a script whose figure is too large for its canvas (plots/common.gp), and, as in
+ * shells, of a child that could not execute gnuplot. */
+enum { SAID_LENGTH = 600, NO_ROOM = 3, NOT_RUN = 126, NOT_THERE = 127 };
 
 static bool missing(struct error *error)
 {
@@ -276,10 +277,11 @@ static bool picture_finish(const struct picture_format *format, const char *draw
     return good;
 }
 
-/* Runs the script; `drawn` is the output file. */
+/* Runs the script; `drawn` is the output file. On NO_ROOM sets `*no_room` to what the script said.
+ */
 static bool script_run(const char *script, const char *csv, const char *drawn,
                        const struct picture_format *format, const struct picture_style *style,
-                       struct error *error)
+                       char **no_room, struct error *error)
 {
     char said[SAID_LENGTH] = "";
     char look[96];
@@ -299,6 +301,10 @@ static bool script_run(const char *script, const char *csv, const char *drawn,
     free(kind);
     if (status == NOT_THERE)
         return missing(error);
+    if (status == NO_ROOM) {
+        *no_room = strndup(said, strcspn(said, "\n"));
+        return *no_room != NULL || error_run(error, "out of memory for the figures");
+    }
     for (char *c = said; *c != '\0'; c++)
         if ((unsigned char)*c < 0x20)
             *c = ' ';
@@ -308,15 +314,16 @@ static bool script_run(const char *script, const char *csv, const char *drawn,
 }
 
 bool gnuplot_draw(const char *script, const char *csv, const char *picture,
-                  const struct picture_style *style, struct error *error)
+                  const struct picture_style *style, char **no_room, struct error *error)
 {
+    *no_room = NULL;
     struct atomic_file file;
     const struct picture_format *format = format_of(picture);
     if (format == NULL)
         return error_input(error, "%s: the name of a figure ends in .svg, .png or .pdf", picture);
     if (!atomic_file_begin(&file, picture, error))
         return false;
-    const bool good = script_run(script, csv, file.beside, format, style, error) &&
-                      picture_finish(format, file.beside, picture, error);
-    return atomic_file_end(&file, good, error);
+    const bool drawn = script_run(script, csv, file.beside, format, style, no_room, error) &&
+                       *no_room == NULL && picture_finish(format, file.beside, picture, error);
+    return atomic_file_end(&file, drawn, error) || *no_room != NULL;
 }

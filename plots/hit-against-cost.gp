@@ -84,20 +84,23 @@ do for [p=1:panels] {
             set arrow 2 from graph 0, first bound_hit to graph 1, first bound_hit nohead lc rgb ink dt (6 * dash, 4 * dash) lw 1.2
         }
     }
-    if (p == panels) {
+    if (sized && p == 1) {
+        text = "Pareto front"; line_dash = 1; point = 0; colour = 0xB8B8B8; eval(key_add)
+        text = "bound"; line_dash = 2; colour = 0x222222; eval(key_add)
+        do for [r=1:rows] { text = names[r]; line_dash = 0; point = points[r]; colour = colours[r]; eval(key_add) } }
+    if (!sized && p == panels) {
         set key at screen 1 - (right - 14.0) / width, screen (top - 20.0) / full left top Left reverse samplen 1.5 spacing key_spacing width 0
-        if (sized) { eval(key_place) }
     }
     # The first contenders are drawn last, over the others.
     plot data using (column("front") == 1 ? column("cost") : NaN):(column("hit")) smooth unique \
-             with steps lc rgb "#b8b8b8" lw 3 title or_sized("Pareto front of these", "Pareto front"), \
+             with steps lc rgb "#b8b8b8" lw 3 title "Pareto front of these", \
          NaN with lines lc rgb ink dt (6 * dash, 4 * dash) lw 1.2 title "bound", \
-         for [r=1:rows] NaN with points pt points[r] ps 1.2 * mark lc rgb colours[r] title short(names[r]), \
+         for [r=1:rows] NaN with points pt points[r] ps 1.2 * mark lc rgb colours[r] title names[r], \
          for [r=rows:1:-1] data using (int(column("row")) == r ? costs[r] : NaN):(hits[r]):(cost_half[r]):(hit_half[r]) \
              with xyerrorbars pt -1 lw 1.4 lc rgb colours[r] notitle, \
          for [r=rows:1:-1] data using (int(column("row")) == r ? costs[r] : NaN):(hits[r]) \
              with points pt points[r] ps 1.2 * mark lc rgb colours[r] notitle
-    eval(once)
+    eval(once); eval(unlegend)
 }
 unset multiplot
 set output

@@ -45,6 +45,7 @@ do for [p=1:2] {
     set bmargin at screen (ceiling - tall) / full
     set tmargin at screen ceiling / full
     unset key; unset arrow
+    if (sized && p == 1) { do for [r=1:rows] { text = names[r]; line_dash = dashes[r]; point = points[r]; colour = colours[r]; eval(key_add) } }
     if (p == 1) {
         text = what." that took at most so long (%)"; eval(y_title)
         set xlabel time_label offset 0, xlabel_shift
@@ -63,17 +64,16 @@ do for [p=1:2] {
             set xrange [0:share_end]
             unset xtics; set xtics nomirror out scale 0.6 tc rgb ink autofreq step(share_end, 5)
         }
-        set key at screen 1 - (right - 14.0) / width, screen (top - 2.0) / full left top Left reverse samplen 3 spacing key_spacing
-        if (sized) { eval(key_place) }
+        if (!sized) { set key at screen 1 - (right - 14.0) / width, screen (top - 2.0) / full left top Left reverse samplen 3 spacing key_spacing }
         set arrow 1 from 1, graph 0 to 1, graph 1 nohead lc rgb ink dt (6 * dash, 4 * dash) lw 1.2
     }
     # The first contenders are drawn last, over the others; markers tell lines apart without colours.
-    plot for [r=1:rows] NaN with linespoints lw 1.8 dt dashes[r] pt points[r] ps 0.8 * mark lc rgb colours[r] title short(names[r]), \
+    plot for [r=1:rows] NaN with linespoints lw 1.8 dt dashes[r] pt points[r] ps 0.8 * mark lc rgb colours[r] title names[r], \
          for [r=rows:1:-1] data using (here(r, column(p == 1 ? time : share))):(column("percent")) \
              with lines lw 1.8 dt dashes[r] lc rgb colours[r] notitle, \
          for [r=rows:1:-1] data using (int(column(0)) % 31 == 7 ? here(r, column(p == 1 ? time : share)) : NaN):(column("percent")) \
              with points pt points[r] ps 0.8 * mark lc rgb colours[r] notitle
-    eval(once)
+    eval(once); eval(unlegend)
 }
 unset multiplot
 set output

@@ -28,7 +28,7 @@ do for [p=1:panels] { most[p] = 0 }
 stats data using (most[int(column("panel"))] = column("latency_ms") > most[int(column("panel"))] ? column("latency_ms") : most[int(column("panel"))], 0) nooutput
 
 eval(fit_rows)
-width = wide(1200.0); left = 20.0 + 6.9 * longest; right = or_sized(24.0, 12.0); between = 22.0; narrowest = high(150.0, 96.0, 120.0)
+width = wide(1200.0); left = 20.0 + 6.9 * longest; right = or_sized(24.0, 12.0); between = 22.0; narrowest = many_rows ? 100.0 : high(150.0, 96.0, 120.0)
 eval(fit_panels)
 body = lines * row_height * rows
 height = 34 + 26 + lines * (24 + row_height * rows + or_sized(52, 56))

@@ -57,7 +57,7 @@ static bool selection_results(const struct report *report, const struct curve_re
                               struct figure_list *list, struct error *error)
 {
     struct report view;
-    if (!selection_report(report, list->policies, list->policy_count, &view, error))
+    if (!selection_report(report, list->policies, list->policy_count, list->variants, &view, error))
         return false;
     const bool good = report_follow(&view, request, error) && plot_results(&view, list, error);
     selection_report_clear(&view);
@@ -120,26 +120,34 @@ static char *script_find(const char *name, struct error *error)
     return path;
 }
 
-static bool draw_one(struct figure *figure, const struct figure_list *list, const char *format,
-                     struct error *error)
+/* Draws figure `at`, or drops it where its size has no room; then the next one takes its place. */
+static bool draw_one(struct figure_list *list, size_t at, const char *format, struct error *error)
 {
+    struct figure *figure = &list->figures[at];
+    char *no_room = NULL;
     char *script = script_find(figure->script, error);
     if (script == NULL)
         return false;
     free(figure->picture);
     if (asprintf(&figure->picture, "%s/%s.%s", list->folder, figure->name, format) < 0)
         figure->picture = NULL;
-    bool good = figure->picture != NULL
-                    ? gnuplot_draw(script, figure->csv, figure->picture, &list->style, error)
-                    : error_run(error, "out of memory for the figures");
+    bool good = figure->picture != NULL ? gnuplot_draw(script, figure->csv, figure->picture,
+                                                       &list->style, &no_room, error)
+                                        : error_run(error, "out of memory for the figures");
     free(script);
+    if (no_room != NULL)
+        good = figure_drop(list, at, no_room, error);
+    free(no_room);
     return good;
 }
 
 bool plot_draw(struct figure_list *list, const char *format, struct error *error)
 {
     bool good = gnuplot_check(error);
-    for (size_t i = 0; good && i < list->count; i++)
-        good = draw_one(&list->figures[i], list, format, error);
+    for (size_t i = 0; good && i < list->count;) {
+        const size_t count = list->count;
+        good = draw_one(list, i, format, error);
+        i += list->count == count;
+    }
     return good;
 }

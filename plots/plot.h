@@ -49,6 +49,7 @@ bool plot_file(const char *path, const char *trace_format, struct figure_list *l
 bool plot_results(const struct report *report, struct figure_list *list, struct error *error);
 
 /* Draws every figure of the list as "svg", "png" or "pdf" beside its CSV, in the list's style.
+ * A figure that the style's size has no room for is dropped from the list, and a note says why.
  * ERROR_RUN: gnuplot is missing or failed. */
 bool plot_draw(struct figure_list *list, const char *format, struct error *error);
 

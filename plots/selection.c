@@ -6,10 +6,10 @@
 #include "plots/figure.h"
 #include "results/report/curve.h"
 
-static bool contender_is(const struct report_contender *contender, const char *name)
+static bool contender_is(const struct report_contender *contender, const char *name, bool variants)
 {
-    return strcmp(contender->policy, name) == 0 || strcmp(contender->label, name) == 0 ||
-           strcmp(contender->title, name) == 0 || report_is_contender(contender, name);
+    return strcmp(contender->label, name) == 0 || strcmp(contender->title, name) == 0 ||
+           report_is_contender(contender, name) || (variants && report_has_name(contender, name));
 }
 
 static bool run_is(const struct compare_run *run, const char *name)
@@ -39,11 +39,14 @@ static bool name_refuse(const char *path, const char *name, struct names *valid,
     char list[600];
     error_list_names(valid->list, valid->count, list, sizeof list);
     free(valid->list);
-    return error_input(error, "--policies: %s has no run of '%.60s'; it has %s", path, name, list);
+    return error_input(error,
+                       "--policies: %s has no run of '%.60s'; it has %s; --variants draws all "
+                       "variants of a policy",
+                       path, name, list);
 }
 
 static bool report_names(const struct report *report, const char *const *names, size_t count,
-                         struct error *error)
+                         bool variants, struct error *error)
 {
     size_t most = 0;
     for (size_t s = 0; s < report->scenario_count; s++)
@@ -56,8 +59,9 @@ static bool report_names(const struct report *report, const char *const *names, 
         for (size_t s = 0; s < report->scenario_count; s++)
             for (size_t c = 0; c < report->scenarios[s].contender_count; c++) {
                 const struct report_contender *contender = &report->scenarios[s].contenders[c];
-                found = found || contender_is(contender, names[n]);
-                names_add(&valid, contender->policy);
+                found = found || contender_is(contender, names[n], variants);
+                if (variants || contender->variant[0] == '\0')
+                    names_add(&valid, contender->policy);
                 names_add(&valid, contender->label);
                 names_add(&valid, contender->title);
             }
@@ -70,7 +74,7 @@ static bool report_names(const struct report *report, const char *const *names, 
 
 /* Copies the wanted contenders. False: memory exhausted. */
 static bool scenario_copy(const struct report_scenario *from, const char *const *names,
-                          size_t count, struct report_scenario *to)
+                          size_t count, bool variants, struct report_scenario *to)
 {
     *to = *from;
     to->contender_count = 0;
@@ -79,7 +83,7 @@ static bool scenario_copy(const struct report_scenario *from, const char *const 
     for (size_t c = 0; to->contenders != NULL && c < from->contender_count; c++) {
         bool wanted = false;
         for (size_t n = 0; n < count; n++)
-            wanted = wanted || contender_is(&from->contenders[c], names[n]);
+            wanted = wanted || contender_is(&from->contenders[c], names[n], variants);
         if (wanted && c == from->reference)
             to->reference = to->contender_count;
         if (wanted)
@@ -89,9 +93,9 @@ static bool scenario_copy(const struct report_scenario *from, const char *const 
 }
 
 bool selection_report(const struct report *report, const char *const *names, size_t count,
-                      struct report *view, struct error *error)
+                      bool variants, struct report *view, struct error *error)
 {
-    if (!report_names(report, names, count, error))
+    if (!report_names(report, names, count, variants, error))
         return false;
     *view = *report;
     view->curves = NULL;
@@ -100,7 +104,7 @@ bool selection_report(const struct report *report, const char *const *names, siz
     bool good = view->scenarios != NULL;
     for (size_t s = 0; good && s < report->scenario_count; s++) {
         struct report_scenario *copy = &view->scenarios[view->scenario_count];
-        good = scenario_copy(&report->scenarios[s], names, count, copy);
+        good = scenario_copy(&report->scenarios[s], names, count, variants, copy);
         if (good && copy->contender_count > 0)
             view->scenario_count++;
         else

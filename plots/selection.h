@@ -5,14 +5,15 @@
 #include "results/compare/compare.h"
 #include "results/report/report.h"
 
-/* Makes `view` a copy of `report` with only the contenders whose policy, label, title or policy
- * with parameters is one of `names`, and only the scenarios that have such a contender. The copy
- * has no curves. It borrows all else from the report, which must outlive it. Titles, and so the
- * names of variants, remain those of the whole report. False: ERROR_INPUT if a name is none of the
+/* Makes `view` a copy of `report` with only the contenders whose label, title or policy with all
+ * its parameters is one of `names`, and only the scenarios that have such a contender. So "esg" is
+ * the policy without parameters; with `variants` it is every contender of that policy. The copy has
+ * no curves. It borrows all else from the report, which must outlive it. Titles, and so the names
+ * of variants, remain those of the whole report. False: ERROR_INPUT if a name is none of the
  * report's; the message lists those. ERROR_RUN if memory is exhausted. There is then nothing to
  * clear. */
 bool selection_report(const struct report *report, const char *const *names, size_t count,
-                      struct report *view, struct error *error);
+                      bool variants, struct report *view, struct error *error);
 /* Frees what the view owns, and its curves. */
 void selection_report_clear(struct report *view);
 

@@ -36,7 +36,7 @@ do for [r=1:rows] {
     label_width = strlen(text) > label_width ? (strlen(text) > label_limit ? (label_width > label_limit ? label_width : label_limit) : strlen(text)) : label_width
     if (sized && label_width > label_limit) { label_width = label_limit }
 }
-row_height = 9.0 * series + 12
+row_height = 9.0 * series + 12; squeeze = 0.85
 row_height = row_height < 17.0 * label_lines + 8 ? 17.0 * label_lines + 8 : row_height
 width = wide(1300.0); left = 24.0 + 6.9 * label_width; right = or_sized(50 + 7.0 * longest, 24); between = 26.0; narrowest = 130.0
 eval(fit_panels); entries = series
@@ -80,16 +80,16 @@ do for [p=1:panels] {
         set format x "%g"
         set xtics nomirror autofreq step(to - from, 5)
     }
-    if (p == panels) {
+    if (sized && p == 1) { do for [s=1:series] { text = names[s]; line_dash = 0; point = points[s]; colour = colours[s]; eval(key_add) } }
+    if (!sized && p == panels) {
         set key at screen 1 - (right - 14.0) / width, screen (ceiling + 6.0) / full left top Left reverse samplen 1 spacing key_spacing maxrows series
-        if (sized) { eval(key_place) }
     }
-    plot for [s=1:series] NaN with points pt points[s] ps 0.9 * mark lc rgb colours[s] title short(names[s]), \
+    plot for [s=1:series] NaN with points pt points[s] ps 0.9 * mark lc rgb colours[s] title names[s], \
          for [s=1:series] data using (here(s, number("value"))):(column("row") + apart(s)):(half("half_width")) \
              with xerrorbars pt -1 lw 1.3 lc rgb colours[s] notitle, \
          for [s=1:series] data using (here(s, number("value"))):(column("row") + apart(s)) \
              with points pt points[s] ps 0.9 * mark lc rgb colours[s] notitle
-    eval(once); eval(unrow_labels)
+    eval(once); eval(unrow_labels); eval(unlegend)
 }
 unset multiplot
 set output

@@ -45,6 +45,8 @@ do for [p=1:2] {
     set bmargin at screen (ceiling - tall) / full
     set tmargin at screen ceiling / full
     unset key; unset arrow
+    if (sized && p == 1) { do for [r=1:rows] { text = names[r]; line_dash = 1; point = points[r]; colour = colours[r]; eval(key_add) }
+        do for [s=1:2] { text = word("simulated real", s); line_dash = s; point = 0; colour = 0x222222; eval(key_add) } }
     from = p == 1 ? quickest : least; to = p == 1 ? slowest : most
     set xrange [from:to]
     eval(log_ticks)
@@ -57,7 +59,7 @@ do for [p=1:2] {
                  with lines lw 1.8 dt 1 lc rgb colours[r] notitle, \
              for [r=rows:1:-1] data using (here(1, r, 1, column("x"))):(column("y")) \
                  with lines lw 1.8 dt 2 lc rgb colours[r] notitle
-        eval(once)
+        eval(once); eval(unlegend)
     } else {
         set logscale y 10; set yrange [least:most]
         unset ytics; set ytics () nomirror out scale 0.6 tc rgb ink
@@ -69,9 +71,8 @@ do for [p=1:2] {
         text = "predicted (ms, logarithmic)"; eval(y_title)
         set xlabel "executed (ms, logarithmic)"
         set arrow 1 from least, least to most, most nohead back lc rgb middle dt 2 lw 1.2
-        set key at screen 1 - (right - 14.0) / width, screen (top - 2.0) / full left top Left reverse samplen 3 spacing 1.25
-        if (sized) { eval(key_place); set key samplen 3 }
-        plot for [r=1:rows] NaN with linespoints lw 1.8 dt 1 pt points[r] ps 0.8 lc rgb colours[r] title short(names[r]), \
+        if (!sized) { set key at screen 1 - (right - 14.0) / width, screen (top - 2.0) / full left top Left reverse samplen 3 spacing 1.25 }
+        plot for [r=1:rows] NaN with linespoints lw 1.8 dt 1 pt points[r] ps 0.8 lc rgb colours[r] title names[r], \
              NaN with lines lw 1.8 dt 1 lc rgb ink title "simulated", \
              NaN with lines lw 1.8 dt 2 lc rgb ink title "real", \
              for [r=rows:1:-1] data using (here(2, r, 0, column("x"))):(column("y")) \

@@ -24,11 +24,14 @@
  *   - Dispatch and drop only within `decide`.
  *   - Return true from `decide` only after progress.
  *   - Return from every function within the program's --decision-timeout.
- *   - Do not call exit() or fork(), raise a signal or cause a fault.
+ *   - Do not call rand(), random(), drand48(), time(), clock(), clock_gettime() or their kind:
+ *     draw with platform_random, and take the time from platform_now.
+ *   - Do not end or replace the process, close its files, call exit() or fork(), raise a signal or
+ *     cause a fault.
  *
  * Breaking a rule ends the run with a message that names the rule, the function, the simulated
- * time, the policy and the seed. The last two rules are enforced by the program, not by the
- * library.
+ * time, the policy and the seed. The program enforces the rules of time, process and faults. The
+ * library enforces the others.
  */
 #ifndef ESGSIM_SCHED_POLICY_H
 #define ESGSIM_SCHED_POLICY_H
@@ -110,6 +113,10 @@ struct policy {
 sim_time_t platform_now(const struct platform *platform);
 const struct workload *platform_workload(const struct platform *platform);
 uint64_t platform_seed(const struct platform *platform);
+/* The next number of the run's own random stream for its policy: uniform in [0, 1), in steps of
+ * 2^-53. `(uint32_t)(platform_random(platform) * n)` is uniform in 0..n-1. The seed determines the
+ * stream, so draws do not change arrivals or noise, and a run repeats exactly. */
+double platform_random(struct platform *platform);
 
 /* Number of jobs waiting in a queue; there is one queue per (application, stage). */
 uint32_t platform_queue_length(const struct platform *platform, uint32_t queue);
@@ -186,7 +193,9 @@ bool platform_prewarm(struct platform *platform, uint32_t function, uint32_t inv
 /* Drops the request of the job at `position`, which counts as an SLO miss. All its waiting jobs are
  * removed from their queues and buffers (on_withdrawn). */
 bool platform_drop(struct platform *platform, uint32_t queue, uint32_t position);
-/* Calls on_timer(id) at `time` >= now; SIM_FOREVER: never. A run ends after a million timers if the
- * policy only sets timers while jobs wait and nothing runs. */
+/* Calls on_timer(id) at `time` >= now; SIM_FOREVER: never. A run ends after a million timers, if
+ * meanwhile nothing runs, no arrival is left and the policy only sets timers. It also ends after a
+ * million timers or ends of leases within 10 ms of simulated time, if meanwhile the policy
+ * dispatches, launches and drops nothing and places no training for the first time. */
 void platform_set_timer(struct platform *platform, sim_time_t time, uint32_t id);
 #endif

@@ -1,10 +1,12 @@
 #include "sched/registry.h"
 
 #include <dlfcn.h>
+#include <fenv.h>
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
 
+#include "sched/module.h"
 #include "sim/utf8.h"
 
 /* One line per policy; its structure is policy_NAME. Figures give colours in this order, so the
@@ -122,7 +124,12 @@ static const struct policy *plugin_load(const char *path, struct error *error)
         error_input(error, "policy file: path longer than %zu bytes", sizeof location - 1);
         return NULL;
     }
+    /* A module that was compiled with -ffast-math changes how the process rounds when it is loaded.
+     */
+    fenv_t rounding;
+    (void)fegetenv(&rounding);
     void *library = dlopen(location, RTLD_NOW | RTLD_LOCAL);
+    (void)fesetenv(&rounding);
     if (library == NULL) {
         const char *why = dlerror();
         error_input(error, "%s: cannot be loaded as a policy: %s", path,
@@ -136,7 +143,7 @@ static const struct policy *plugin_load(const char *path, struct error *error)
         (void)dlclose(library);
         return NULL;
     }
-    if (!plugin_check(policy, path, error)) {
+    if (!plugin_check(policy, path, error) || !module_adopt(library, policy, path, error)) {
         (void)dlclose(library);
         return NULL;
     }

@@ -1,5 +1,4 @@
 /* esgsim: finds the command, runs it, turns its error into an exit status. */
-#include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
 #include <signal.h>
@@ -10,6 +9,7 @@
 
 #include "sim/cli/cli.h"
 #include "sim/cli/guard.h"
+#include "sim/cli/output.h"
 #include "sim/version.h"
 #include "traces/json/unfinished.h"
 
@@ -137,23 +137,6 @@ static bool program_run(int argc, char **argv, struct error *error)
         return command->run(count, argv + 1, quiet, error);
     cli_print_help(command);
     return true;
-}
-
-/* Output that did not arrive is a failure, whatever the command said of itself. */
-static bool output_close(struct error *error)
-{
-    const bool failed = ferror(stdout) != 0;
-    errno = 0;
-    /* The reason of an earlier failure is lost, so fail once more. */
-    if (failed)
-        (void)putchar('\n');
-    const bool flushed = fflush(stdout) == 0;
-    int reason = errno;
-    const bool closed = fclose(stdout) == 0;
-    if (!failed && flushed && closed)
-        return true;
-    reason = reason != 0 ? reason : errno != 0 ? errno : EIO;
-    return error_run(error, "standard output cannot be written: %s", strerror(reason));
 }
 
 /* A results file must not become standard output where the caller has closed that. */

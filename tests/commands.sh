@@ -276,6 +276,14 @@ run sh -c 'cat "$2" | "$1" check /dev/stdin' sh "$esgsim" "$strict"
 expect_refusal "JSON through a pipe is told for what it is" 'is JSON;.*from files only'
 run "$esgsim" check -
 expect_refusal "standard input is named" '/dev/stdin'
+printf 'time_ms,application\n0,image-classification\n9,image-classif' >"$folder/cut.csv"
+for command in check "trace stats"; do
+    # shellcheck disable=SC2086 # two words
+    run "$esgsim" $command "$folder/cut.csv"
+    expect "$command notes a last line without an end" 0 'has no end: the file may be cut'
+done
+run "$esgsim" run "$strict" --set "arrivals={\"process\":\"trace\",\"file\":\"$folder/cut.csv\"}" --set requests=2 --set warmup_requests=0
+expect "and so does run" 0 'cut.csv has no end: the file may be cut'
 counts=traces/arrivals/azure2019_7d_permin_3.txt.gz
 run "$esgsim" check "$counts"
 expect_refusal "check names --format for bare counts" 'name the format \(--format.*counts-per-minute'
@@ -480,7 +488,7 @@ fi
 run "$esgsim" plot "$folder/jobs1.h5" --out "$folder/chosen" --policies nobody
 expect_refusal "plot refuses a policy that the file lacks and names those it has" \
     "has no run of 'nobody'; it has .*fifo"
-run gnuplot -d -e "data='$folder/figures1/cost-short.csv'; out='$folder/alone.svg'" plots/cost.gp
+run env LC_ALL=C.UTF-8 gnuplot -d -e "data='$folder/figures1/cost-short.csv'; out='$folder/alone.svg'" plots/cost.gp
 expect "a script draws its CSV by itself" 0
 if [ ! -s "$folder/err" ] && grep -q '</svg>' "$folder/alone.svg"; then
     pass "and says nothing"
@@ -610,6 +618,16 @@ else
 fi
 run "$esgsim" calibrate "$folder/samples.csv" --unit 3 --out "$folder/none.json" --extend-batch 0
 expect_refusal "a batch of 0 to extend to is refused" 'extend-batch'
+{ echo 'model,batch,mps_pct,latency_ms'; grep '^net,[0-9]*,[2-6]0,' "$folder/samples.csv"; } >"$folder/part.csv"
+run "$esgsim" calibrate "$folder/part.csv" --out "$folder/part.json"
+expect "calibrate notes that nothing was measured on the whole GPU" 0 'no point is of the whole GPU'
+printf 'model,batch,sms,latency_ms\nnet,1,20,5\nnet,1,40,3\n' >"$folder/sms.csv"
+run "$esgsim" calibrate "$folder/sms.csv"
+expect_refusal "multiprocessors without the GPU's number are refused" 'sms.csv.*sm_count.*--sms N'
+run "$esgsim" calibrate "$folder/sms.csv" --sms 40 --out "$folder/sms.json"
+expect "--sms gives it" 0 'net'
+run "$esgsim" predict "$folder/sms.json" --function net --batch 1 --vgpu 40
+expect "and 40 of 40 is the whole GPU" 0 '40 of 40 vGPU: 3 ms, measured'
 run "$esgsim" calibrate README.md
 expect_refusal "a file that is no table is refused" 'README\.md'
 
@@ -625,6 +643,12 @@ run "$esgsim" calibrate "$folder/samples.csv" --where quota_pct
 expect_refusal "--where without a value is refused" 'COLUMN=VALUE'
 run "$esgsim" predict "$folder/quota.json" --function net --batch 2 --vgpu 40
 expect "predict gives what was measured" 0 'net, batch 2, 1 vCPU, 40 of 100 vGPU: 9 ms, measured'
+run "$esgsim" predict traces/profiles/esg-reconstructed.json --function deblur --batch 1 --vgpu 1
+expect "but not of a profile that was not measured" 0 '319 ms, as stated,.*evidence: reconstructed'
+run "$esgsim" predict traces/profiles/esg-reconstructed.json --function deblur --batch 1 --vgpu 1 --json
+expect "whose evidence JSON has" 0 '"evidence":.*reconstructed'
+run grep '"evidence"' "$folder/quota.json"
+expect "calibrate counts in the profile's evidence what is predicted" 0 '"measured; 380 of 400 cells predicted"'
 run "$esgsim" predict "$folder/quota.json" --function net --batch 3 --vgpu 47 --json
 expect "and what is between, as JSON" 0 '"interpolated"'
 run "$esgsim" predict "$folder/quota.json" --function net --batch 8 --vgpu 3

@@ -97,7 +97,7 @@ for name in one two; do
 done
 run diff -r "$folder/one" "$folder/two"
 expect "equal files have figures of equal bytes" 0
-run gnuplot -d -e "data='$folder/one/simulated-against-real-strict-light.csv'; out='$folder/a.svg'" \
+run env LC_ALL=C.UTF-8 gnuplot -d -e "data='$folder/one/simulated-against-real-strict-light.csv'; out='$folder/a.svg'" \
     plots/simulated-against-real.gp
 if [ "$status" -eq 0 ] && [ ! -s "$folder/err" ]; then
     pass "the script draws its CSV by itself and says nothing"

@@ -23,10 +23,17 @@ cat >"$folder/one-seed.json" <<EOF
 EOF
 cat >"$folder/loads.json" <<EOF
 {"base": "$here/workloads/experiments/strict-light.json", "seeds": 2,
- "matrix": {"arrivals.load": [0.3, 0.6, 0.9], "policy.name": ["esg", "fifo"]}}
+ "matrix": {"arrivals.load": [0.3, 0.6, 0.9], "slo.factor": [0.8, 1.2],
+            "policy.name": ["esg", "fifo"]}}
+EOF
+# More contenders than a panel of a column has lines for.
+cat >"$folder/many.json" <<EOF
+{"base": "$here/workloads/experiments/strict-light.json", "seeds": 1,
+ "matrix": {"policy.name": ["esg"], "policy.params.infeasible": ["cheapest", "minimum"],
+            "policy.params.recheck_limit": [1, 2, 3, 4, 5, 6, 7, 8, 9, 10]}}
 EOF
 short="--set requests=60 --set warmup_requests=5 --set record=all --quiet"
-for sweep in policies one-seed loads; do
+for sweep in policies one-seed loads many; do
     # shellcheck disable=SC2086
     run "$esgsim" sweep "$folder/$sweep.json" $short --out "$folder/$sweep.h5"
     expect "the sweep $sweep runs" 0
@@ -75,6 +82,9 @@ for size in $sizes; do
     run "$esgsim" plot "$folder/simulated.h5" --against "$folder/real.h5" --out "$folder/$size" \
         --size "$size"
     expect "plot draws a comparison for a $size" 0
+    run "$esgsim" plot "$folder/many.h5" --out "$folder/$size" --size "$size" \
+        --only hit-against-cost --only latency-cdf --only settings --only hit-rate
+    expect "plot draws many contenders for a $size" 0
     run "$esgsim" plot "$folder/policies.h5" --out "$folder/bare-$size" --size "$size" --no-title \
         --no-caption --policies "esg k=1,fifo" --only hit-rate-plain
     expect "plot draws two policies without title and caption for a $size" 0
@@ -169,18 +179,83 @@ for size in $sizes; do
         "column:320 "* | "page:672 "* | "slide:1280 720") ;;
         *) echo "$(basename "$figure"): $(canvas "$figure") pixels" >>"$folder/said" ;;
         esac
+        # 9.5 in are 912 pixels.
+        [ "$size" = slide ] || [ "$(canvas "$figure" | cut -d ' ' -f 2)" -le 912 ] ||
+            echo "$(basename "$figure"): higher than a printed page" >>"$folder/said"
         # 7 pt are 9.33 pixels.
         [ "$size" = slide ] || grep -o 'font-size="[0-9.]*"' "$figure" |
             awk -F '"' -v name="$(basename "$figure")" '$2 < 9.33 { print name ": text of " $2 }' |
             sort -u >>"$folder/said"
     done
     if [ ! -s "$folder/said" ]; then
-        pass "figures for a $size have its width, legible text and nothing outside"
+        pass "figures for a $size have its size, legible text and nothing outside"
     else
-        fail "figures for a $size have its width, legible text and nothing outside" \
+        fail "figures for a $size have its size, legible text and nothing outside" \
             "$(head -n 20 "$folder/said")"
     fi
 done
+# named SIZE: prints the contenders of a figure's CSV that its picture does not name.
+named() {
+    for picture in "$folder/$1"/hit-against-cost*.svg "$folder/$1"/latency-cdf*.svg \
+        "$folder/$1"/settings*.svg; do
+        at=2 # column of the contender
+        case $picture in */settings*) at=7 ;; esac
+        awk -F, -v at=$at 'NR > 1 && !seen[$at]++ { print $at }' "${picture%.svg}.csv" |
+            while read -r name; do
+                grep -qF ">$name<" "$picture" || echo "$(basename "$picture"): $name"
+            done
+    done
+}
+for size in $sizes; do
+    named "$size" | grep -v "two words" >"$folder/said"
+    if [ ! -s "$folder/said" ]; then
+        pass "every contender is named in figures for a $size"
+    else
+        fail "every contender is named in figures for a $size" "$(cat "$folder/said")"
+    fi
+done
+run "$esgsim" plot "$folder/many.h5" --out "$folder/large" --size column --only hit-rate \
+    --only hit-against-cost
+if [ "$status" -eq 0 ] && [ "$(wc -l <"$folder/out")" -eq 1 ] &&
+    grep -q 'hit-rate-strict-light: not drawn, it would be .* in high.*--policies' \
+        "$folder/err"; then
+    pass "a figure that is too high for a page is left out, and plot says so"
+else
+    explain "a figure that is too high for a page is left out, and plot says so" \
+        "status 0, one picture, a note about the other"
+fi
+run "$esgsim" plot "$folder/many.h5" --out "$folder/large" --size column --only hit-rate --quiet
+expect_refusal "and refused where nothing else is drawn" 'none has room; omit --only and --size'
+# The legend's two dark lines, one solid, one dashed.
+if grep "stroke='rgb( 34,  34,  34)'" "$folder"/page/simulated-against-real*.svg | grep -q dasharray; then
+    pass "the legend shows the dashes of lines of one colour"
+else
+    fail "the legend shows the dashes of lines of one colour" "no dashed line in the legend"
+fi
+grep -ho '>[ 0-9]*<' "$folder"/page/curve-*.svg | tr -d '<> ' | awk '$1 >= 200' | sort | uniq -d \
+    >"$folder/said"
+if ls "$folder"/page/curve-*.svg >/dev/null && [ ! -s "$folder/said" ]; then
+    pass "ticks of a logarithmic axis are labelled left of the first panel only"
+else
+    fail "ticks of a logarithmic axis are labelled left of the first panel only" \
+        "twice: $(tr '\n' ' ' <"$folder/said")"
+fi
+for wanted in "" --variants; do
+    # shellcheck disable=SC2086
+    run "$esgsim" plot "$folder/policies.h5" --out "$folder/plain$wanted" --policies esg $wanted \
+        --only hit-rate-plain
+    expect "plot draws esg $wanted" 0
+done
+if ! grep -q '>esg k=1<' "$folder/plain/hit-rate-plain.svg" &&
+    grep -q '>esg k=1<' "$folder/plain--variants/hit-rate-plain.svg" &&
+    ! grep -q '>fifo<' "$folder/plain--variants/hit-rate-plain.svg"; then
+    pass "a policy's name is the policy without parameters, or all of its variants on demand"
+else
+    fail "a policy's name is the policy without parameters, or all of its variants on demand" \
+        "$(grep -ho '>esg[^<]*<' "$folder"/plain*/hit-rate-plain.svg)"
+fi
+run "$esgsim" plot "$folder/one-seed.h5" --out "$folder/none" --policies esg
+expect_refusal "plot refuses a policy that has variants only" "no run of 'esg'.*--variants"
 bare=$folder/bare-column/hit-rate-plain
 if grep -q '>SLO hit rate by application: plain<' "$folder/svg/hit-rate-plain.svg" &&
     ! grep -q 'SLO hit rate by\|Latency profile\|Dashed' "$bare.svg" &&

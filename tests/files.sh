@@ -272,6 +272,7 @@ for count in 2 5; do
     for writer in $writers; do
         if runs_still "$writer"; then holder=$writer; fi
     done
+    child=$(ps -o pid= --ppid "${holder:-0}" | tr -d ' ') # the process that executes the run
     i=0
     for writer in $writers; do
         i=$((i + 1))
@@ -279,7 +280,7 @@ for count in 2 5; do
         status=0
         wait "$writer" || status=$?
         [ $status -eq 1 ] && [ "$(wc -l <"$folder/writer.$i")" -eq 1 ] &&
-            grep -q "run.h5: process $holder is writing there" "$folder/writer.$i" ||
+            grep -q "run.h5: process $child is writing there" "$folder/writer.$i" ||
             faults="$faults; writer $i ends in $status: $(cat "$folder/writer.$i")"
     done
     status=none

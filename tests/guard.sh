@@ -34,21 +34,29 @@ abort crash: the policy caused SIGABRT
 exit exit: the policy called exit
 fork fork: the policy called fork
 raise signal: the policy raised SIGTERM
+block decision time: the policy has not returned within 500.000000 ms
+alarm (decision time: the policy has not returned|crash: the policy caused a signal: Alarm clock)
+close process: the policy ended or replaced its process, or closed its files
+leave process: the policy ended or replaced its process, or closed its files
+exec process: the policy ended or replaced its process, or closed its files
+rand chance: the policy called srand\(\)
+time chance: the policy called time\(\)
 charge charge: 18446744073709551615 units after 0
 charge-twice charge: 18446744073709551615 units after 1
 EOF
 
 cat >"$folder/faults.json" <<EOF
-{"base": "$light", "seeds": 1, "matrix": {"policy.params.fault": ["none", "loop", "segv", "exit", "fork", "raise"]}}
+{"base": "$light", "seeds": 1, "matrix": {"policy.params.fault": ["none", "loop", "segv", "exit", "fork", "raise",
+ "block", "leave", "close", "exec", "rand"]}}
 EOF
 run timeout -k 1 60 "$esgsim" sweep "$folder/faults.json" --set "policy.name=$culprit" --set requests=50 \
     --decision-timeout 0.5 --out "$folder/faults.h5" --jobs 2
 failed=$(grep -cE "failed: strict-light: rule .*\(decide, at .*policy culprit, seed 1\)" "$folder/err")
-if [ "$status" -eq 1 ] && [ "$failed" -eq 5 ] && grep -q '1 of 6 runs' "$folder/out"; then
+if [ "$status" -eq 1 ] && [ "$failed" -eq 10 ] && grep -q '1 of 11 runs' "$folder/out"; then
     pass "in a sweep the runs of such policies fail alone, and the others are kept"
 else
     explain "in a sweep the runs of such policies fail alone, and the others are kept" \
-        "status 1, five failures and one run kept"
+        "status 1, ten failures and one run kept"
 fi
 run "$esgsim" run "$light" --quiet --set requests=50 --policy "$culprit" --decision-timeout 0
 expect "a policy without a fault runs, and 0 means no limit" 0
@@ -58,6 +66,103 @@ if [ "$status" -eq 0 ] && [ "$(head -c 1 "$folder/out")" = "{" ] && grep -q 'own
 else
     explain "what a policy prints goes to standard error" "JSON alone on standard output"
 fi
+# expect_failure NAME PATTERN: the last command ended with status 1 and said so.
+expect_failure() {
+    if [ "$status" -eq 1 ] && grep -qE "$2" "$folder/err"; then
+        pass "$1"
+    else
+        explain "$1" "status 1 and /$2/ on standard error"
+    fi
+}
+fault="--quiet --set requests=50 --policy $culprit --set policy.params.fault"
+# shellcheck disable=SC2086
+{
+run "$esgsim" run "$light" $fault=stop
+expect_failure "a policy that stops the run without a message gets one" 'the policy stopped the run \(decide'
+run timeout 60 "$esgsim" run "$light" $fault=timer
+expect_failure "timers at one instant for ever end the run, though arrivals are to come" \
+    'rule progress: .* a million times.*\(at [0-9.]+ ms'
+run "$esgsim" run "$light" $fault=damage
+expect_failure "damaged memory is told with the place to look" \
+    'crashed outside the policy, .*see Debugging in sched/WRITING.md\).*\(decide, at .*policy culprit'
+run "$esgsim" run "$light" --in-process $fault=segv
+expect_failure "--in-process reports a fault as well" 'rule crash: the policy caused SIGSEGV \(decide'
+run timeout -k 1 60 "$esgsim" run "$light" --in-process $fault=loop --decision-timeout 0.5
+expect_failure "and a policy that does not return" 'rule decision time: .*\(decide'
+}
+
+# figures_of FILE: what run --json printed, but for times, memory and the identity of the run.
+figures_of() {
+    grep -vE '"(wall_s|peak_memory_kb|config_hash)"' "$folder/out" >"$1"
+}
+for fault in none round; do
+    run "$esgsim" run "$light" --json --seed 7 --set requests=500 --policy "$culprit" \
+        --set "policy.params.fault=$fault"
+    figures_of "$folder/$fault.figures"
+done
+same "a policy that rounds upward changes no figure" "$folder/none.figures" "$folder/round.figures"
+run "$esgsim" run "$light" --json --seed 7 --set requests=500 --policy "$culprit" --in-process
+figures_of "$folder/inside.figures"
+same "--in-process changes no figure" "$folder/none.figures" "$folder/inside.figures"
+
+# ---- A policy's own state --------------------------------------------------------------------
+
+cat >"$folder/state.json" <<EOF
+{"base": "$light", "seeds": 4, "matrix": {"policy.params.fault": ["static", "draw"]}}
+EOF
+for jobs in 1 2 3; do
+    run "$esgsim" sweep "$folder/state.json" --set "policy.name=$culprit" --set requests=500 --quiet \
+        --jobs $jobs --out "$folder/state-$jobs.h5"
+    "$esgsim" report "$folder/state-$jobs.h5" --format tidy | cut -d, -f2- >"$folder/state-$jobs.txt"
+done
+for jobs in 2 3; do
+    same "a policy's variables and draws are of one run, for 1 and $jobs jobs" \
+        "$folder/state-1.txt" "$folder/state-$jobs.txt"
+done
+
+# ---- A policy's own names --------------------------------------------------------------------
+
+# A function for each global name of the program, and of the libraries from which it takes names,
+# that is not of the contract. Names that begin with _ belong to compiler and C library.
+sed -n 's/^\(.*\);$/\1/p' "${BUILD:-build}/contract.list" | grep -v '}' >"$folder/contract"
+{
+    nm "${BUILD:-build}/libesgsim.a" 2>/dev/null
+    nm "$esgsim"
+} | awk 'NF > 1 && $(NF - 1) ~ /^[A-Zw]$/ { sub(/@.*/, "", $NF); print $NF }' |
+    grep -xE '[A-Za-z][A-Za-z0-9_]*' | sort -u | grep -vxFf "$folder/contract" >"$folder/names"
+nm "${BUILD:-build}/libesgsim.a" 2>/dev/null | awk 'NF == 3 && $2 ~ /[A-TV-Z]/ { print $3 }' | sort -u >"$folder/own"
+nm -D --defined-only "$esgsim" | awk '{ print $NF }' | sort -u | grep -xFf "$folder/own" >"$folder/exported"
+if [ -s "$folder/own" ] && grep -qx platform_now "$folder/exported" && ! grep -vxFf "$folder/contract" "$folder/exported"; then
+    pass "of its own names the program exports those of the contract alone"
+else
+    fail "of its own names the program exports those of the contract alone" \
+        "$(grep -vxFf "$folder/contract" "$folder/exported" | head -n 5)"
+fi
+for helper in queueing_erlang_b cJSON_Parse; do
+    sed "s/static uint32_t shortest_waiting/uint32_t shortest_waiting/; s/shortest_waiting/$helper/g" \
+        tests/plugins/shortest_queue.c >"$folder/helper.c"
+    grep -vx "$helper" "$folder/names" | sed 's/.*/int &(void);\nint &(void) { return 42; }/' >"$folder/all.c"
+    for part in alone all; do
+        case $part in
+        alone) parts=tests/plugins/shortest_queue.c ;;
+        all) parts="$folder/helper.c $folder/all.c" ;;
+        esac
+        # shellcheck disable=SC2086
+        run ${CC:-cc} -w -fno-builtin -shared -fPIC -I. -o "$folder/names.so" $parts
+        run "$esgsim" run "$light" --json --set requests=300 --policy "$folder/names.so"
+        figures_of "$folder/$part.figures"
+    done
+    [ "$(wc -l <"$folder/names")" -gt 1000 ] || echo "too few names" >"$folder/all.figures"
+    same "a policy that defines all names of the program, $helper for itself, runs as without them" \
+        "$folder/alone.figures" "$folder/all.figures"
+done
+echo 'int platform_queue_length(void); int platform_queue_length(void) { return 0; }' >"$folder/taken.c"
+# shellcheck disable=SC2086
+run ${CC:-cc} -w -shared -fPIC -I. -o "$folder/taken.so" "$folder/taken.c" tests/plugins/shortest_queue.c
+run "$esgsim" run "$light" --policy "$folder/taken.so"
+expect_refusal "a policy that defines a name of the contract is refused" \
+    'defines platform_queue_length, which is the platform'
+
 run "$esgsim" run "$light" --decision-timeout -1
 expect_refusal "a negative limit is refused" 'decision-timeout'
 

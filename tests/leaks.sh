@@ -18,9 +18,9 @@ clean "list policies frees what it takes" list policies
 clean "list profiles frees what it takes" list profiles
 clean "check frees what it takes" check "$strict"
 # shellcheck disable=SC2086
-clean "a run frees what it takes" run "$strict" $small --policy min-config --json
+clean "a run frees what it takes" run "$strict" --in-process $small --policy min-config --json
 # shellcheck disable=SC2086
-clean "a run of esg that writes HDF5 frees what it takes" run "$strict" $small --policy esg \
+clean "a run of esg that writes HDF5 frees what it takes" run "$strict" --in-process $small --policy esg \
     --out "$folder/run.h5"
 clean "a report frees what it takes" report "$folder/run.h5" --format json
 clean "slo frees what it takes" slo "$strict" --application image-classification --json

@@ -11,9 +11,11 @@ import math
 import os
 import random
 import re
+import shutil
 import subprocess
 import sys
 import traceback
+import warnings
 from pathlib import Path
 
 sys.dont_write_bytecode = True
@@ -22,6 +24,7 @@ sys.path.insert(0, "results/python")
 import matplotlib  # noqa: E402
 
 matplotlib.use("Agg")
+import numpy  # noqa: E402
 import pandas  # noqa: E402
 from matplotlib import pyplot  # noqa: E402
 
@@ -171,6 +174,59 @@ def check_an_error_is_the_one_line_of_the_program():
     assert error_of(lambda: esgsim.sweep("no-such.json")).status == 2
     assert "record='all'" in str(error_of(lambda: esgsim.load(FOLDER / "random-0.h5", "batches")))
     assert isinstance(error_of(lambda: esgsim.load(FOLDER / "no.h5")), OSError)
+
+
+def check_trainings_are_those_of_the_tidy_csv():
+    path = str(FOLDER / "trainings.h5")
+    runs = esgsim.run("workloads/experiments/training-dynamic.json", out=path, record="all")
+    table = tidy(path)
+    own = [name for name in runs.columns if name.startswith("training_")]
+    assert "training_jct_s_mean" in own and runs.attrs["units"]["training_jct_s_mean"] == "s"
+    assert set(own) == {name for name in table.columns if name.startswith("training_")}
+    assert_same(runs, table, own)
+    row = esgsim.load(path, "training")
+    assert list(row["jct_s_mean"]) == list(runs["training_jct_s_mean"])
+    trainings = esgsim.load(path, "trainings")
+    models = json.loads(Path("workloads/models/synergy-v100.json").read_text(encoding="utf-8"))
+    assert set(trainings["model"]) <= set(models["models"]) and len(set(trainings["model"])) > 2
+
+
+def warned(call):
+    """What the call returns, and the texts of its warnings."""
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        return call(), [str(warning.message) for warning in caught]
+
+
+def check_values_of_numpy_are_accepted():
+    by_key = esgsim.run(BASE, requests=numpy.int64(20), slo__ms=numpy.float64(25),
+                        seed=numpy.int32(3))
+    assert list(by_key["requests"]) == [20] and list(by_key["seed"]) == [3]
+    assert list(esgsim.run({**BASE, "requests": numpy.int64(21)})["requests"]) == [21]
+
+
+def check_a_failed_sweep_keeps_its_runs_and_says_which_are_missing():
+    culprit = str(Path(esgsim.program()).parent / "tests/plugins/culprit.so")
+    sweep = {"base": {**BASE, "policy": {"name": culprit}}, "seeds": 2,
+             "matrix": {"policy.params.fault": ["none", "abort"]}}
+    error = error_of(lambda: esgsim.sweep(sweep, jobs=1))
+    assert error.status == 1 and str(error.file) in str(error)
+    runs, said = warned(lambda: esgsim.load(error.file))
+    assert len(runs) == 2 and runs.attrs["missing_runs"] == 2
+    assert len(said) == 1 and "2 runs of the sweep are missing" in said[0], said
+    shutil.rmtree(Path(error.file).parent)
+
+
+def check_a_table_of_some_runs_says_how_many():
+    path = str(FOLDER / "some.h5")
+    settings = [{"name": "short", "record": "summary"},
+                {"name": "long", "record": "requests", "slo.ms": 40}]
+    runs = esgsim.sweep({"base": BASE, "seeds": 2, "matrix": {"setting": settings}}, out=path)
+    assert len(runs) == 4 and runs.attrs["missing_runs"] == 0
+    requests, said = warned(lambda: esgsim.load(path, "requests"))
+    assert len(set(requests["hash"])) == 2
+    assert said == [f"{path}: 2 of 4 runs have the table 'requests'"], said
+    assert warned(lambda: esgsim.load(path))[1] == []
 
 
 def check_the_program_is_found_by_name_beside_and_in_path():

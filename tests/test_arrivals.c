@@ -684,6 +684,30 @@ static void labels_that_are_applications_go_there_and_others_are_drawn(void **st
     arrival_stream_close(stream);
 }
 
+static void a_plain_file_whose_last_line_has_no_end_may_be_cut(void **state)
+{
+    static const struct {
+        const char *text;
+        bool cut;
+    } files[] = {{"time_ms,application\n0,a\n", false},
+                 {"time_ms,application\n0,a\n5,b", true},
+                 {"time_ms,application\r\n0,a\r\n", false},
+                 {"\x1f\x8b: gzip is known by its first bytes", false},
+                 {"", false}};
+    (void)state;
+    for (size_t i = 0; i < sizeof files / sizeof files[0]; i++) {
+        char path[] = "/tmp/esgsim-cut-XXXXXX";
+        const int file = mkstemp(path);
+        const size_t length = strlen(files[i].text);
+        assert_int_equal(write(file, files[i].text, length), (ssize_t)length);
+        assert_int_equal(close(file), 0);
+        assert_int_equal(trace_file_is_cut(path), files[i].cut);
+        assert_int_equal(unlink(path), 0);
+    }
+    assert_false(trace_file_is_cut("/dev/null"));
+    assert_false(trace_file_is_cut("/no/such/file"));
+}
+
 static void a_trace_of_which_nothing_is_left_is_refused(void **state)
 {
     struct trace_mapping mapping = {(char[]){"nobody"}, 1};
@@ -832,6 +856,7 @@ int main(void)
         cmocka_unit_test(a_seed_fixes_every_arrival),
         cmocka_unit_test(sources_go_where_they_are_mapped),
         cmocka_unit_test(labels_that_are_applications_go_there_and_others_are_drawn),
+        cmocka_unit_test(a_plain_file_whose_last_line_has_no_end_may_be_cut),
         cmocka_unit_test(a_trace_of_which_nothing_is_left_is_refused),
         cmocka_unit_test(processes_that_cannot_run_are_refused),
         cmocka_unit_test(an_arrival_beyond_the_clock_is_refused),

@@ -438,7 +438,8 @@ static void published_formats_are_known_by_their_first_line(void **state)
         double ms;
     } formats[] = {
         {"own.csv", "model,batch,mps_pct,latency_ms\nx,2,40,3.5\n", "x", 100, 2, 40, 1, 3.5},
-        {"sms.csv", "latency_ms,function,sms,batch\n3.5,x,34,2\n", "x", 68, 2, 34, 1, 3.5},
+        {"sms.csv", "latency_ms,function,sms,batch,sm_count\n3.5,x,34,2,108\n", "x", 108, 2, 34, 1,
+         3.5},
         {"resnet50.csv",
          "Mig instance,Batch size,Workload Number,Throughput,Latency\n2,8,1,400,0.02\n"
          "2,8,2,200,0.04\n1,256,1,0,0\n",

@@ -17,6 +17,7 @@
 
 #include "traces/calibrate/calibrate.h"
 #include "traces/calibrate/calibrate_grid.h"
+#include "workloads/experiment.h"
 
 /* 2 ms and 0.5 ms an item over the share. */
 static const struct latency_law truth = {{2, 0, 0, 0.5, 0.2, 0.01, 6, 1}};
@@ -490,6 +491,156 @@ static void most_of_a_surface_is_predicted_from_a_part_as_a_simulation_sees_it(v
     }
 }
 
+/* Some cells of a grid of batches 1, 2, 4 and random shares and vCPUs, with batch 1 among them. */
+static void random_table(gsl_rng *rng, struct sample_set *set)
+{
+    char *text = NULL;
+    size_t size = 0;
+    FILE *out = open_memstream(&text, &size);
+    const int vcpus = 1 + (int)gsl_rng_uniform_int(rng, 2);
+    (void)fputs("model,batch,share_pct,vcpu,latency_ms\n", out);
+    for (int vcpu = 1; vcpu <= vcpus; vcpu++)
+        for (int batch = 1; batch <= 4; batch *= 2)
+            for (int share = 20 + (int)gsl_rng_uniform_int(rng, 30); share <= 100; share += 25)
+                if (batch == 1 || gsl_rng_uniform(rng) < 0.8)
+                    (void)fprintf(out, "net,%d,%d,%d,%.9g\n", batch, share, vcpu,
+                                  latency_law_ms(&truth, batch, share / 100.0) / vcpu *
+                                      gsl_ran_lognormal(rng, 0, 0.02));
+    (void)fclose(out);
+    read_table(set, text);
+    free(text);
+}
+
+/* An experiment whose SLO and load are relative to the reference. */
+static struct experiment *experiment_on(const char *profile)
+{
+    struct error error = {0};
+    char *json = NULL;
+    assert_true(
+        asprintf(
+            &json,
+            "{\"cluster\":{\"invokers\":[{\"count\":2,\"vcpus\":8,\"memory_mb\":65536,\"gpus\":"
+            "[{\"model\":\"g\",\"sharing\":\"mps\",\"units\":100,\"memory_mb\":32768}]}]},"
+            "\"applications\":[{\"name\":\"x\",\"stages\":[{\"name\":\"s\",\"function\":"
+            "\"net\"}]}],\"profile\":%s,\"functions\":[{\"name\":\"net\",\"cold_start_ms\":1,"
+            "\"gpu_memory_mb\":{\"weights\":1,\"per_item\":1}}],\"arrivals\":{\"process\":"
+            "\"poisson\",\"load\":0.5},\"slo\":{\"factor\":1.2},\"policy\":{\"name\":\"fifo\"},"
+            "\"requests\":10}",
+            profile) > 0);
+    struct experiment *experiment = experiment_parse(json, "test", ".", NULL, 0, &error);
+    if (experiment == NULL)
+        fail_msg("%s", error.message);
+    free(json);
+    return experiment;
+}
+
+static void a_full_grid_moves_no_slo_and_no_load(void **state)
+{
+    static const struct profile_options options[] = {{0}, {.full_grid = true, .extend_batch = 8}};
+    gsl_rng *rng = gsl_rng_alloc(gsl_rng_mt19937);
+    size_t smaller = 0;
+    (void)state;
+    gsl_rng_set(rng, 26);
+    for (int table = 0; table < 6; table++) {
+        struct sample_set set = {0};
+        struct calibration calibration;
+        struct error error = {0};
+        struct experiment *on[2];
+        random_table(rng, &set);
+        samples_reduce(&set);
+        assert_true(calibration_run(&set, NULL, NULL, &calibration, &error));
+        for (int i = 0; i < 2; i++) {
+            char *text = profile_text(&calibration, &options[i]);
+            on[i] = experiment_on(text);
+            free(text);
+        }
+        const struct function *plain = &on[0]->workload.functions[0];
+        const struct function *dense = &on[1]->workload.functions[0];
+        const struct configuration *a = &plain->configurations[plain->minimum_configuration];
+        const struct configuration *b = &dense->configurations[dense->minimum_configuration];
+        assert_int_equal(a->batch, 1);
+        assert_int_equal(b->batch, 1);
+        assert_int_equal(a->vcpu, b->vcpu);
+        assert_int_equal(a->vgpu, b->vgpu);
+        assert_int_equal(a->time, b->time);
+        assert_int_equal(on[0]->workload.applications[0].slo, on[1]->workload.applications[0].slo);
+        assert_true(on[0]->arrivals.rate_per_s == on[1]->arrivals.rate_per_s);
+        assert_int_equal(b->grade, CONFIGURATION_MEASURED);
+        smaller += dense->configurations[0].vgpu < b->vgpu &&
+                   dense->configurations[0].grade == CONFIGURATION_EXTRAPOLATED;
+        experiment_free(on[0]);
+        experiment_free(on[1]);
+        calibration_clear(&calibration);
+        samples_clear(&set);
+    }
+    assert_int_equal(smaller, 6); /* policies may still choose what was predicted */
+    gsl_rng_free(rng);
+}
+
+static void evidence_counts_the_cells_that_are_predicted(void **state)
+{
+    static const struct {
+        const char *table, *evidence, *wanted;
+        bool full;
+    } cases[] = {
+        {"net,1,50,4\nnet,2,50,7\nnet,1,100,2\nnet,2,100,4\n", NULL, "measured", false},
+        {"net,1,50,4\nnet,2,50,7\nnet,1,100,2\n", NULL, "measured; 1 of 4 cells predicted", false},
+        {"net,1,50,4\nnet,2,50,7\nnet,1,100,2\nnet,2,100,4\n", "measured",
+         "measured; 196 of 200 cells predicted", true},
+        {"net,1,50,4\nnet,2,50,7\nnet,1,100,2\n", "by hand", "by hand", false},
+    };
+    (void)state;
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        const struct profile_options options = {.full_grid = cases[i].full};
+        struct sample_set set = {0};
+        struct calibration calibration;
+        struct error error = {0};
+        char text[256];
+        (void)snprintf(text, sizeof text, "model,batch,mps_pct,latency_ms\n%s", cases[i].table);
+        read_table(&set, text);
+        if (cases[i].evidence != NULL)
+            assert_true(samples_set_text(&set.evidence, cases[i].evidence, &error));
+        struct profile *profile = make_profile(&set, &options, &calibration);
+        assert_string_equal(profile->evidence, cases[i].wanted);
+        profile_free(profile);
+        calibration_clear(&calibration);
+        samples_clear(&set);
+    }
+}
+
+static void multiprocessors_need_the_number_of_the_gpu(void **state)
+{
+    struct sample_set set = {0};
+    (void)state;
+    expect_refusal(&set, "model,batch,sms,latency_ms\nnet,1,20,5\n", "--sms N");
+    set = (struct sample_set){.sms = 80};
+    read_table(&set, "model,batch,sms,latency_ms\nnet,1,20,5\n");
+    assert_int_equal(set.unit, 80);
+    assert_int_equal(set.latencies[0].share, 20);
+    samples_clear(&set);
+    set = (struct sample_set){0};
+    read_table(&set, "model,sm_count,batch,sms,latency_ms\nnet,132,1,33,5\nnet,132,1,132,5\n");
+    assert_int_equal(set.unit, 132);
+    assert_int_equal(set.latencies[1].share, 132);
+    samples_clear(&set);
+    set = (struct sample_set){0};
+    expect_refusal(&set, "model,sm_count,batch,sms,latency_ms\nnet,132,1,33,5\nnet,80,1,20,5\n",
+                   ":3: sm_count is 80, and 132 before it");
+}
+
+static void shares_that_look_like_fractions_get_a_note(void **state)
+{
+    struct sample_set set = {0};
+    (void)state;
+    read_table(&set, "model,batch,share_pct,latency_ms\nnet,1,0.2,5\nnet,1,1,3\n");
+    assert_non_null(strstr(set.left_out, "if they are fractions, multiply them by 100"));
+    samples_clear(&set);
+    set = (struct sample_set){0};
+    read_table(&set, "model,batch,share_pct,latency_ms\nnet,1,0.5,5\nnet,1,1.5,3\n");
+    assert_null(set.left_out);
+    samples_clear(&set);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -504,6 +655,10 @@ int main(void)
         cmocka_unit_test(fractions_of_a_percent_make_the_unit_finer),
         cmocka_unit_test(a_table_without_shares_is_of_whole_gpus),
         cmocka_unit_test(deviations_memory_and_cold_starts_reach_the_profile),
+        cmocka_unit_test(a_full_grid_moves_no_slo_and_no_load),
+        cmocka_unit_test(evidence_counts_the_cells_that_are_predicted),
+        cmocka_unit_test(multiprocessors_need_the_number_of_the_gpu),
+        cmocka_unit_test(shares_that_look_like_fractions_get_a_note),
         cmocka_unit_test(most_of_a_surface_is_predicted_from_a_part_as_a_simulation_sees_it),
     };
     (void)snprintf(path, sizeof path, "/tmp/esgsim-grid-XXXXXX");

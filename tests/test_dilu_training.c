@@ -207,7 +207,7 @@ static const char four_gpus[] = "{\"model\": \"V100\", \"sharing\": \"mps\", \"u
 /* Of the shares, in what trainings and batches do to one another; 0: the mean of the pairs. */
 static double share_exponent;
 
-/* Models a: r 0.5, l 0.9, as fast as its share up to 0.9; b: r 0.3, l 0.6; both one second per
+/* Models a: r 0.5, l 0.9, as fast as its share; b: r 0.3, l 0.6; both one second per
  * iteration. `trace` (NULL: no trainings) in the format synergy. */
 static const char *world(unsigned invokers, const char *gpus, const char *trace,
                          const char *arrivals, const char *policy)
@@ -220,7 +220,7 @@ static const char *world(unsigned invokers, const char *gpus, const char *trace,
             training, sizeof training,
             "\"training\": {\"models\": {\"name\": \"m\", \"models\": {"
             "\"a\": {\"iteration_s\": 1, \"gpu_memory_mb\": 4000, \"share\": {\"request\": 0.5, "
-            "\"limit\": 0.9, \"speed\": [0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 0.9]}}, "
+            "\"limit\": 0.9, \"speed\": [0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 1]}}, "
             "\"b\": {\"iteration_s\": 1, \"gpu_memory_mb\": 3000, \"share\": {\"request\": 0.3, "
             "\"limit\": 0.6, \"speed\": [1]}}}}, \"arrivals\": {\"process\": \"trace\", \"file\": "
             "\"%s\", \"format\": \"synergy\"}, \"share_exponent\": %g}, ",

@@ -191,6 +191,8 @@ static void the_cluster_decides_which_configurations_run(void **state)
     assert_refused(profiled, "cluster.invokers.0.gpus.0.memory_mb", "149",
                    "none of its 16 configurations can run on this cluster: no GPU that allows");
     assert_refused(profiled, "cluster.invokers.0.gpus", "[]", "no GPU of these invokers");
+    assert_refused(profiled, "slo.reference.vgpu", "6", "is a configuration of no function");
+    assert_refused(profiled, "slo.reference.vgpus", "1", "did you mean \"vgpu\"");
     assert_refused(profiled, "cluster.invokers.0.gpus.0.units", "8",
                    "slices a GPU in 7 units, the cluster's invokers[0].gpus[0].units is 8");
 }

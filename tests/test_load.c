@@ -75,6 +75,46 @@ static void a_gpu_of_twice_the_speed_counts_twice(void **state)
 /* Poisson arrivals at the load that queueing theory calls ρ have the rates of the experiments,
  * written down long before the key. In tandem the 2 vCPUs serve both stages, of loads 0.8 and 0.64.
  */
+/* WORLD with these SLOs. */
+static struct experiment *load_with_slo(const char *slo)
+{
+    char *text = strdup(WORLD(INVOKERS("4", "16", "1"), POISSON("0.5"))), *json = NULL;
+    char *rest = strstr(text, "\"policy\"");
+    assert_non_null(rest);
+    *rest = '\0';
+    assert_true(
+        asprintf(&json, "%s\"slo\":%s,\"policy\"%s", text, slo, rest + strlen("\"policy\"")) > 0);
+    struct experiment *experiment = load(json);
+    free(text);
+    free(json);
+    return experiment;
+}
+
+/* f at 7 units: 9 ms at 1 vCPU, 8 at 4. g has no such configuration, so its minimum counts. */
+static void slo_and_load_are_relative_to_the_references(void **state)
+{
+    (void)state;
+    struct experiment *plain = load_with_slo("{\"factor\":2}");
+    struct experiment *whole = load_with_slo("{\"factor\":2,\"reference\":{\"vgpu\":7}}");
+    struct experiment *four = load_with_slo("{\"factor\":2,\"reference\":{\"vcpu\":4,\"vgpu\":7}}");
+    assert_int_equal(plain->workload.applications[0].slo, 2 * (40 + 10) * SIM_MS);
+    assert_int_equal(whole->workload.applications[0].slo, 2 * (9 + 10) * SIM_MS);
+    assert_int_equal(four->workload.applications[0].slo, 2 * (8 + 10) * SIM_MS);
+    const struct capacity capacity = capacity_find(&whole->workload);
+    assert_close(capacity.gpu_unit_s, 0.75 * 0.009 * 7 + 0.010 * 3);
+    assert_close(whole->arrivals.rate_per_s, 0.5 * capacity.rate_per_s);
+    assert_true(capacity.is_referred && !capacity_find(&plain->workload).is_referred);
+    /* The minimum, which policies take, stays. */
+    assert_int_equal(whole->workload.functions[0].minimum_configuration,
+                     plain->workload.functions[0].minimum_configuration);
+    assert_null(strstr(plain->resolved_json, "reference"));
+    assert_non_null(strstr(whole->resolved_json, "\"reference\":{\"vgpu\":7}"));
+    assert_string_not_equal(whole->hash, plain->hash);
+    experiment_free(four);
+    experiment_free(whole);
+    experiment_free(plain);
+}
+
 static void the_load_of_the_theory_experiments_is_theirs(void **state)
 {
     (void)state;
@@ -257,6 +297,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(the_capacity_is_that_of_the_resource_that_is_busy_first),
         cmocka_unit_test(a_gpu_of_twice_the_speed_counts_twice),
+        cmocka_unit_test(slo_and_load_are_relative_to_the_references),
         cmocka_unit_test(the_load_of_the_theory_experiments_is_theirs),
         cmocka_unit_test(a_load_keeps_that_share_of_the_limiting_resource_busy),
         cmocka_unit_test(a_load_scales_intervals_and_states),

@@ -995,6 +995,46 @@ static void a_batch_across_the_warm_up_boundary_counts_for_its_measured_jobs(voi
     simulation_result_clear(&result);
 }
 
+/* 100 ms where it was measured, 60 beyond that, 40 between. */
+#define MARKED                                                                                     \
+    PROFILE("4", "\"f\":{\"grid\":{\"batch\":[1],\"vcpu\":[1],\"vgpu\":[1,2,4]},\"latency_ms\":"   \
+                 "[[[100,60,40]]],\"source\":[[\"mxi\"]],\"cold_start_ms\":{\"mean\":0},"          \
+                 "\"gpu_memory_mb\":{\"weights\":100,\"per_item\":10},\"bandwidth_share\":0.5}")
+#define CHAIN                                                                                      \
+    APPLICATION(STAGE("x", "f", "") "," STAGE("y", "f", ",\"after\":[\"x\"]") "," STAGE(           \
+        "z", "f", ",\"after\":[\"y\"]"))
+SCRIPT(every_grade, {0, 1, 1, 0}, {1, 1, 2, 0}, {2, 1, 4, 0});
+SCRIPT(half_gpu, {0, 1, 2, 0});
+
+static void the_predicted_share_is_of_execution_time_in_cells_that_were_not_measured(void **state)
+{
+    (void)state;
+    struct simulation_result result;
+    run_well(WORLD(INVOKERS("1", "8", MPS4), MARKED, ",\"initial\":{\"f\":1}", EVERY("1000"),
+                   CHAIN COUNT("0", "2")),
+             &every_grade, NULL, &result);
+    assert_close(result.run.predicted_share, (60.0 + 40) / 200);
+    assert_close(result.run.extrapolated_share, 60.0 / 200);
+    assert_non_null(strstr(result.notices, "at least 50 % of the execution time is in "
+                                           "configurations that were not measured"));
+    simulation_result_clear(&result);
+    /* Between the cells of a profile without marks. */
+    run_well(
+        WORLD(INVOKERS("1", "8", MPS4),
+              PROFILE("4", FUNCTION("f", "100", "1000", "10", "1,4", "100,100")), "", EVERY("1000"),
+              "\"functions\":[{\"name\":\"f\",\"configurations\":{\"vgpu\":[1,2]}}]," ONE COUNT(
+                  "0", "2")),
+        &half_gpu, NULL, &result);
+    assert_close(result.run.predicted_share, 1);
+    assert_close(result.run.extrapolated_share, 0);
+    simulation_result_clear(&result);
+    run_well(WORLD(INVOKERS("1", "8", MPS4), QUARTERS, "", EVERY("1000"), ONE COUNT("0", "2")),
+             &simple, NULL, &result);
+    assert_true(result.run.predicted_share == 0);
+    assert_null(strstr(result.notices, "not measured"));
+    simulation_result_clear(&result);
+}
+
 static void utilisation_and_idle_cost_are_integrals_over_the_measured_time(void **state)
 {
     (void)state;
@@ -1018,6 +1058,26 @@ static void utilisation_and_idle_cost_are_integrals_over_the_measured_time(void 
     assert_close(r->cost_provisioned_usd, 1.1 * 0.011);
     assert_close(r->cost_cluster_usd, 1.1 * (8 * 0.001 + 4 * 0.01));
     simulation_result_clear(&result);
+}
+
+static void idle_containers_cost_what_their_reference_does(void **state)
+{
+    (void)state;
+    double idle_usd[2];
+    static const char *const worlds[] = {
+        WORLD(INVOKERS("1", "8", MPS4), QUARTERS, ",\"initial\":{\"f\":1}", EVERY("1000"),
+              "\"slo\":{\"factor\":1}," ONE COUNT("1", "2")),
+        WORLD(INVOKERS("1", "8", MPS4), QUARTERS, ",\"initial\":{\"f\":1}", EVERY("1000"),
+              "\"slo\":{\"factor\":1,\"reference\":{\"vgpu\":4}}," ONE COUNT("1", "2"))};
+    for (size_t i = 0; i < 2; i++) {
+        struct simulation_result result;
+        run_well(worlds[i], &simple, NULL, &result);
+        idle_usd[i] = result.run.cost_idle_usd;
+        simulation_result_clear(&result);
+    }
+    /* 0.001 $/s for a vCPU and 0.01 $/s for each vGPU. */
+    assert_true(idle_usd[0] > 0);
+    assert_close(idle_usd[1] / idle_usd[0], 0.041 / 0.011);
 }
 
 static void vgpus_are_stranded_where_nothing_that_waits_would_fit(void **state)
@@ -1203,7 +1263,9 @@ int main(void)
         cmocka_unit_test(a_policy_may_watch_the_clock_for_long_before_it_acts),
         cmocka_unit_test(two_users_of_one_server_take_turns),
         cmocka_unit_test(a_batch_across_the_warm_up_boundary_counts_for_its_measured_jobs),
+        cmocka_unit_test(the_predicted_share_is_of_execution_time_in_cells_that_were_not_measured),
         cmocka_unit_test(utilisation_and_idle_cost_are_integrals_over_the_measured_time),
+        cmocka_unit_test(idle_containers_cost_what_their_reference_does),
         cmocka_unit_test(vgpus_are_stranded_where_nothing_that_waits_would_fit),
         cmocka_unit_test(a_planner_serves_a_function_of_a_single_configuration),
         cmocka_unit_test(esg_asks_four_homes_and_then_takes_the_best_fit),

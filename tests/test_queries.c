@@ -344,11 +344,85 @@ static void a_charge_that_overflows_is_refused(void **state)
     experiment_free(experiment);
 }
 
+/* ---- Random numbers of a policy -------------------------------------------------------------- */
+
+enum { DRAWS = 1000 };
+static double drawn[2][DRAWS];
+static size_t drawing, draw_count; /* the row of `drawn`; 2: nothing is drawn */
+
+static bool drawer_decide(void *state, struct platform *platform)
+{
+    (void)state;
+    const uint32_t queue = platform_next_queue(platform, 0);
+    if (drawing < 2 && draw_count < DRAWS)
+        drawn[drawing][draw_count++] = platform_random(platform);
+    if (queue == SIM_NONE)
+        return false;
+    const uint32_t function = platform_queue_function(platform, queue);
+    const uint32_t invoker = platform_best_fit(platform, function, 0, false);
+    return invoker != SIM_NONE && platform_dispatch(platform, queue, 1, 0, invoker);
+}
+
+static void draws_repeat_with_the_seed_and_leave_the_world_as_it_is(void **state)
+{
+    static const struct policy drawer = {
+        .abi = POLICY_ABI, .name = "drawer", .summary = "draws", .decide = drawer_decide};
+    struct log *logs[3];
+    (void)state;
+    for (drawing = 0; drawing < 3; drawing++) {
+        struct simulation_result result = {0};
+        logs[drawing] = malloc(sizeof *logs[drawing]);
+        assert_non_null(logs[drawing]);
+        draw_count = 0;
+        run_well(diamond, &drawer, logs[drawing], &result);
+        simulation_result_clear(&result);
+        assert_int_equal(draw_count, drawing < 2 ? DRAWS : 0);
+    }
+    double sum = 0;
+    for (size_t i = 0; i < DRAWS; i++) {
+        assert_true(drawn[0][i] == drawn[1][i] && drawn[0][i] >= 0 && drawn[0][i] < 1);
+        sum += drawn[0][i];
+    }
+    assert_true(fabs(sum / DRAWS - 0.5) < 0.05);
+    assert_same_rows(logs[0], logs[1]);
+    assert_same_rows(logs[0], logs[2]);
+    for (size_t i = 0; i < 3; i++)
+        free(logs[i]);
+}
+
+/* ---- A policy that does nothing -------------------------------------------------------------- */
+
+static bool sleeper_decide(void *state, struct platform *platform)
+{
+    (void)state;
+    (void)platform;
+    return false;
+}
+
+static void nothing_done_is_told_with_the_fullest_queue_and_what_is_free(void **state)
+{
+    static const struct policy sleeper = {
+        .abi = POLICY_ABI, .name = "sleeper", .summary = "sleeps", .decide = sleeper_decide};
+    static const char *const parts[] = {
+        "rule progress: ", "the fullest queue is ", "after its deadline",
+        "free are 100 % of the GPUs and 12 of 12 vCPUs", "no batch was dispatched"};
+    struct log *log = malloc(sizeof *log);
+    struct simulation_result result = {0};
+    struct error error = {0};
+    (void)state;
+    assert_non_null(log);
+    assert_false(run(diamond, &sleeper, log, &result, &error));
+    for (size_t i = 0; i < sizeof parts / sizeof *parts; i++)
+        if (strstr(error.message, parts[i]) == NULL)
+            fail_msg("\"%s\" does not say \"%s\"", error.message, parts[i]);
+    simulation_result_clear(&result);
+    free(log);
+}
+
 static void outside_a_simulation_there_is_no_place(void **state)
 {
-    struct simulation_place place;
     (void)state;
-    assert_false(simulation_where(&place));
+    assert_null(simulation_where());
 }
 
 int main(void)
@@ -360,6 +434,8 @@ int main(void)
         cmocka_unit_test(an_action_with_a_wrong_argument_returns_false_and_ends_the_run),
         cmocka_unit_test(an_init_that_fails_says_why_or_that_it_did_not),
         cmocka_unit_test(a_charge_that_overflows_is_refused),
+        cmocka_unit_test(draws_repeat_with_the_seed_and_leave_the_world_as_it_is),
+        cmocka_unit_test(nothing_done_is_told_with_the_fullest_queue_and_what_is_free),
         cmocka_unit_test(outside_a_simulation_there_is_no_place),
     };
     return cmocka_run_group_tests_name("queries", tests, NULL, NULL);

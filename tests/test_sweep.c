@@ -212,6 +212,8 @@ static void combinations_of_one_name_are_refused(void **state)
     assert_refused("\"matrix\": {\"setting\": [{\"slo.factor\": 0.8}, {\"slo.factor\": 1},"
                    " {\"name\": \"2\", \"slo.factor\": 1.2}]}",
                    "matrix.setting[2]: is named \"2\", as matrix.setting[1] is");
+    assert_refused("\"matrix\": {\"setting\": [{\"name\": \"a\", \"evidence\": null}]}",
+                   "matrix.setting[0].evidence: must be a");
     assert_refused("\"matrix\": {\"policy.params.k\": [\"5\", 5]}",
                    "two combinations of the matrix have the same label \"policy.params.k=5\"");
 }

@@ -238,6 +238,8 @@ static void a_fault_in_the_models_file_is_named_by_its_key(void **state)
          "models.a.share: must have a \"limit\""},
         {"{\"name\":\"m\",\"models\":{\"a\":{\"share\":{\"speed\":[0.5,0.4]}}}}",
          "models.a.share.speed[1]: must not be below"},
+        {"{\"name\":\"m\",\"models\":{\"a\":{\"share\":{\"speed\":[0.5,0.9]}}}}",
+         "models.a.share.speed[1]: must be 1"},
         {"{\"name\":\"m\",\"models\":{\"a\":{\"throughput\":[[1]]}}}",
          "models.a.throughput: needs"},
         {"{" AXES "\"models\":{\"a\":{\"throughput\":[[1,2],[3,4]]}}}",

@@ -246,10 +246,25 @@ static void write_functions(struct writer *writer, cJSON *root, const struct exp
     }
 }
 
+/* Only what is given, so that an experiment without references stays the same. */
+static void write_reference(struct writer *writer, cJSON *slo, const struct reference_values *given)
+{
+    if (given->batch == 0 && given->vcpu == 0 && given->vgpu == 0)
+        return;
+    cJSON *object = put_object(writer, slo, "reference");
+    if (given->batch != 0)
+        put_number(writer, object, "batch", (double)given->batch);
+    if (given->vcpu != 0)
+        put_number(writer, object, "vcpu", (double)given->vcpu);
+    if (given->vgpu != 0)
+        put_number(writer, object, "vgpu", (double)given->vgpu);
+}
+
 static void write_applications(struct writer *writer, cJSON *root, const struct workload *workload)
 {
     cJSON *array = put_array(writer, root, "applications");
     cJSON *slo = put_object(writer, root, "slo");
+    write_reference(writer, slo, &workload->reference);
     for (size_t a = 0; a < workload->application_count; a++) {
         const struct application *application = &workload->applications[a];
         cJSON *item = put_object(writer, array, NULL);

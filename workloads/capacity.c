@@ -18,30 +18,33 @@ static void count_units(const struct workload *workload, struct kind_load *loads
     }
 }
 
-/* Jobs per second of the function that all GPUs of the kind serve at its minimum configuration. */
+/* Jobs per second of the function that all GPUs of the kind serve at its reference. */
 static double kind_rate(const struct kind_load *load, const struct function *function, size_t kind)
 {
-    const struct configuration *minimum = &function->configurations[function->gpus[kind].minimum];
-    return function->gpus[kind].runs && minimum->vgpu > 0
-               ? load->units * minimum->batch / (sim_to_s(minimum->time) * minimum->vgpu)
+    const struct configuration *reference =
+        &function->configurations[function->gpus[kind].reference];
+    return function->gpus[kind].runs && reference->vgpu > 0
+               ? load->units * reference->batch / (sim_to_s(reference->time) * reference->vgpu)
                : 0;
 }
 
 /* Adds the work of one stage: `part` of its jobs runs at this configuration. */
 static void add_work(struct capacity *capacity, struct kind_load *load,
-                     const struct configuration *minimum, double weight, double part)
+                     const struct configuration *reference, double weight, double part)
 {
-    const double job_s = weight * sim_to_s(minimum->time) / (double)minimum->batch * part;
-    load->unit_s += job_s * minimum->vgpu;
-    capacity->vcpu_s += job_s * minimum->vcpu;
+    const double job_s = weight * sim_to_s(reference->time) / (double)reference->batch * part;
+    load->unit_s += job_s * reference->vgpu;
+    capacity->vcpu_s += job_s * reference->vcpu;
 }
 
 /* Divides the jobs of a function among the kinds in proportion to their rates. */
 static void add_demand(const struct workload *workload, const struct function *function,
                        double weight, struct kind_load *loads, struct capacity *capacity)
 {
-    const struct configuration *least = &function->configurations[function->minimum_configuration];
+    const struct configuration *least =
+        &function->configurations[function->reference_configuration];
     double rate = 0;
+    capacity->is_referred |= function->reference_configuration != function->minimum_configuration;
     for (size_t k = 0; k < workload->kind_count; k++)
         rate += kind_rate(&loads[k], function, k);
     if (least->vgpu == 0 || !(rate > 0)) {
@@ -51,7 +54,7 @@ static void add_demand(const struct workload *workload, const struct function *f
     for (size_t k = 0; k < workload->kind_count; k++) {
         const double part = kind_rate(&loads[k], function, k) / rate;
         if (part > 0)
-            add_work(capacity, &loads[k], &function->configurations[function->gpus[k].minimum],
+            add_work(capacity, &loads[k], &function->configurations[function->gpus[k].reference],
                      weight, part);
     }
 }

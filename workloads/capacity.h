@@ -4,7 +4,8 @@
  * without rates: `"arrivals": {"process": "poisson", "load": 0.8}`.
  *
  * The capacity is the rate at which all GPU units, or all vCPUs, of the cluster would be busy if
- * every job ran at its function's minimum configuration: batch 1 on the fewest units and vCPUs.
+ * every job ran at its function's reference: by default the minimum configuration, which is batch 1
+ * on the fewest units and vCPUs that were measured (`slo.reference`).
  * Per request of the mix, weighted as the applications are,
  *
  *   GPU-unit time = Σ over stages of time × vGPUs / batch,     vCPU time likewise,
@@ -15,11 +16,11 @@
  * The times are nominal. Noise, interference, transfers, cold starts and decisions are left out,
  * and so are the units that no slice or batch fits into (fragmentation). A scheduler therefore may
  * not sustain a load of 1. It may also sustain more than 1, because a batch, and some larger
- * shares, serve a job with fewer unit-seconds than the minimum configuration.
+ * shares, serve a job with fewer unit-seconds than the reference.
  *
  * With several kinds of GPU, each function's jobs are divided among the kinds on which it runs, in
  * proportion to the rates at which all GPUs of a kind would serve this function alone, at its
- * minimum configuration on that kind. If every function runs on every kind, all kinds are then
+ * reference on that kind. If every function runs on every kind, all kinds are then
  * equally busy. The capacity is that of the kind that is busy first. Units and vCPUs are sums over
  * the cluster. Where invokers are unlike, some of them may be out of reach of a job that needs
  * both, so that the capacity is an upper bound.
@@ -35,6 +36,7 @@ struct capacity {
     double vcpu_s;        /* of a mean request */
     double vcpus;         /* of the cluster */
     double rate_per_s;    /* requests per second; INFINITY if requests take no time at all */
+    bool is_referred;     /* some function's reference is not its minimum configuration */
     const char *limiting; /* the resource that is busy first: "GPU units" or "vCPUs" */
 };
 

@@ -241,11 +241,13 @@ static bool load_rest(struct reading *reading, struct error *error)
     struct experiment *experiment = reading->experiment;
     struct json_value value;
     const bool requests = !serves_no_requests(reading);
-    if (requests ? !load_arrivals(reading, error) : !refuse_request_keys(reading, error))
+    /* Loads of arrivals are relative to references of SLOs. */
+    if (requests
+            ? !load_part(reading, "slo", &value, error) ||
+                  !slo_load(&value, &experiment->workload, error) || !load_arrivals(reading, error)
+            : !refuse_request_keys(reading, error))
         return false;
-    if ((requests && (!load_part(reading, "slo", &value, error) ||
-                      !slo_load(&value, &experiment->workload, error))) ||
-        !load_part(reading, "platform", &value, error) ||
+    if (!load_part(reading, "platform", &value, error) ||
         !platform_load(&value, &experiment->workload, &experiment->platform, error))
         return false;
     if (!requests && !json_child(&value, "sample_interval_s", &(struct json_value){0}))

@@ -372,6 +372,15 @@ static bool fault_nothing_runs(const struct source *source, const struct functio
                                                         : obstacle_texts[source->furthest]);
 }
 
+static uint8_t grade_at(const struct profile_function *function, const struct configuration *c)
+{
+    const enum profile_source source =
+        profile_origin_at(function, c->batch, c->vcpu, c->vgpu).source;
+    return source == PROFILE_EXTRAPOLATED   ? CONFIGURATION_EXTRAPOLATED
+           : source == PROFILE_INTERPOLATED ? CONFIGURATION_INTERPOLATED
+                                            : CONFIGURATION_MEASURED;
+}
+
 /* Appends the configurations that some GPU of the source's kind can run. */
 static bool tabulate(struct source *source, const struct cluster_spec *cluster,
                      struct function *function, struct error *error)
@@ -404,6 +413,7 @@ static bool tabulate(struct source *source, const struct cluster_spec *cluster,
         if (obstacle != OBSTACLE_NONE)
             continue;
         trial.time = time_at(ms, trial.vgpu > 0 ? source->speed : 1);
+        trial.grade = grade_at(source->profiled, &trial);
         function->configurations[function->configuration_count++] = trial;
     }
     return true;

@@ -18,7 +18,9 @@ static const char *const cost_keys[] = {"model", "ms", "ns_per_unit", "note", "e
 static const char *const transfer_keys[] = {"latency_ms", "bandwidth_gbps", "note", "evidence",
                                             NULL};
 static const char *const noise_keys[] = {"cv", "note", "evidence", NULL};
-static const char *const slo_keys[] = {"factor", "ms", "note", "evidence", NULL};
+/* An application's own SLO has the keys from the second on. */
+static const char *const slo_keys[] = {"reference", "factor", "ms", "note", "evidence", NULL};
+static const char *const reference_keys[] = {"batch", "vcpu", "vgpu", "note", "evidence", NULL};
 
 /* The limit of the event event queue, because each idle container may have one event. */
 enum { INITIAL_LIMIT = 1 << 24 };
@@ -277,7 +279,7 @@ static void set_slo(struct application *application, double factor, double ms)
 static bool check_slo_keys(const struct json_value *value, const struct workload *workload,
                            struct error *error)
 {
-    enum { FIXED = 4 };
+    enum { FIXED = 5 };
     const char **known = load_array(workload->application_count + FIXED + 1, sizeof *known, error);
     if (known == NULL)
         return false;
@@ -290,13 +292,39 @@ static bool check_slo_keys(const struct json_value *value, const struct workload
     return good;
 }
 
+static bool load_reference(const struct json_value *slo, struct workload *workload,
+                           struct error *error)
+{
+    struct json_value value;
+    struct reference_values *wanted = &workload->reference;
+    bool found = false;
+    if (!json_child(slo, "reference", &value))
+        return true;
+    if (!json_is_object(&value, reference_keys, error) ||
+        !json_integer(&value, "batch", 1, UINT16_MAX, &wanted->batch, error) ||
+        !json_integer(&value, "vcpu", 1, UINT16_MAX, &wanted->vcpu, error) ||
+        !json_integer(&value, "vgpu", 1, UINT16_MAX, &wanted->vgpu, error))
+        return false;
+    workload_derive(workload);
+    for (size_t f = 0; f < workload->function_count; f++) {
+        const struct function *function = &workload->functions[f];
+        found |= configuration_matches(&function->configurations[function->reference_configuration],
+                                       wanted);
+    }
+    return found ||
+           json_fault(&value, error,
+                      "is a configuration of no function on this cluster; give values that "
+                      "some configuration has together");
+}
+
 bool slo_load(const struct json_value *value, struct workload *workload, struct error *error)
 {
     double factor = 1;
     double ms = -1;
     bool common = true;
     if (value->node != NULL &&
-        (!check_slo_keys(value, workload, error) || !read_slo(value, &factor, &ms, &common, error)))
+        (!check_slo_keys(value, workload, error) || !load_reference(value, workload, error) ||
+         !read_slo(value, &factor, &ms, &common, error)))
         return false;
     for (size_t a = 0; a < workload->application_count; a++) {
         struct application *application = &workload->applications[a];
@@ -305,7 +333,7 @@ bool slo_load(const struct json_value *value, struct workload *workload, struct 
         double own_ms = ms;
         bool given = common;
         if (value->node != NULL && json_child(value, application->name, &own) &&
-            (!json_is_object(&own, slo_keys, error) ||
+            (!json_is_object(&own, slo_keys + 1, error) ||
              !read_slo(&own, &own_factor, &own_ms, &given, error)))
             return false;
         if (!given)

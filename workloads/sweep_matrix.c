@@ -34,11 +34,14 @@ static bool check_key(const struct json_value *place, const char *key, struct er
 
 static bool check_row(const struct json_value *row, struct error *error)
 {
-    struct json_value name;
+    struct json_value text;
     if (!json_is_object(row, NULL, error))
         return false;
-    if (json_child(row, "name", &name) && json_as_string(&name, error) == NULL)
+    if (json_child(row, "name", &text) && json_as_string(&text, error) == NULL)
         return false;
+    for (size_t i = 1; sweep_row_texts[i] != NULL; i++)
+        if (json_child(row, sweep_row_texts[i], &text) && json_as_text(&text, error) == NULL)
+            return false;
     for (struct json_value value = json_first(row); value.node != NULL;
          value = json_after(row, &value, 0))
         if (!check_key(&value, value.node->string, error))

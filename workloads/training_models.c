@@ -175,6 +175,8 @@ static bool load_speeds(const struct json_value *array, struct training_model *m
             return false;
         if (i > 0 && model->speed[i] < model->speed[i - 1])
             return json_fault(&entry, error, "must not be below the entry before it");
+        if (i + 1 == model->speed_count && model->speed[i] != 1)
+            return json_fault(&entry, error, "must be 1: the last entry is of the whole GPU");
     }
     return true;
 }

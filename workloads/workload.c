@@ -3,11 +3,12 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Orders by jobs, then kinds of GPU, then vGPUs, then vCPUs. */
-static bool is_smaller(const struct configuration *a, const struct configuration *b)
+bool configuration_is_smaller(const struct configuration *a, const struct configuration *b)
 {
     if (a->batch != b->batch)
         return a->batch < b->batch;
+    if (a->grade != b->grade)
+        return a->grade < b->grade;
     if (a->kind != b->kind)
         return a->kind < b->kind;
     if (a->vgpu != b->vgpu)
@@ -15,19 +16,38 @@ static bool is_smaller(const struct configuration *a, const struct configuration
     return a->vcpu < b->vcpu;
 }
 
+bool configuration_matches(const struct configuration *c, const struct reference_values *wanted)
+{
+    return (wanted->batch == 0 || wanted->batch == c->batch) &&
+           (wanted->vcpu == 0 || wanted->vcpu == c->vcpu) &&
+           (wanted->vgpu == 0 || wanted->vgpu == c->vgpu);
+}
+
+/* Makes configuration k the minimum or the reference, if it is less than what was found so far. */
+static void derive_least(const struct workload *workload, const struct function *function, size_t k,
+                         size_t *minimum, size_t *reference)
+{
+    const struct configuration *all = function->configurations;
+    const bool fits = configuration_matches(&all[k], &workload->reference);
+    const bool found = configuration_matches(&all[*reference], &workload->reference);
+    if (configuration_is_smaller(&all[k], &all[*minimum]))
+        *minimum = k;
+    if (fits == found ? configuration_is_smaller(&all[k], &all[*reference]) : fits)
+        *reference = k;
+}
+
 /* Ranges of the configurations of each kind, which are sorted by kind. */
-static void derive_ranges(struct function *function, size_t kind_count)
+static void derive_ranges(struct function *function, const struct workload *workload)
 {
     size_t k = 0;
-    for (size_t kind = 0; kind < kind_count; kind++) {
+    for (size_t kind = 0; kind < workload->kind_count; kind++) {
         struct function_gpu *gpu = &function->gpus[kind];
         gpu->first = k;
         gpu->runs = false;
-        gpu->minimum = k;
+        gpu->minimum = gpu->reference = k;
         for (; k < function->configuration_count && function->configurations[k].kind == kind; k++) {
             gpu->runs |= function->configurations[k].vgpu > 0;
-            if (is_smaller(&function->configurations[k], &function->configurations[gpu->minimum]))
-                gpu->minimum = k;
+            derive_least(workload, function, k, &gpu->minimum, &gpu->reference);
         }
         gpu->count = k - gpu->first;
     }
@@ -35,9 +55,9 @@ static void derive_ranges(struct function *function, size_t kind_count)
 
 static void derive_function(struct function *function, const struct workload *workload)
 {
-    function->minimum_configuration = 0;
+    function->minimum_configuration = function->reference_configuration = 0;
     function->fastest_single = 0;
-    derive_ranges(function, workload->kind_count);
+    derive_ranges(function, workload);
     for (size_t k = 0; k < function->configuration_count; k++) {
         struct configuration *c = &function->configurations[k];
         const struct function_gpu *gpu = &function->gpus[c->kind];
@@ -46,11 +66,9 @@ static void derive_function(struct function *function, const struct workload *wo
         c->cost_usd = (double)c->time / (double)SIM_HOUR * usd_per_hour;
         c->cost_per_job_usd = c->cost_usd / c->batch;
         c->gpu_memory_mb = gpu->gpu_weights_mb + gpu->gpu_per_item_mb * c->batch;
-        const struct configuration *minimum =
-            &function->configurations[function->minimum_configuration];
         const struct configuration *fastest = &function->configurations[function->fastest_single];
-        if (is_smaller(c, minimum))
-            function->minimum_configuration = k;
+        derive_least(workload, function, k, &function->minimum_configuration,
+                     &function->reference_configuration);
         if (c->batch < fastest->batch || (c->batch == fastest->batch && c->time < fastest->time))
             function->fastest_single = k;
     }
@@ -86,7 +104,7 @@ static sim_time_t critical_path(const struct workload *workload,
         for (size_t i = 0; i < stage->after_count; i++)
             if (finish[stage->after[i]] > start)
                 start = finish[stage->after[i]];
-        finish[s] = start + function->configurations[function->minimum_configuration].time;
+        finish[s] = start + function->configurations[function->reference_configuration].time;
         if (finish[s] > longest)
             longest = finish[s];
     }

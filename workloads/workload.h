@@ -37,6 +37,14 @@ struct gpu_kind {
     const struct interference *interference; /* of the profile; NULL: none */
 };
 
+/* What a configuration's time rests on, best first. */
+enum configuration_grade {
+    CONFIGURATION_MEASURED, /* a cell that the profile does not mark as predicted, or a service */
+    CONFIGURATION_INTERPOLATED, /* marked so, or between the profile's cells */
+    CONFIGURATION_EXTRAPOLATED,
+    CONFIGURATION_GRADES /* their number */
+};
+
 /* One way to run a batch: b jobs, c vCPUs, g units of one GPU (0: no GPU). */
 struct configuration {
     uint16_t batch;
@@ -49,6 +57,7 @@ struct configuration {
     double cost_usd;         /* of the batch: time × (c × vCPU price + g × the kind's price) */
     double cost_per_job_usd; /* cost_usd / batch */
     double gpu_memory_mb;    /* weights + activations of the batch, resident while it runs */
+    uint8_t grade;           /* enum configuration_grade */
 };
 
 /* Origin of a function's execution time. All kinds except SERVICE_PROFILE ignore the configuration
@@ -78,9 +87,8 @@ struct function_gpu {
     /* The kind's configurations are function.configurations[first .. first + count). Those without
      * a GPU are among kind 0's. */
     size_t first, count;
-    size_t
-        minimum; /* of these: the smallest batch, fewest vGPUs, then fewest vCPUs; if count > 0 */
-    bool runs;   /* one of these uses a GPU */
+    size_t minimum, reference; /* of these, as those of the function; if count > 0 */
+    bool runs;                 /* one of these uses a GPU */
 };
 
 struct function {
@@ -98,8 +106,10 @@ struct function {
     struct function_gpu *gpus;            /* one per kind of GPU */
     struct configuration *configurations; /* sorted by (kind, batch, vcpu, vgpu); at least one */
     size_t configuration_count;
-    size_t minimum_configuration; /* batch 1, lowest kind, fewest vGPUs, then fewest vCPUs */
-    size_t fastest_single;        /* shortest time at batch 1, on any kind */
+    size_t minimum_configuration;   /* the least by configuration_is_smaller; its batch is 1 */
+    size_t reference_configuration; /* the least with the values of workload.reference; without one
+                                     * the minimum */
+    size_t fastest_single;          /* shortest time at batch 1, on any kind */
 };
 
 struct stage {
@@ -118,7 +128,7 @@ struct application {
     struct stage *stages;
     size_t stage_count;
     uint32_t first_queue;    /* queue of stage s is first_queue + s */
-    sim_time_t base_latency; /* L: critical path at each function's minimum configuration */
+    sim_time_t base_latency; /* L: critical path at each function's reference */
     sim_time_t slo;          /* factor × L, or an absolute value */
     double weight;           /* share of arrivals; the weights of all applications sum to 1 */
 };
@@ -155,7 +165,14 @@ struct cluster_spec {
     double vcpu_hour_usd;
 };
 
+/* Values that references have; 0: any. SLO factors, loads and prices of idle containers are
+ * relative to references. */
+struct reference_values {
+    int64_t batch, vcpu, vgpu;
+};
+
 struct workload {
+    struct reference_values reference;
     struct function *functions;
     size_t function_count;
     struct application *applications;
@@ -167,10 +184,16 @@ struct workload {
     size_t kind_count;      /* at least 1 */
 };
 
-/* Fills the derived fields: configuration costs, each kind's range of configurations, minimum and
- * fastest configurations, queue numbers, base_latency and counts. next[] is filled from after[]; it
- * is allocated with stage_count entries if it is NULL. Kinds, functions, applications and cluster
- * must be set, with stages in topological order. O(size). */
+/* Orders by batch, grade, kind of GPU, vGPUs, then vCPUs. What a denser grid adds is predicted, and
+ * therefore never the least. */
+bool configuration_is_smaller(const struct configuration *a, const struct configuration *b);
+bool configuration_matches(const struct configuration *c, const struct reference_values *wanted);
+
+/* Fills the derived fields: configuration costs, each kind's range of configurations, minimum,
+ * reference and fastest configurations, queue numbers, base_latency and counts. next[] is filled
+ * from after[]; it is allocated with stage_count entries if it is NULL. Kinds, functions,
+ * applications and cluster must be set, with stages in topological order. May be called again.
+ * O(size). */
 void workload_derive(struct workload *workload);
 
 /* Least common multiple of the units of all kinds of GPU, in which units of unlike kinds are

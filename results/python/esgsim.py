@@ -17,6 +17,7 @@ import os
 import shutil
 import subprocess
 import tempfile
+import warnings
 from pathlib import Path
 
 import h5py
@@ -24,18 +25,21 @@ import pandas
 
 __all__ = ["Error", "program", "run", "sweep", "load"]
 
-#: Tables of the whole file; all others are of one run.
-_WHOLE = ("summary", "applications")
 #: Attributes of a run that identify it, as columns of its tables.
 _RUN = ("hash", "setting", "policy", "seed")
 
 
 class Error(RuntimeError):
-    """A command failed. The text is its message; `status` is 1 (run failed) or 2 (bad input)."""
+    """A command failed. The text is its message; `status` is 1 (run failed) or 2 (bad input).
 
-    def __init__(self, message, status):
+    `file`: the results file with the finished runs of a failed sweep that was given no `out`; the
+    caller deletes it. None: there is none.
+    """
+
+    def __init__(self, message, status, file=None):
         super().__init__(message)
         self.status = status
+        self.file = file
 
 
 def program():
@@ -61,7 +65,8 @@ def run(experiment, out=None, policy=None, seed=None, **settings):
     experiment: a file, or a dict with the same keys.
     out: the results file, which load() reads; None keeps none.
     policy: a name, or a path that ends in .so; seed: a whole number.
-    settings: keys of the experiment: requests=500, slo__factor=0.9 (for slo.factor).
+    settings: keys of the experiment: requests=500, slo__factor=0.9 (for slo.factor). Values may be
+    numpy's.
     """
     options = [] if policy is None else ["--policy", policy]
     options += [] if seed is None else ["--seed", str(seed)]
@@ -72,7 +77,8 @@ def sweep(file, out=None, jobs=None, resume=False, **settings):
     """Run a sweep; return the summary, one row per run, as a DataFrame.
 
     file: a sweep's file, or a dict with the same keys.
-    out: the results file; None keeps none. jobs: processes at a time (default: all cores).
+    out: the results file; None keeps none, unless a run fails (Error.file).
+    jobs: processes at a time (default: all cores).
     resume: go on after an interruption. settings: as for run(), of the base experiment.
     """
     options = [] if jobs is None else ["--jobs", str(jobs)]
@@ -83,47 +89,100 @@ def sweep(file, out=None, jobs=None, resume=False, **settings):
 def load(file, table="summary"):
     """Read one table of a results file as a DataFrame.
 
-    table: "summary" (one row per run; swept keys are columns, such as "slo.factor"),
-    "applications" (one row per run and application), or a recorded table of the runs: "requests",
-    "batches", "jobs", "containers", "decisions", "timeline". A recorded table has the rows of all
-    runs one after the other, with the columns hash, setting, policy and seed before its own.
+    table: "summary" (one row per run; swept keys are columns, such as "slo.factor"; metrics of
+    trainings are columns that begin with "training_"), "applications" (one row per run and
+    application), "training" (one row per run that has trainings), or a recorded table of the runs:
+    "requests", "batches", "jobs", "containers", "decisions", "timeline", "trainings", "leases". A
+    recorded table has the rows of all runs one after the other, with the columns hash, setting,
+    policy and seed before its own.
 
     attrs["units"] and attrs["help"] of the DataFrame describe its columns; attrs["notices"] are the
-    warnings and notes about the runs. results/README.md describes all tables.
+    warnings and notes about the runs; attrs["missing_runs"] is the number of runs that the file
+    lacks. A warning says so where runs are missing, or lack a recorded table.
+    results/README.md describes all tables.
     """
     with h5py.File(file, "r") as results:
         notices = _notices(results)
-        if table in _WHOLE:
-            frame = _frame(results[table])
-            frame.attrs["notices"] = notices
-            return frame
-        runs = results["runs"]
-        # In the order of the summary.
-        hashes = [name.decode() for name in results["summary"]["hash"]]
-        frames = [_run_frame(runs[name], table) for name in hashes if table in runs[name]]
-    if not frames:
-        raise LookupError(f"{file}: no run has the table '{table}': run it with record='all'")
-    joined = pandas.concat(frames, ignore_index=True)
-    joined.attrs.update(frames[0].attrs, notices=notices)
+        missing = int(results.attrs.get("missing_runs", 0))
+        if isinstance(results.get(table), h5py.Dataset):
+            joined = _frame(results[table])
+            if table == "summary" and "training" in results:
+                joined = _with_trainings(joined, _frame(results["training"]))
+        else:
+            joined = _recorded(results, file, table)
+    if missing > 0 and table != "missing":
+        warnings.warn(f"{file}: {missing} runs of the sweep are missing", stacklevel=2)
+    joined.attrs.update(notices=notices, missing_runs=missing)
     return joined
 
 
+def _recorded(results, file, table):
+    """A recorded table of all runs that have it."""
+    runs = results["runs"]
+    # In the order of the summary.
+    hashes = [name.decode() for name in results["summary"]["hash"]]
+    having = [name for name in hashes if table in runs[name]]
+    if not having:
+        there = {name for run in runs.values() for name in run}
+        there.update(name for name in results if isinstance(results[name], h5py.Dataset))
+        raise LookupError(f"{file}: has no table '{table}'; it has {', '.join(sorted(there))}. "
+                          "Runs with record='all' have all that they can have")
+    if len(having) < len(hashes):
+        warnings.warn(f"{file}: {len(having)} of {len(hashes)} runs have the table '{table}'",
+                      stacklevel=3)
+    frames = [_run_frame(runs[name], table) for name in having]
+    joined = pandas.concat(frames, ignore_index=True)
+    joined.attrs.update(frames[0].attrs)
+    return joined
+
+
+def _with_trainings(summary, training):
+    """The summary with the metrics of trainings, named as report --format tidy names them."""
+    metrics = [name for name in training if name not in (*_RUN, "name")]
+    names = {name: f"training_{name}" for name in metrics}
+    joined = summary.join(training.set_index("hash")[metrics].rename(columns=names), on="hash")
+    for about in ("units", "help"):
+        own = {names[name]: training.attrs[about][name] for name in metrics}
+        joined.attrs[about] = {**summary.attrs[about], **own}
+    return joined
+
+
+def _plain(value):
+    """A value of numpy as JSON knows it."""
+    if not hasattr(value, "tolist"):
+        raise TypeError(f"{value!r} is no value of an experiment")
+    return value.tolist()
+
+
+def _json(value):
+    return json.dumps(value, default=_plain)
+
+
 def _execute(command, file, out, options, settings):
-    with tempfile.TemporaryDirectory() as folder:
+    folder = Path(tempfile.mkdtemp(prefix="esgsim-"))
+    left = None
+    try:
         if isinstance(file, dict):
-            own = Path(folder) / "own.json"
-            own.write_text(json.dumps(file), encoding="utf-8")
+            own = folder / "own.json"
+            own.write_text(_json(file), encoding="utf-8")
             file = own
-        kept = out if out is not None else Path(folder) / "results.h5"
+        kept = out if out is not None else folder / "results.h5"
         for key, value in settings.items():
-            text = value if isinstance(value, str) else json.dumps(value)
+            text = value if isinstance(value, str) else _json(value)
             options += ["--set", f"{key.replace('__', '.')}={text}"]
         arguments = [program(), command, str(file), "--out", str(kept), "--quiet", *options]
         done = subprocess.run(arguments, capture_output=True, text=True, check=False)
         if done.returncode != 0:
+            left = kept if out is None and kept.exists() else None
             lines = done.stderr.strip().splitlines() or [f"status {done.returncode}"]
-            raise Error(lines[-1].removeprefix("esgsim: "), done.returncode)
+            message = lines[-1].removeprefix("esgsim: ")
+            if left is not None:
+                message += f"; the finished runs are in {left}"
+            raise Error(message, done.returncode, left)
         return load(kept)
+    finally:
+        if left is None:
+            shutil.rmtree(folder, ignore_errors=True)
 
 
 def _text(value):
@@ -158,11 +217,12 @@ def _frame(dataset):
 
 
 def _run_frame(run, table):
-    """A recorded table of one run, with the run's own columns and the names of applications."""
+    """A recorded table of one run, with the run's own columns and names instead of indices."""
     frame = _frame(run[table])
-    if "application" in frame:
-        names = _text(run.attrs["applications"]).split("\n")
-        frame["application"] = frame["application"].map(dict(enumerate(names)))
+    for column, attribute in (("application", "applications"), ("model", "models")):
+        if column in frame:
+            names = _text(run.attrs[attribute]).split("\n")
+            frame[column] = frame[column].map(dict(enumerate(names)))
     for at, name in enumerate(_RUN):
         frame.insert(at, name, _text(run.attrs[name]))
         frame.attrs["units"].setdefault(name, "")

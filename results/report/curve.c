@@ -325,6 +325,10 @@ bool curves_find(const struct report *report, const struct curve_request *reques
     const struct metric *metric = report_metric_find(name);
     if (metric == NULL)
         return error_input(error, "there is no metric \"%s\"; results/README.md lists them", name);
+    char fault[METRIC_FAULT];
+    if (!metric_allows(metric, request->limit, fault))
+        return error_input(error, "--at-%s %g: %s", request->at_most ? "most" : "least",
+                           request->limit, fault);
     struct curves *curves = calloc(1, sizeof *curves);
     if (curves != NULL)
         curves_ask(curves, request, report_serves(report), metric);

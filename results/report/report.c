@@ -367,7 +367,8 @@ const struct metric report_late_rate = {.name = "late_rate",
                                         .unit = "1",
                                         .help = "share of requests that were served, and too late",
                                         .type = COLUMN_F64,
-                                        .column = {.scale = 100}};
+                                        .column = {.scale = 100},
+                                        .share = true};
 
 const struct metric report_gpu_use = {
     .name = "gpu_use_s",

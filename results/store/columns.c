@@ -1,5 +1,6 @@
 #include "results/store/columns.h"
 
+#include <math.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -7,6 +8,11 @@
 
 #define MEASURE_TYPE_u64 COLUMN_U64
 #define MEASURE_TYPE_f64 COLUMN_F64
+#define MEASURE_TYPE_share COLUMN_F64
+
+#define IS_SHARE_u64 false
+#define IS_SHARE_f64 false
+#define IS_SHARE_share true
 
 #define DECIMALS(n) (-1 - (n))
 #define SIGNIFICANT(n) (n)
@@ -25,10 +31,11 @@
 
 const struct metric metrics[] = {
 #define MEASURE(type, name, unit, column, help)                                                    \
-    {#name, unit, help, MEASURE_TYPE_##type, offsetof(struct measures, name), false, column, false},
+    {#name, unit,   help,  MEASURE_TYPE_##type, offsetof(struct measures, name),                   \
+     false, column, false, IS_SHARE_##type},
 #define RUN_MEASURE(type, name, unit, column, help)                                                \
-    {#name, unit,   help, MEASURE_TYPE_##type, offsetof(struct run_measures, name),                \
-     true,  column, false},
+    {#name, unit,   help,  MEASURE_TYPE_##type, offsetof(struct run_measures, name),               \
+     true,  column, false, IS_SHARE_##type},
 #include "sim/platform/metrics.def"
 };
 const size_t metric_count = sizeof metrics / sizeof metrics[0];
@@ -41,7 +48,8 @@ const struct metric training_metrics[] = {
      .type = MEASURE_TYPE_##kind,                                                                  \
      .offset = offsetof(struct training_measures, measure),                                        \
      .column = {.scale = 1},                                                                       \
-     .of_training = true},
+     .of_training = true,                                                                          \
+     .share = IS_SHARE_##kind},
 #include "sim/platform/training_metrics.def"
 };
 const size_t training_metric_count = sizeof training_metrics / sizeof training_metrics[0];
@@ -310,6 +318,22 @@ const struct metric *metric_find(const char *name)
         if (strcmp(metrics[i].name, name) == 0)
             return &metrics[i];
     return NULL;
+}
+
+bool metric_is_share(const struct metric *metric)
+{
+    return metric->share;
+}
+
+bool metric_allows(const struct metric *metric, double limit, char fault[METRIC_FAULT])
+{
+    if (!metric->share || isnan(limit) || (limit >= 0 && limit <= 1))
+        return true;
+    int length = snprintf(fault, METRIC_FAULT, "%.64s is a share of 0..1", metric->name);
+    if (limit > 1 && limit <= 100)
+        (void)snprintf(fault + length, METRIC_FAULT - (size_t)length, "; %g for %g %%", limit / 100,
+                       limit);
+    return false;
 }
 
 void column_copy_text(char *to, size_t capacity, const char *from)

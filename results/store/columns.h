@@ -134,6 +134,7 @@ struct metric {
     bool of_run; /* a member of struct run_measures */
     struct metric_column column;
     bool of_training; /* a member of struct training_measures */
+    bool share;       /* its values are in 0..1 */
 };
 
 /* In the order of metrics.def: metrics of applications first. */
@@ -150,6 +151,13 @@ double metric_value(const struct metric *metric, const struct measures *measures
                     const struct run_measures *run);
 /* Returns NULL if there is no metric of that name in metrics.def. */
 const struct metric *metric_find(const char *name);
+
+/* Returns whether the metric is a share of 0..1, such as slo_hit_rate. */
+bool metric_is_share(const struct metric *metric);
+/* Returns whether the metric can have the value `limit`. If not, `fault` says what would be right,
+ * e.g. "slo_hit_rate is a share of 0..1; 0.95 for 95 %". */
+enum { METRIC_FAULT = 128 };
+bool metric_allows(const struct metric *metric, double limit, char fault[METRIC_FAULT]);
 
 /* Copies a name into a column of `capacity` bytes, NUL included. A longer name is cut and ends in
  * "~" and the CRC-32 of the whole name (eight hexadecimal digits), so that two long names remain

@@ -65,13 +65,6 @@ void esg_finish(void *state)
     memset(esg, 0, sizeof *esg);
 }
 
-static bool configuration_smaller(const struct configuration *a, const struct configuration *b)
-{
-    if (a->batch != b->batch)
-        return a->batch < b->batch;
-    return a->vgpu != b->vgpu ? a->vgpu < b->vgpu : a->vcpu < b->vcpu;
-}
-
 /* The function on one kind of GPU. False when out of memory. */
 static bool esg_init_kind(struct esg_function *function, const struct configuration *configurations,
                           uint32_t kind, const struct esg *esg)
@@ -85,8 +78,8 @@ static bool esg_init_kind(struct esg_function *function, const struct configurat
         return false;
     own->minimum = own->table->index[0];
     for (size_t i = 0; i < own->table->count; i++)
-        if (configuration_smaller(&configurations[own->table->index[i]],
-                                  &configurations[own->minimum]))
+        if (configuration_is_smaller(&configurations[own->table->index[i]],
+                                     &configurations[own->minimum]))
             own->minimum = own->table->index[i];
     return true;
 }

@@ -24,7 +24,7 @@ struct request {
     const char *out, *points, *base;
     const char *device, *evidence, *source, *licence;
     struct capture_options capture;
-    uint64_t unit, extend_batch; /* 0: not given */
+    uint64_t unit, extend_batch, sms; /* 0: not given */
     struct sample_filter filters[SAMPLE_FILTERS];
     size_t filter_count;
     bool json, check, full_grid, quiet;
@@ -63,6 +63,8 @@ static const struct cli_option calibrate_table[] = {
      .repeated = true, .take = take_where},
     {"--ignore", "COLUMN", "a column of a table that is not known and does not matter",
      .kind = OPTION_TAKE, .repeated = true, .take = take_ignore},
+    {"--sms", "N", "multiprocessors of the GPU, for a table with a column sms and none of sm_count",
+     MEMBER(sms), .least = 1, .most = SMS_MOST},
     {"--points", "F.csv", "write measured points, fit and residuals", MEMBER(points)},
     {"--unit", "N",
      "slices of a GPU in the profile (default: the samples' own; of a capture 7 where it "
@@ -148,6 +150,7 @@ static bool read_files(const struct request *request, const char *const *files, 
             return false;
     memcpy(set->filters, request->filters, sizeof set->filters);
     set->filter_count = request->filter_count;
+    set->sms = (int)request->sms;
     for (size_t i = 0; i < count; i++)
         if (!(capture_is_hdf5(files[i]) ? capture_read(set, files[i], &request->capture, error)
                                         : sample_table_read(set, files[i], error)))
@@ -186,13 +189,18 @@ static int profile_unit(const struct request *request, const struct sample_set *
     return HUNDREDTHS;
 }
 
-/* Notes the points that are no cells of the profile. */
-static bool note_unit(const struct request *request, struct sample_set *set, struct error *error)
+/* Notes the points that are no cells of the profile, and a missing edge. */
+static bool note_points(const struct request *request, struct sample_set *set, struct error *error)
 {
     const int unit = profile_unit(request, set) > 0 ? profile_unit(request, set) : set->unit;
-    size_t outside = 0;
-    for (size_t i = 0; i < set->latency_count; i++)
+    size_t outside = 0, whole = 0;
+    for (size_t i = 0; i < set->latency_count; i++) {
         outside += samples_in_unit(set, set->latencies[i].share, unit) < 0;
+        whole += set->latencies[i].share == set->unit;
+    }
+    if (set->latency_count > 0 && whole == 0 &&
+        !samples_note(set, error, "no point is of the whole GPU: a time there is extrapolated"))
+        return false;
     return outside == 0 ||
            samples_note(set, error,
                         "%zu of %zu points have shares that are no whole number of 1/%d of a GPU: "
@@ -244,7 +252,8 @@ static bool run_files(const struct request *request, struct error *error)
         return false;
     bool fine = outputs_open(request, &outputs, error) &&
                 read_files(request, request->files, request->file_count, &set, error) &&
-                note_unit(request, &set, error) && calibrate(request, &set, &calibration, error) &&
+                note_points(request, &set, error) &&
+                calibrate(request, &set, &calibration, error) &&
                 print_calibration(request, &calibration, error) &&
                 outputs_write(request, &outputs, &calibration, base, error);
     fine = atomic_file_end(&outputs.points, fine, error);

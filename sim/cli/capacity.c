@@ -37,6 +37,7 @@ static bool take_policies(void *options, const char *name, char *value, struct e
 }
 
 #define LARGEST 1e15
+enum { SEEDS_FIRST = 10, SEEDS_MOST = 100 };
 
 static const struct cli_option capacity_table[] = {
     {.name = "--over",
@@ -76,9 +77,17 @@ static const struct cli_option capacity_table[] = {
      .take = take_policies},
     {.name = "--seeds",
      .value = "N",
-     .help = "runs at each value, with the seeds from the experiment's on (default 10)",
+     .help = "runs at each value at first, with the seeds from the experiment's on (default 10)",
      .kind = OPTION_WHOLE,
      .place = offsetof(struct options, question.seeds),
+     .least = 2,
+     .most = CAPACITY_SEEDS},
+    {.name = "--max-seeds",
+     .value = "N",
+     .help = "the budget: more seeds are added up to this many, while the interval is wider than "
+             "the tolerance (default 100, or --seeds if that is more)",
+     .kind = OPTION_WHOLE,
+     .place = offsetof(struct options, question.most_seeds),
      .least = 2,
      .most = CAPACITY_SEEDS},
     {.name = "--greatest",
@@ -108,8 +117,8 @@ static const struct cli_option capacity_table[] = {
      .high = LARGEST},
     {.name = "--tolerance",
      .value = "T",
-     .help = "the metric fails within this share beyond the value found (default 0.02); whole "
-             "numbers are exact",
+     .help = "the interval from the last value that surely holds to the first that surely fails "
+             "is to be at most this share of its middle wide (default 0.04); of whole numbers, 1",
      .kind = OPTION_NUMBER,
      .place = offsetof(struct options, question.tolerance),
      .low = 1e-6,
@@ -192,7 +201,16 @@ static bool options_check(struct options *options, struct error *error)
                               : key_direction(question->key);
     question->overrides = options->settings.list;
     question->override_count = options->settings.count;
-    return metric_choose(options->metric, &question->metric, error);
+    if (question->most_seeds == 0)
+        question->most_seeds = question->seeds < SEEDS_MOST ? SEEDS_MOST : question->seeds;
+    if (question->most_seeds < question->seeds)
+        return error_input(error, "--max-seeds %" PRIu64 " is below --seeds %" PRIu64,
+                           question->most_seeds, question->seeds);
+    char fault[METRIC_FAULT];
+    return metric_choose(options->metric, &question->metric, error) &&
+           (metric_allows(question->metric, question->threshold, fault) ||
+            error_input(error, "--at-%s %g: %s", at_least ? "least" : "most", question->threshold,
+                        fault));
 }
 
 /* ---- Text ------------------------------------------------------------------------------------ */
@@ -206,10 +224,22 @@ static const char *direction_name(enum capacity_direction direction)
 
 static void print_number(double number)
 {
-    if (isnan(number))
-        printf(" %14s", "none");
-    else
+    if (isfinite(number))
         printf(" %14.6g", number);
+    else
+        printf(" %14s", "none");
+}
+
+static const char *answer_name(const struct capacity_point *point)
+{
+    static const char *const names[] = {"surely fails", "not sure", "surely holds"};
+    return point->refused ? "refused" : names[capacity_point_answer(point) + 1];
+}
+
+/* The end of the mean's interval, in the metric's unit. `side`: -1 or 1. */
+static double limit_of(const struct capacity_curve *curve, size_t point, int side)
+{
+    return curve->estimates[point].mean + side * curve->search.points[point].half;
 }
 
 static void print_curve(const struct capacity_question *question,
@@ -218,24 +248,23 @@ static void print_curve(const struct capacity_question *question,
     size_t order[CAPACITY_POINTS];
     const struct capacity_search *search = &curve->search;
     capacity_search_order(search, order);
-    printf("\n%s\n%20s %14s %14s  %s\n", curve->policy, question->key, "mean", "95 % limit",
-           "holds");
+    printf("\n%s\n%20s %14s %14s %14s %6s  %s\n", curve->policy, question->key, "mean", "at least",
+           "at most", "seeds", question->metric->name);
     for (size_t i = 0; i < search->count; i++) {
         const struct capacity_point *point = &search->points[order[i]];
         char text[CAPACITY_TEXT];
         capacity_print_value(text, point->value);
         printf("%20s", text);
         print_number(curve->estimates[order[i]].mean);
-        print_number(curve->estimates[order[i]].limit);
-        printf("  %s\n", point->refused ? "refused" : point->holds ? "yes" : "no");
+        print_number(limit_of(curve, order[i], -1));
+        print_number(limit_of(curve, order[i], 1));
+        printf(" %6zu  %s\n", point->refused ? 0 : point->seeds, answer_name(point));
     }
 }
 
 static void print_notes(const struct capacity_question *question,
                         const struct capacity_curve *curve)
 {
-    double fails;
-    double holds;
     size_t from;
     size_t to;
     char texts[2][CAPACITY_TEXT];
@@ -243,12 +272,7 @@ static void print_notes(const struct capacity_question *question,
         capacity_print_value(texts[0], curve->refused);
         printf("    refused at %s: %s\n", texts[0], curve->reason);
     }
-    if (capacity_search_turn(&curve->search, &fails, &holds)) {
-        capacity_print_value(texts[0], fails);
-        capacity_print_value(texts[1], holds);
-        printf("    not monotone: %s fails at %s and holds at %s\n", question->metric->name,
-               texts[0], texts[1]);
-    } else if (capacity_curve_bend(question, curve, &from, &to)) {
+    if (capacity_search_bend(&curve->search, &from, &to)) {
         capacity_print_value(texts[0], curve->search.points[from].value);
         capacity_print_value(texts[1], curve->search.points[to].value);
         printf("    not monotone: mean %s is %g at %s and %g at %s\n", question->metric->name,
@@ -256,37 +280,58 @@ static void print_notes(const struct capacity_question *question,
     }
 }
 
+static void print_end(const char *answer, double value)
+{
+    char text[CAPACITY_TEXT];
+    if (isnan(value))
+        printf("; %s at no value visited", answer);
+    else {
+        capacity_print_value(text, value);
+        printf("; %s at %s", answer, text);
+    }
+}
+
+static void print_width(const struct capacity_question *question,
+                        const struct capacity_curve *curve,
+                        const struct capacity_interval *interval)
+{
+    const size_t seeds = curve->search.seeds;
+    printf("; %zu seed%s, ", seeds, seeds == 1 ? "" : "s");
+    if (interval->narrow)
+        printf("interval within %s\n",
+               curve->search.range.whole ? "1 or the tolerance" : "the tolerance");
+    else
+        printf("%s, and the interval is %.2g %% wide, not %g %%\n",
+               seeds < question->most_seeds ? "no value between can be told apart"
+                                            : "the whole budget",
+               100 * interval->width, 100 * question->tolerance);
+}
+
 static void print_answer(const struct capacity_question *question,
                          const struct capacity_curve *curve)
 {
     const struct capacity_search *search = &curve->search;
-    const enum capacity_direction direction = capacity_search_direction(search);
-    const char *at_end = direction == CAPACITY_LEAST ? "at most" : "at least";
-    const double value = capacity_search_value(search);
+    const struct capacity_interval interval = capacity_search_interval(search);
+    const enum capacity_verdict verdict = capacity_search_verdict(search);
+    size_t order[CAPACITY_POINTS];
     char texts[2][CAPACITY_TEXT];
+    capacity_search_order(search, order);
+    capacity_print_value(texts[0], search->points[order[0]].value);
+    capacity_print_value(texts[1], search->points[order[search->count - 1]].value);
     printf("%s: ", curve->policy);
-    switch (capacity_search_verdict(search)) {
-    case CAPACITY_FOUND:
-        capacity_print_value(texts[0], search->holds);
-        capacity_print_value(texts[1], search->fails);
-        printf("%s %s %s; fails at %s\n", direction_name(direction), question->key, texts[0],
-               texts[1]);
-        break;
-    case CAPACITY_ALL:
-        capacity_print_value(texts[0], isnan(value) ? search->least : value);
-        capacity_print_value(texts[1], search->most);
-        if (isnan(value))
-            printf("holds at every %s visited, from %s to %s; give another --low or --high\n",
-                   question->key, texts[0], texts[1]);
-        else
-            printf("%s %s is %s %s: it holds at the end of the range\n", direction_name(direction),
-                   question->key, at_end, texts[0]);
-        break;
-    case CAPACITY_NONE:
-        capacity_print_value(texts[0], search->least);
-        capacity_print_value(texts[1], search->most);
-        printf("holds at no %s visited, from %s to %s\n", question->key, texts[0], texts[1]);
-        break;
+    if (verdict == CAPACITY_FOUND) {
+        capacity_print_value(texts[0], interval.crossing);
+        printf("%s %s %s", direction_name(search->range.direction), question->key, texts[0]);
+    } else {
+        printf("the mean holds at %s %s visited, from %s to %s",
+               verdict == CAPACITY_ALL ? "every" : "no", question->key, texts[0], texts[1]);
+    }
+    if (search->range.direction == CAPACITY_EITHER) {
+        printf("; give another --low or --high\n");
+    } else {
+        print_end("surely holds", interval.holds);
+        print_end("surely fails", interval.fails);
+        print_width(question, curve, &interval);
     }
     print_notes(question, curve);
 }
@@ -294,13 +339,10 @@ static void print_answer(const struct capacity_question *question,
 static void print_text(const struct capacity_question *question,
                        const struct capacity_answer *answer)
 {
-    printf("%s: %s %s %g with one-sided 95 %% confidence over %" PRIu64 " seeds; %s ",
+    printf("%s: mean %s %s %g; limits of %g %% over %" PRIu64 " to %" PRIu64 " seeds; %s %s\n",
            question->path, question->metric->name, question->at_most ? "at most" : "at least",
-           question->threshold, question->seeds, question->key);
-    if (answer->whole)
-        printf("in whole numbers\n");
-    else
-        printf("within %g %%\n", 100 * question->tolerance);
+           question->threshold, 100 * CAPACITY_CONFIDENCE, question->seeds, question->most_seeds,
+           question->key, answer->whole ? "in whole numbers" : "in any step");
     for (size_t i = 0; i < answer->curve_count; i++)
         print_curve(question, &answer->curves[i]);
     printf("\n");
@@ -312,50 +354,51 @@ static void print_text(const struct capacity_question *question,
 
 /* ---- JSON ------------------------------------------------------------------------------------ */
 
-static void add_number(cJSON *object, const char *key, double number)
+static cJSON *number_json(double number)
 {
-    cJSON_AddItemToObject(object, key,
-                          isfinite(number) ? cJSON_CreateNumber(number) : cJSON_CreateNull());
+    return isfinite(number) ? cJSON_CreateNumber(number) : cJSON_CreateNull();
 }
 
-static cJSON *curve_json(const struct capacity_question *question,
-                         const struct capacity_curve *curve)
+static cJSON *point_json(const struct capacity_curve *curve, size_t index)
+{
+    const struct capacity_point *point = &curve->search.points[index];
+    cJSON *object = cJSON_CreateObject();
+    cJSON_AddNumberToObject(object, "value", point->value);
+    cJSON_AddItemToObject(object, "mean", number_json(curve->estimates[index].mean));
+    cJSON_AddItemToObject(object, "low", number_json(limit_of(curve, index, -1)));
+    cJSON_AddItemToObject(object, "high", number_json(limit_of(curve, index, 1)));
+    cJSON_AddStringToObject(object, "answer", answer_name(point));
+    cJSON *seeds = cJSON_AddArrayToObject(object, "seeds");
+    for (size_t s = 0; !point->refused && s < point->seeds; s++)
+        cJSON_AddItemToArray(seeds, number_json(curve->estimates[index].values[s]));
+    return object;
+}
+
+static cJSON *curve_json(const struct capacity_curve *curve)
 {
     const struct capacity_search *search = &curve->search;
     static const char *const verdicts[] = {"found", "all hold", "none holds"};
-    const enum capacity_direction direction = capacity_search_direction(search);
-    double fails;
-    double holds;
+    const struct capacity_interval interval = capacity_search_interval(search);
+    const bool known = search->range.direction != CAPACITY_EITHER;
     size_t from;
     size_t to;
     cJSON *object = cJSON_CreateObject();
     cJSON_AddStringToObject(object, "policy", curve->policy);
     cJSON_AddStringToObject(object, "verdict", verdicts[capacity_search_verdict(search)]);
-    if (direction == CAPACITY_EITHER)
-        cJSON_AddNullToObject(object, "direction");
-    else
-        cJSON_AddStringToObject(object, "direction", direction_name(direction));
-    add_number(object, "value", capacity_search_value(search));
-    add_number(object, "fails_at", search->fails);
-    cJSON_AddBoolToObject(object, "monotone",
-                          !capacity_search_turn(search, &fails, &holds) &&
-                              !capacity_curve_bend(question, curve, &from, &to));
+    cJSON_AddItemToObject(object, "direction",
+                          known ? cJSON_CreateString(direction_name(search->range.direction))
+                                : cJSON_CreateNull());
+    cJSON *ends = cJSON_AddArrayToObject(object, "interval");
+    cJSON_AddItemToArray(ends, number_json(interval.holds));
+    cJSON_AddItemToArray(ends, number_json(interval.fails));
+    cJSON_AddItemToObject(object, "crossing", number_json(interval.crossing));
+    cJSON_AddItemToObject(object, "width", number_json(interval.width));
+    cJSON_AddBoolToObject(object, "within_tolerance", interval.narrow);
+    cJSON_AddNumberToObject(object, "seeds", (double)search->seeds);
+    cJSON_AddBoolToObject(object, "monotone", !capacity_search_bend(search, &from, &to));
     cJSON *list = cJSON_AddArrayToObject(object, "visited");
-    for (size_t i = 0; i < search->count; i++) {
-        cJSON *point = cJSON_CreateObject();
-        cJSON_AddNumberToObject(point, "value", search->points[i].value);
-        add_number(point, "mean", curve->estimates[i].mean);
-        add_number(point, "limit", curve->estimates[i].limit);
-        cJSON_AddBoolToObject(point, "holds", search->points[i].holds);
-        cJSON_AddBoolToObject(point, "refused", search->points[i].refused);
-        cJSON *seeds = cJSON_AddArrayToObject(point, "seeds");
-        for (size_t s = 0; !search->points[i].refused && s < question->seeds; s++) {
-            const double value = curve->estimates[i].values[s];
-            cJSON_AddItemToArray(seeds,
-                                 isfinite(value) ? cJSON_CreateNumber(value) : cJSON_CreateNull());
-        }
-        cJSON_AddItemToArray(list, point);
-    }
+    for (size_t i = 0; i < search->count; i++)
+        cJSON_AddItemToArray(list, point_json(curve, i));
     return object;
 }
 
@@ -368,14 +411,15 @@ static bool print_json(const struct capacity_question *question,
     cJSON_AddBoolToObject(root, "whole", answer->whole);
     cJSON_AddStringToObject(root, "metric", question->metric->name);
     cJSON_AddNumberToObject(root, question->at_most ? "at_most" : "at_least", question->threshold);
-    cJSON_AddNumberToObject(root, "confidence", 0.95);
+    cJSON_AddNumberToObject(root, "confidence", CAPACITY_CONFIDENCE);
     cJSON_AddNumberToObject(root, "tolerance", question->tolerance);
     cJSON_AddItemToObject(root, "first_seed", json_whole(answer->first_seed));
-    cJSON_AddNumberToObject(root, "seeds", (double)question->seeds);
+    cJSON_AddNumberToObject(root, "first_seeds", (double)question->seeds);
+    cJSON_AddNumberToObject(root, "max_seeds", (double)question->most_seeds);
     cJSON_AddBoolToObject(root, "deterministic", answer->deterministic);
     cJSON *list = cJSON_AddArrayToObject(root, "policies");
     for (size_t i = 0; i < answer->curve_count; i++)
-        cJSON_AddItemToArray(list, curve_json(question, &answer->curves[i]));
+        cJSON_AddItemToArray(list, curve_json(&answer->curves[i]));
     return cli_print_json(root, error);
 }
 
@@ -387,8 +431,8 @@ static bool capacity_command(int argc, char **argv, bool quiet, struct error *er
                               .at_most = NAN,
                               .question = {.low = NAN,
                                            .high = NAN,
-                                           .tolerance = 0.02,
-                                           .seeds = 10,
+                                           .tolerance = 0.04,
+                                           .seeds = SEEDS_FIRST,
                                            .jobs = cores < 1 ? 1 : (uint64_t)cores,
                                            .decision_timeout = GUARD_TIMEOUT_DEFAULT,
                                            .quiet = quiet}};
@@ -410,12 +454,16 @@ const struct command command_capacity = {
     .name = "capacity",
     .summary = "the greatest or least value of a key at which a metric still holds",
     .help =
-        "Bisects on common random numbers: every value and every policy is simulated with the\n"
-        "same seeds. The metric holds at a value if the one-sided 95 % confidence limit of its\n"
-        "mean over the seeds (Student's t) meets --at-least or --at-most. The confidence is\n"
-        "that of one value, not of the whole search. Without both --low and --high the search\n"
-        "doubles and halves the experiment's value first. A metric need not be monotone, so\n"
-        "all visited values are printed, and one that contradicts the answer is told.\n"
+        "Finds where the mean of a metric over the seeds crosses --at-least or --at-most, on\n"
+        "common random numbers: every value and every policy is simulated with the same seeds.\n"
+        "The answer is an interval. Its first end is the last value at which the condition surely\n"
+        "holds: the whole 99 % interval of the mean (Student's t) meets the threshold. Its second\n"
+        "end is the first value at which it surely fails: the whole interval misses it. Seeds are\n"
+        "added until the interval is within --tolerance or --max-seeds are spent. Long runs need\n"
+        "fewer seeds: a run should be long against the time in which its queues change.\n"
+        "Without both --low and --high the search doubles and halves the experiment's value\n"
+        "first. A mean need not be monotone, so all visited values are printed, and one that\n"
+        "contradicts the answer is told.\n"
         "\n"
         "Examples: esgsim capacity workloads/experiments/strict-light.json --at-least 0.95 \\\n"
         "              --over slo.factor --policies esg,fifo --set requests=1000\n"

@@ -6,23 +6,20 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include <gsl/gsl_cdf.h>
-
-#include "results/report/statistics.h"
-#include "sim/cli/guard.h"
 #include "sim/cli/progress_bar.h"
 #include "sim/cli/run_once.h"
 #include "sim/cli/worker_pool.h"
 #include "workloads/inputs.h"
 #include "workloads/loader_internal.h"
 
-static const double confidence = 0.95;
-
 /* One value of one policy in the round in progress. */
 struct task {
     struct capacity_curve *curve;
     double value;
-    double *measured;   /* per seed */
+    size_t first_job;   /* of its runs in the round */
+    size_t known;       /* seeds of earlier rounds at this value */
+    size_t seeds;       /* after the round */
+    double *measured;   /* per seed; those of earlier rounds first */
     size_t refused_job; /* the first run that refused the value; SIZE_MAX: none */
     struct error refusal;
 };
@@ -34,6 +31,7 @@ struct runner {
     struct override *overrides;           /* the question's, with room for policy, key and seed */
     struct task tasks[CAPACITY_POLICIES]; /* of the round in progress */
     size_t task_count;
+    size_t round_jobs;
     size_t ended_before; /* runs of earlier rounds */
     struct progress_bar progress_bar;
 };
@@ -167,6 +165,8 @@ static bool searches_start(struct runner *runner, struct error *error)
     struct capacity_range range = {.low = question->low,
                                    .high = question->high,
                                    .tolerance = question->tolerance,
+                                   .seeds = question->seeds,
+                                   .most_seeds = question->most_seeds,
                                    .direction = question->direction};
     if (!key_read(runner, &range.start, error))
         return false;
@@ -227,20 +227,32 @@ static double value_of(const struct metric *metric, const struct simulation_resu
     return result->training == NULL ? NAN : metric_number(metric, result->training);
 }
 
+static struct task *task_of(struct runner *runner, size_t job)
+{
+    size_t task = runner->task_count - 1;
+    while (runner->tasks[task].first_job > job)
+        task--;
+    return &runner->tasks[task];
+}
+
+/* From the first seed on. */
+static size_t seed_index(const struct task *task, size_t job)
+{
+    return task->known + job - task->first_job;
+}
+
 /* Runs in a worker process. The value of the metric is passed as the bits of `place`. */
 static enum worker_pool_outcome work(void *context, size_t job, uint64_t *place,
                                      struct error *error)
 {
-    const struct runner *runner = context;
+    struct runner *runner = context;
     const struct capacity_question *question = runner->question;
-    const struct task *task = &runner->tasks[job / question->seeds];
+    const struct task *task = task_of(runner, job);
     double *values = NULL;
     struct simulation_result result;
-    guard_enter_worker(worker_pool_fail);
-    guard_watch_callbacks(question->decision_timeout);
     struct experiment *experiment =
         experiment_at(runner, task_policy(runner, task), task->value,
-                      runner->answer->first_seed + job % question->seeds, error);
+                      runner->answer->first_seed + seed_index(task, job), error);
     const struct policy *policy =
         experiment != NULL ? runner_policy(experiment, &values, error) : NULL;
     const bool good =
@@ -255,23 +267,15 @@ static enum worker_pool_outcome work(void *context, size_t job, uint64_t *place,
     return good ? WORKER_POOL_HELD : WORKER_POOL_FAILED;
 }
 
-/* The message to the parent has the whole result. */
-static bool publish(void *context, struct error *error)
-{
-    (void)context;
-    (void)error;
-    return true;
-}
-
 static bool collect(void *context, size_t job, uint64_t place, const struct error *failure,
                     struct error *error)
 {
     struct runner *runner = context;
     const struct capacity_question *question = runner->question;
-    struct task *task = &runner->tasks[job / question->seeds];
+    struct task *task = task_of(runner, job);
     char text[CAPACITY_TEXT];
     if (failure == NULL) {
-        memcpy(&task->measured[job % question->seeds], &place, sizeof place);
+        memcpy(&task->measured[seed_index(task, job)], &place, sizeof place);
         return true;
     }
     if (failure->kind == ERROR_INPUT) {
@@ -282,7 +286,7 @@ static bool collect(void *context, size_t job, uint64_t place, const struct erro
     }
     capacity_print_value(text, task->value);
     return error_run(error, "with policy %s, %s=%s, seed %" PRIu64 ": %s", task->curve->policy,
-                     question->key, text, runner->answer->first_seed + job % question->seeds,
+                     question->key, text, runner->answer->first_seed + seed_index(task, job),
                      failure->message);
 }
 
@@ -300,14 +304,14 @@ static bool task_refuse(const struct runner *runner, const struct task *task,
                         const struct error *refusal, struct error *error)
 {
     struct capacity_curve *curve = task->curve;
-    const size_t before = curve->search.count;
     if (!capacity_search_refuse(&curve->search, task->value)) {
         if (error != NULL)
             *error = *refusal;
         return false;
     }
-    if (curve->search.count > before)
-        curve->estimates[before].mean = curve->estimates[before].limit = NAN;
+    const size_t place = capacity_search_find(&curve->search, task->value);
+    if (place < curve->search.count)
+        curve->estimates[place].mean = NAN;
     curve->refused = task->value;
     (void)snprintf(curve->reason, sizeof curve->reason, "%.*s", (int)sizeof curve->reason - 1,
                    refusal->message);
@@ -342,38 +346,54 @@ static void tasks_clear(struct runner *runner)
         free(runner->tasks[i].measured);
 }
 
+/* Room for the task's seeds, with the values that are known. */
+static bool task_prepare(struct task *task, struct error *error)
+{
+    const struct capacity_search *search = &task->curve->search;
+    const size_t place = capacity_search_find(search, task->value);
+    task->known = place < search->count ? search->points[place].seeds : 0;
+    task->seeds = search->seeds;
+    task->measured = calloc(task->seeds, sizeof *task->measured);
+    if (task->measured == NULL)
+        return error_run(error, "out of memory for %zu runs", task->seeds);
+    for (size_t i = 0; i < task->known; i++)
+        task->measured[i] = task->curve->estimates[place].values[i];
+    return true;
+}
+
 static bool round_plan(struct runner *runner, struct error *error)
 {
-    const size_t seeds = runner->question->seeds;
-    runner->task_count = 0;
+    runner->task_count = runner->round_jobs = 0;
     for (size_t i = 0; i < runner->answer->curve_count; i++) {
         struct task *task = &runner->tasks[runner->task_count];
         bool ended = false;
-        *task = (struct task){.curve = &runner->answer->curves[i], .refused_job = SIZE_MAX};
+        *task = (struct task){.curve = &runner->answer->curves[i],
+                              .first_job = runner->round_jobs,
+                              .refused_job = SIZE_MAX};
         bool good = curve_ask(runner, task, &ended, error);
         if (good && ended)
             continue;
-        if (good && (task->measured = calloc(seeds, sizeof *task->measured)) == NULL)
-            good = error_run(error, "out of memory for %zu runs", seeds);
-        if (!good) {
+        if (!good || !task_prepare(task, error)) {
             tasks_clear(runner);
             return false;
         }
         runner->task_count++;
+        runner->round_jobs += task->seeds - task->known;
     }
     return true;
 }
 
 static void progress_tell(struct runner *runner, const struct task *task,
-                          const struct capacity_estimate *estimate, bool holds)
+                          const struct capacity_point *point, double mean)
 {
+    static const char *const answers[] = {"surely fails", "is not sure", "surely holds"};
     char text[CAPACITY_TEXT];
     capacity_print_value(text, task->value);
     progress_bar_end(&runner->progress_bar);
     if (!runner->question->quiet)
-        (void)fprintf(stderr, "%s: %s=%s: %s %g, 95 %% limit %g: %s\n", task->curve->policy,
-                      runner->question->key, text, runner->question->metric->name, estimate->mean,
-                      estimate->limit, holds ? "holds" : "fails");
+        (void)fprintf(stderr, "%s: %s=%s: %s %g ± %g over %zu seeds: %s\n", task->curve->policy,
+                      runner->question->key, text, runner->question->metric->name, mean,
+                      point->half, point->seeds, answers[capacity_point_answer(point) + 1]);
 }
 
 /* A metric that has no value in any run of the first round can never hold. */
@@ -381,8 +401,7 @@ static bool task_take(struct runner *runner, struct task *task, struct error *er
 {
     const struct capacity_question *question = runner->question;
     struct capacity_search *search = &task->curve->search;
-    struct capacity_estimate *estimate = &task->curve->estimates[search->count];
-    const size_t n = question->seeds;
+    const size_t n = task->seeds;
     size_t without = 0;
     if (task->refused_job != SIZE_MAX)
         return task_refuse(runner, task, &task->refusal, error);
@@ -391,28 +410,26 @@ static bool task_take(struct runner *runner, struct task *task, struct error *er
     if (without == n && search->count == 0)
         return error_input(error, "%s: %s has no value with policy %s; name another --metric",
                            question->path, question->metric->name, task->curve->policy);
-    const struct estimate mean = statistics_estimate(task->measured, n);
-    const double half = gsl_cdf_tdist_Pinv(confidence, (double)n - 1) * mean.sd / sqrt((double)n);
-    estimate->values = task->measured;
+    const double mean = capacity_search_measure(search, task->value, task->measured,
+                                                question->at_most, question->threshold);
+    const size_t place = capacity_search_find(search, task->value);
+    struct capacity_estimate *estimate = &task->curve->estimates[place];
+    free(estimate->values);
+    *estimate = (struct capacity_estimate){.mean = mean, .values = task->measured};
     task->measured = NULL;
-    estimate->mean = mean.mean;
-    estimate->limit = question->at_most ? mean.mean + half : mean.mean - half;
-    const bool holds = question->at_most ? estimate->limit <= question->threshold
-                                         : estimate->limit >= question->threshold;
-    progress_tell(runner, task, estimate, holds);
-    capacity_search_take(search, task->value, holds);
+    progress_tell(runner, task, &search->points[place], mean);
     return true;
 }
 
 static bool round_run(struct runner *runner, struct error *error)
 {
-    const size_t jobs = runner->task_count * runner->question->seeds;
+    const size_t jobs = runner->round_jobs;
     const size_t workers = runner->question->jobs < jobs ? (size_t)runner->question->jobs : jobs;
     struct worker_pool worker_pool = {.jobs = jobs,
                                       .workers = workers,
+                                      .callback_s = runner->question->decision_timeout,
                                       .context = runner,
                                       .work = work,
-                                      .publish = publish,
                                       .collect = collect,
                                       .progress = progress};
     bool good = worker_pool_run(&worker_pool, error);
@@ -442,35 +459,6 @@ bool capacity_run(const struct capacity_question *question, struct capacity_answ
     free(runner.overrides);
     inputs_free(runner.inputs);
     return good;
-}
-
-bool capacity_curve_bend(const struct capacity_question *question,
-                         const struct capacity_curve *curve, size_t *from, size_t *to)
-{
-    const struct capacity_search *search = &curve->search;
-    const enum capacity_direction direction = capacity_search_direction(search);
-    size_t order[CAPACITY_POINTS];
-    double worst = 0;
-    if (direction == CAPACITY_EITHER)
-        return false;
-    capacity_search_order(search, order);
-    for (size_t i = 1; i < search->count; i++) {
-        /* The metric should be better at `near`. */
-        const bool upward = direction == CAPACITY_LEAST;
-        const size_t near = order[upward ? i : i - 1];
-        const size_t far = order[upward ? i - 1 : i];
-        const struct capacity_estimate *better = &curve->estimates[near];
-        const struct capacity_estimate *worse = &curve->estimates[far];
-        const double gain = worse->mean - better->mean;
-        const double loss = (question->at_most ? -gain : gain) -
-                            fabs(better->mean - better->limit) - fabs(worse->mean - worse->limit);
-        if (loss > worst) { /* false for NAN */
-            worst = loss;
-            *from = far;
-            *to = near;
-        }
-    }
-    return worst > 0;
 }
 
 void capacity_answer_clear(struct capacity_answer *answer)

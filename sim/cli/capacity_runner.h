@@ -4,11 +4,6 @@
  * not ended names its next value. Worker processes simulate these values with the same seeds, so
  * that all values and policies have common random numbers. The results do not depend on the number
  * of workers.
- *
- * The condition holds at a value if the one-sided 95 % confidence limit of the metric's mean over
- * the seeds meets it: mean − t·s/√n for "at least", mean + t·s/√n for "at most", where t is the
- * 95 % quantile of Student's distribution with n − 1 degrees of freedom. It does not hold where a
- * seed has no value of the metric.
  */
 #ifndef ESGSIM_SIM_CLI_CAPACITY_RUNNER_H
 #define ESGSIM_SIM_CLI_CAPACITY_RUNNER_H
@@ -35,7 +30,8 @@ struct capacity_question {
     double tolerance;
     const char *policies[CAPACITY_POLICIES];
     size_t policy_count; /* 0: the experiment's policy */
-    uint64_t seeds;      /* 2..CAPACITY_SEEDS, from the experiment's seed on */
+    uint64_t seeds;      /* 2..CAPACITY_SEEDS at first, from the experiment's seed on */
+    uint64_t most_seeds; /* at least `seeds`, if the interval needs them */
     uint64_t jobs;       /* concurrent worker processes */
     double decision_timeout;
     bool quiet;
@@ -44,7 +40,6 @@ struct capacity_question {
 /* What the runs at one value gave. */
 struct capacity_estimate {
     double mean;    /* NAN: a seed has no value, or the value of the key was refused */
-    double limit;   /* one-sided 95 % confidence limit on the side of the threshold */
     double *values; /* per seed; NULL: refused */
 };
 
@@ -69,13 +64,6 @@ struct capacity_answer {
 bool capacity_run(const struct capacity_question *question, struct capacity_answer *answer,
                   struct error *error);
 void capacity_answer_clear(struct capacity_answer *answer);
-
-/* Finds the visited neighbours `*from` and `*to` between which the mean goes against the rest of
- * the curve, by more than both confidence limits together: it gets worse towards the side on which
- * the metric should hold. Indices of search.points. False: there are none, or no direction is
- * known. */
-bool capacity_curve_bend(const struct capacity_question *question,
-                         const struct capacity_curve *curve, size_t *from, size_t *to);
 
 /* The shortest decimal text that is read back as the same number. */
 enum { CAPACITY_TEXT = 32 };

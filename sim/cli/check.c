@@ -7,6 +7,7 @@
 #include "results/store/hdf5_utf8.h"
 #include "sim/cli/cli.h"
 #include "traces/json/json.h"
+#include "traces/readers/arrival_trace.h"
 #include "workloads/experiment.h"
 
 struct options {
@@ -21,7 +22,7 @@ static const struct cli_option check_table[] = {
      CLI_MEMBER(struct options, format)},
     {"--json", NULL,
      "one object: {\"files\": [{\"file\", \"kind\", \"valid\", \"error\"}]}; a sweep also "
-     "has \"runs\"",
+     "has \"runs\", a trace whose last line has no end \"cut\"",
      CLI_MEMBER(struct options, json)},
     {.name = NULL},
 };
@@ -83,6 +84,11 @@ static size_t count_runs(const char *path, const char *kind, bool *least)
     return runs;
 }
 
+static bool is_cut(const char *path, const char *kind)
+{
+    return strcmp(kind, "arrival trace") == 0 && trace_file_is_cut(path);
+}
+
 static void print_valid(const char *path, const char *kind)
 {
     bool least = false;
@@ -92,6 +98,8 @@ static void print_valid(const char *path, const char *kind)
                runs == 1 ? "" : "s");
     else
         printf("%s: ok (%s)\n", path, kind);
+    if (is_cut(path, kind))
+        printf("%s: note: the last line has no end: the file may be cut\n", path);
 }
 
 static bool add_json(cJSON *files, const char *path, const char *kind, const struct error *fault)
@@ -107,6 +115,7 @@ static bool add_json(cJSON *files, const char *path, const char *kind, const str
            cJSON_AddStringToObject(item, "kind", kind) != NULL &&
            cJSON_AddBoolToObject(item, "valid", fault->kind == ERROR_NONE) != NULL &&
            (runs == 0 || cJSON_AddNumberToObject(item, "runs", (double)runs) != NULL) &&
+           (!is_cut(path, kind) || cJSON_AddBoolToObject(item, "cut", true) != NULL) &&
            (fault->kind == ERROR_NONE || utf8_add_json(item, "error", fault->message));
 }
 

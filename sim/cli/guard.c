@@ -34,11 +34,10 @@ static int stop_event = -1;
 static char stop_late[sizeof((struct error *)NULL)->message];
 static volatile sig_atomic_t stopping;
 static volatile int64_t stop_deadline; /* ns; 0: none */
-static int64_t callback_limit;         /* ns; 0: none */
-static uint64_t callback_seen; /* the call seen at the last tick, and when it was first seen */
-static int64_t callback_since;
+static double callback_limit;          /* s; 0: none */
+static struct guard_watch watch;       /* of this process's own callbacks */
 
-static int64_t clock_ns(void)
+int64_t guard_clock_ns(void)
 {
     struct timespec now;
     (void)clock_gettime(CLOCK_MONOTONIC, &now);
@@ -48,7 +47,7 @@ static int64_t clock_ns(void)
 /* ---- Text without stdio, which signal handlers must not use ---------------------------------- */
 
 struct text {
-    char bytes[1000];
+    char bytes[GUARD_MESSAGE];
     size_t length;
 };
 
@@ -97,9 +96,8 @@ static _Noreturn void end_process(const char *message)
     _exit(1);
 }
 
-/* Ends with the rule broken, worded like a violation reported by the platform. */
-static _Noreturn void end_in_policy(const struct simulation_place *place, const char *what,
-                                    const char *detail)
+void guard_word(const struct simulation_place *place, const char *what, const char *detail,
+                char message[GUARD_MESSAGE])
 {
     struct text text = {.length = 0};
     text_add(&text, place->experiment);
@@ -115,26 +113,36 @@ static _Noreturn void end_in_policy(const struct simulation_place *place, const 
     text_add(&text, ", seed ");
     text_add_number(&text, place->seed, 1);
     text_add(&text, ")");
-    end_process(text.bytes);
+    memcpy(message, text.bytes, text.length + 1);
 }
 
-static bool in_policy(struct simulation_place *place)
+static _Noreturn void end_in_policy(const struct simulation_place *place, const char *what,
+                                    const char *detail)
 {
-    return simulation_where(place) && place->callback != NULL;
+    char message[GUARD_MESSAGE];
+    guard_word(place, what, detail, message);
+    end_process(message);
+}
+
+/* The place of this thread's run, if a callback of its policy is in progress; else NULL. */
+static const struct simulation_place *in_policy(void)
+{
+    const struct simulation_place *place = simulation_where();
+    return place != NULL && place->inside ? place : NULL;
 }
 
 /* ---- Faults of a policy ---------------------------------------------------------------------- */
 
 static void on_fault(int number, siginfo_t *info, void *context)
 {
-    struct simulation_place place;
+    const struct simulation_place *place = in_policy();
     size_t f = 0;
     (void)info;
     (void)context;
     while (f + 1 < FAULTS && faults[f].number != number)
         f++;
-    if (in_policy(&place))
-        end_in_policy(&place, "rule crash: the policy caused ", faults[f].name);
+    if (place != NULL)
+        end_in_policy(place, "rule crash: the policy caused ", faults[f].name);
     /* A fault of our own code: the previous handler, a debugger or a core dump, gets it unchanged.
      */
     (void)sigaction(number, &before[f], NULL);
@@ -144,32 +152,34 @@ static void on_fault(int number, siginfo_t *info, void *context)
 
 static void on_exit_in_policy(void)
 {
-    struct simulation_place place;
-    if (in_policy(&place))
-        end_in_policy(&place, "rule exit: the policy called exit()", "");
+    const struct simulation_place *place = in_policy();
+    if (place != NULL)
+        end_in_policy(place, "rule exit: the policy called exit()", "");
 }
 
 static void on_fork_in_policy(void)
 {
-    struct simulation_place place;
-    if (in_policy(&place))
-        end_in_policy(&place, "rule fork: the policy called fork()", "");
+    const struct simulation_place *place = in_policy();
+    if (place != NULL)
+        end_in_policy(place, "rule fork: the policy called fork()", "");
 }
 
-static void check_callback(int64_t now)
+bool guard_is_late(struct guard_watch *at, const struct simulation_place *place, double seconds,
+                   char message[GUARD_MESSAGE])
 {
-    struct simulation_place place;
-    if (callback_limit == 0 || !in_policy(&place) || place.calls != callback_seen) {
-        callback_seen = simulation_where(&place) ? place.calls : 0;
-        callback_since = now;
-        return;
-    }
-    if (now - callback_since < callback_limit)
-        return;
+    const int64_t now = guard_clock_ns(), limit = (int64_t)(seconds * 1e9);
     struct text text = {.length = 0};
-    text_add_ms(&text, (uint64_t)callback_limit);
+    if (limit == 0 || !place->inside || place->calls != at->calls) {
+        *at = (struct guard_watch){place->calls, now};
+        return false;
+    }
+    if (now - at->since < limit)
+        return false;
+    text_add_ms(&text, (uint64_t)limit);
     text_add(&text, " of wall-clock time (--decision-timeout)");
-    end_in_policy(&place, "rule decision time: the policy has not returned within ", text.bytes);
+    guard_word(place, "rule decision time: the policy has not returned within ", text.bytes,
+               message);
+    return true;
 }
 
 /* ---- Signals --------------------------------------------------------------------------------- */
@@ -177,11 +187,13 @@ static void check_callback(int64_t now)
 static void on_tick(int number)
 {
     const int kept = errno;
-    const int64_t now = clock_ns();
+    const struct simulation_place *place = simulation_where();
+    char message[GUARD_MESSAGE];
     (void)number;
-    if (stop_deadline != 0 && now >= stop_deadline)
+    if (stop_deadline != 0 && guard_clock_ns() >= stop_deadline)
         end_process(stop_late);
-    check_callback(now);
+    if (place != NULL && guard_is_late(&watch, place, callback_limit, message))
+        end_process(message);
     errno = kept;
 }
 
@@ -196,10 +208,10 @@ static void start_ticks(long ms)
 
 static void on_stop(int number, siginfo_t *info, void *context)
 {
-    struct simulation_place place;
+    const struct simulation_place *place = in_policy();
     (void)context;
-    if (info->si_code <= 0 && info->si_pid == getpid() && in_policy(&place))
-        end_in_policy(&place, "rule signal: the policy raised ",
+    if (info->si_code <= 0 && info->si_pid == getpid() && place != NULL)
+        end_in_policy(place, "rule signal: the policy raised ",
                       number == SIGINT ? "SIGINT" : "SIGTERM");
     if (report != NULL) { /* a worker that was ended from outside */
         (void)signal(number, SIG_DFL);
@@ -211,7 +223,7 @@ static void on_stop(int number, siginfo_t *info, void *context)
     const uint64_t one = 1;
     const int kept = errno;
     stopping = 1;
-    stop_deadline = clock_ns() + (int64_t)GUARD_STOP_MS * 1000000;
+    stop_deadline = guard_clock_ns() + (int64_t)GUARD_STOP_MS * 1000000;
     if (write(stop_event, &one, sizeof one) != (ssize_t)sizeof one)
         end_process("interrupted");
     start_ticks(TICK_MS);
@@ -249,13 +261,18 @@ int guard_defer_stop(const char *late)
     return stop_event;
 }
 
+int guard_tick_ms(double seconds)
+{
+    const double tick = seconds * 1000 / 4;
+    return tick >= TICK_MS ? TICK_MS : tick >= 1 ? (int)tick : 1;
+}
+
 void guard_watch_callbacks(double seconds)
 {
-    callback_limit = (int64_t)(seconds * 1e9);
-    callback_since = clock_ns();
-    const double tick = seconds * 1000 / 4;
-    if (callback_limit > 0)
-        start_ticks(tick >= TICK_MS ? TICK_MS : tick >= 1 ? (long)tick : 1);
+    callback_limit = seconds;
+    watch = (struct guard_watch){0, guard_clock_ns()};
+    if (seconds > 0)
+        start_ticks(guard_tick_ms(seconds));
 }
 
 int guard_divert_output(void)
@@ -267,13 +284,14 @@ int guard_divert_output(void)
     return kept;
 }
 
-void guard_restore_output(int kept)
+bool guard_restore_output(int kept)
 {
     (void)fflush(stdout);
     if (kept < 0)
-        return;
-    (void)dup2(kept, STDOUT_FILENO);
+        return true;
+    const bool good = dup2(kept, STDOUT_FILENO) >= 0;
     (void)close(kept);
+    return good;
 }
 
 void guard_enter_worker(void (*tell)(const char *message))

@@ -4,14 +4,19 @@
  * search may take minutes. Loops therefore do not poll a flag. A signal ends the process
  * immediately, after removing its unfinished files (traces/json/unfinished.h), with a one-line
  * message that gives the reason. If a policy is the cause, the message names the rule, the
- * callback, the simulated time, the policy and the seed, and the exit status is 1. Only a sweep
- * defers the first interruption, because it has finished runs to keep.
+ * callback, the simulated time, the policy and the seed, and the exit status is 1. What runs
+ * in worker processes defers the first interruption: a sweep has finished runs to keep.
  *
  * Signal handlers belong to the whole process, so this module is part of the program and not of the
  * library.
  */
 #ifndef ESGSIM_SIM_CLI_GUARD_H
 #define ESGSIM_SIM_CLI_GUARD_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "sim/platform/simulation.h"
 
 /* Wall-clock seconds allowed for one callback of a policy. */
 #define GUARD_TIMEOUT_DEFAULT 60.0
@@ -37,13 +42,37 @@ void guard_install(void);
 int guard_defer_stop(const char *late);
 enum { GUARD_STOP_MS = 700 };
 
-/* Ends the process if one callback of a policy takes longer than `seconds`; 0: no limit. */
+/* Ends the process if one callback of a policy takes longer than `seconds`; 0: no limit. A policy
+ * can block the signal that this needs. A parent that looks from outside (worker_pool.h) sees it
+ * nevertheless. */
 void guard_watch_callbacks(double seconds);
 
+/* The callback seen at the last look, and since when (ns). All zero: none. */
+struct guard_watch {
+    uint64_t calls;
+    int64_t since;
+};
+
+/* Looks at a run. True: its callback has taken longer than `seconds` (0: no limit); `message` says
+ * so. Call it every guard_tick_ms(seconds). Async-signal-safe. */
+enum { GUARD_MESSAGE = 1000 };
+bool guard_is_late(struct guard_watch *at, const struct simulation_place *place, double seconds,
+                   char message[GUARD_MESSAGE]);
+int guard_tick_ms(double seconds);
+
+/* Words a broken rule as the platform does: experiment, `what`, `detail`, callback, simulated time,
+ * policy, seed. `place` must have a callback. Async-signal-safe. */
+void guard_word(const struct simulation_place *place, const char *what, const char *detail,
+                char message[GUARD_MESSAGE]);
+
+/* ns of a clock that only goes forward. Async-signal-safe. */
+int64_t guard_clock_ns(void);
+
 /* Redirect a policy's output to standard error, so that standard output has results only.
- * guard_divert_output returns the `kept` that guard_restore_output takes. */
+ * guard_divert_output returns the `kept` that guard_restore_output takes. It is false if a policy
+ * has closed it. */
 int guard_divert_output(void);
-void guard_restore_output(int kept);
+bool guard_restore_output(int kept);
 
 /* For a worker process: faults of a policy are passed to `tell`, which does not return
  * (worker_pool_fail). SIGINT, which a terminal sends to all processes, and SIGTERM from outside are

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "traces/profile/profile.h"
+#include "traces/readers/arrival_trace.h"
 #include "workloads/gpu_sharing.h"
 
 __attribute__((format(printf, 2, 3))) static void add(FILE *text, const char *format, ...)
@@ -116,11 +117,23 @@ static void add_trace(FILE *text, const struct experiment *experiment,
     if (tally->first_s != 0)
         add(text, "note: trace %s begins at %.13g s, which is time 0 of the run and of \"start_s\"",
             trace, tally->first_s);
+    if (trace_file_is_cut(experiment->arrivals.trace_path))
+        add(text, "note: the last line of trace %s has no end: the file may be cut", trace);
     if (tally->fixed_times && experiment_is_random(experiment))
         add(text,
             "note: every seed replays the arrival times of trace %s: intervals over seeds cover "
             "noise only, not arrivals",
             trace);
+}
+
+/* Says tens of per cent, because reports collect equal notices. */
+static void add_predicted(FILE *text, const struct run_measures *run)
+{
+    if (run->predicted_share > 0.1)
+        add(text,
+            "note: at least %d %% of the execution time is in configurations that were not "
+            "measured (predicted_share): their latencies are a model's",
+            (int)(10 * run->predicted_share) * 10);
 }
 
 char *notices_text(const struct experiment *experiment, const struct simulation_result *result)
@@ -131,6 +144,7 @@ char *notices_text(const struct experiment *experiment, const struct simulation_
     if (text == NULL)
         return NULL;
     add_interference(text, experiment);
+    add_predicted(text, &result->run);
     if (experiment->workload.application_count > 0 && experiment->arrivals.process == ARRIVAL_TRACE)
         add_trace(text, experiment, &result->arrivals);
     if (!experiment_is_random(experiment))

@@ -1,5 +1,6 @@
 #include "sim/cli/output.h"
 
+#include <errno.h>
 #include <inttypes.h>
 #include <string.h>
 #include <sys/resource.h>
@@ -200,9 +201,10 @@ static void text_load(FILE *stream, const struct experiment *experiment)
     const struct capacity capacity = capacity_find(&experiment->workload);
     if (isfinite(rate) && isfinite(capacity.rate_per_s))
         fprintf(stream,
-                "arrivals: %.4g requests per second, load %.3g (capacity at minimum "
-                "configurations: %.4g, limited by %s)\n",
-                rate, rate / capacity.rate_per_s, capacity.rate_per_s, capacity.limiting);
+                "arrivals: %.4g requests per second, load %.3g (capacity at %s configurations: "
+                "%.4g, limited by %s)\n",
+                rate, rate / capacity.rate_per_s, capacity.is_referred ? "reference" : "minimum",
+                capacity.rate_per_s, capacity.limiting);
 }
 
 /* Names the run; `several`: the first of several that differ in their policies. */
@@ -413,4 +415,20 @@ void output_table_text(FILE *stream, const struct output_run *runs, size_t count
     for (size_t i = 0; i < count; i++) /* most notices are the same for every policy */
         if (i == 0 || strcmp(runs[i].result->notices, runs[0].result->notices) != 0)
             text_notices(stream, &runs[i]);
+}
+
+bool output_close(struct error *error)
+{
+    const bool failed = ferror(stdout) != 0;
+    errno = 0;
+    /* The reason of an earlier failure is lost, so fail once more. */
+    if (failed)
+        (void)putchar('\n');
+    const bool flushed = fflush(stdout) == 0;
+    int reason = errno;
+    const bool closed = fclose(stdout) == 0;
+    if (!failed && flushed && closed)
+        return true;
+    reason = reason != 0 ? reason : errno != 0 ? errno : EIO;
+    return error_run(error, "standard output cannot be written: %s", strerror(reason));
 }

@@ -28,4 +28,8 @@ void output_run_text(FILE *stream, const struct output_run *shown);
  * bounds, if all runs agree on them. */
 void output_table_text(FILE *stream, const struct output_run *runs, size_t count);
 
+/* Flushes and closes standard output. False with ERROR_RUN if not all of it has arrived, also
+ * earlier. */
+bool output_close(struct error *error);
+
 #endif

@@ -26,7 +26,7 @@ struct options {
     const char *policies[CLI_POLICIES_MAX];
     size_t policy_count;
     const char *size; /* NULL: each figure's own */
-    bool no_title, no_caption;
+    bool variants, no_title, no_caption;
 };
 
 /* Checks that a script's name is a prefix of `name`. The figures are not known yet. */
@@ -63,8 +63,8 @@ static bool take_policies(void *options, const char *name, char *value, struct e
 
 static const struct cli_option plot_table[] = {
     {"--out", "DIR",
-     "output directory; each figure's data are written beside it as CSV, and gnuplot -e "
-     "\"data='F.csv'; out='F.svg'\" plots/NAME.gp draws it again",
+     "output directory; each figure's data are written beside it as CSV, and LC_ALL=C.UTF-8 "
+     "gnuplot -e \"data='F.csv'; out='F.svg'\" plots/NAME.gp draws it again",
      CLI_MEMBER(struct options, folder), .required = true},
     {"--against", "REAL.h5",
      "draw only simulated-against-real, one figure per setting: FILE, simulated, and a replay "
@@ -83,8 +83,11 @@ static const struct cli_option plot_table[] = {
      "the first metric of curve (default slo_hit_rate, or jct_s_mean where only trainings run)",
      CLI_MEMBER(struct options, metric)},
     {"--policies", "A,B,…",
-     "draw only these policies, named as in reports: \"esg\", \"esg k=10\", or a label",
+     "draw only these policies, named as in reports: \"esg\" (without parameters), "
+     "\"esg k=10\", or a label",
      .kind = OPTION_TAKE, .take = take_policies},
+    {"--variants", NULL, "with --policies: a policy's name stands for all its variants",
+     CLI_MEMBER(struct options, variants)},
     {"--size", "column|page|slide",
      "a figure for print, one column (3.33 in) or the full width (7 in), with text of at least "
      "7 pt; or for a 16:9 slide with larger text",
@@ -145,20 +148,21 @@ static bool run(int argc, char **argv, bool quiet, struct error *error)
                                .metric = options.metric,
                                .policies = options.policies,
                                .policy_count = options.policy_count,
+                               .variants = options.variants,
                                .style = {.size = options.size,
                                          .no_title = options.no_title,
                                          .no_caption = options.no_caption}};
     struct atomic_file lock = {0};
     bool good = atomic_file_hold_folder(&lock, options.folder, error) &&
                 figures_write(&options, &list, error);
-    for (size_t i = 0; good && !quiet && i < list.note_count; i++)
+    good = good && plot_draw(&list, options.format, error);
+    for (size_t i = 0; !quiet && i < list.note_count; i++)
         (void)fprintf(stderr, "%s\n", list.notes[i]);
     if (good && list.count == 0)
         good = error_input(error,
-                           "%s: has none of the requested figures; omit --only to draw all "
-                           "that it has",
+                           "%s: has none of the requested figures, or none has room; omit --only "
+                           "and --size to draw all that it has",
                            options.file);
-    good = good && plot_draw(&list, options.format, error);
     for (size_t i = 0; good && i < list.count; i++)
         printf("%s\n", list.figures[i].picture);
     figure_list_clear(&list);

@@ -2,6 +2,7 @@
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "sim/cli/cli.h"
 #include "traces/profile/profile.h"
@@ -72,6 +73,20 @@ static bool in_range(const char *option, int value, struct range range, const ch
                        option, range.least, range.most, value);
 }
 
+static bool print_json(const struct profile *profile, double ms, const char *source,
+                       double expected_error, struct error *error)
+{
+    cJSON *root = cJSON_CreateObject();
+    (void)cJSON_AddNumberToObject(root, "latency_ms", ms);
+    (void)cJSON_AddStringToObject(root, "source", source);
+    (void)cJSON_AddStringToObject(root, "evidence", profile->evidence);
+    if (isnan(expected_error))
+        (void)cJSON_AddNullToObject(root, "expected_error");
+    else
+        (void)cJSON_AddNumberToObject(root, "expected_error", expected_error);
+    return cli_print_json(root, error);
+}
+
 static bool predict(const struct options *options, const struct profile *profile,
                     const struct profile_function *function, struct error *error)
 {
@@ -96,22 +111,20 @@ static bool predict(const struct options *options, const struct profile *profile
     const char *source = origin.source == PROFILE_MEASURED       ? "measured"
                          : origin.source == PROFILE_INTERPOLATED ? "interpolated"
                                                                  : "extrapolated";
-    if (options->json) {
-        cJSON *root = cJSON_CreateObject();
-        (void)cJSON_AddNumberToObject(root, "latency_ms", ms);
-        (void)cJSON_AddStringToObject(root, "source", source);
-        if (isnan(origin.expected_error))
-            (void)cJSON_AddNullToObject(root, "expected_error");
-        else
-            (void)cJSON_AddNumberToObject(root, "expected_error", origin.expected_error);
-        return cli_print_json(root, error);
-    }
+    /* A cell is not measured because it is on the grid. */
+    const bool measured = strncmp(profile->evidence, "measured", strlen("measured")) == 0;
+    if (options->json)
+        return print_json(profile, ms, source, origin.expected_error, error);
     printf("%s, batch %d, %d vCPU, %d of %d vGPU: %.6g ms, %s", function->name, batch, vcpu, vgpu,
-           profile->unit, ms, source);
+           profile->unit, ms, measured || origin.source != PROFILE_MEASURED ? source : "as stated");
     if (isnan(origin.expected_error))
-        printf(", expected error not known\n");
+        printf(", expected error not known");
     else
-        printf(", expected error %.2g %%\n", 100 * origin.expected_error);
+        printf(", expected error %.2g %%", 100 * origin.expected_error);
+    if (!measured)
+        printf("; the profile's evidence: %s",
+               profile->evidence[0] == '\0' ? "not given" : profile->evidence);
+    (void)putchar('\n');
     return true;
 }
 
@@ -134,8 +147,10 @@ const struct command command_predict = {
     .name = "predict",
     .summary = "asks a profile for the latency of one configuration, and where it comes from",
     .help = "The source is measured, interpolated or extrapolated. A profile without marks counts\n"
-            "its cells as measured. The expected error is that of the latency, as a fraction in\n"
-            "JSON: the noise of a measured one, else by the points that calibration left out.\n"
+            "its cells as measured. \"as stated\" replaces that word where the evidence of the\n"
+            "profile is another, which JSON has as \"evidence\". The expected error is that of\n"
+            "the latency, as a fraction in JSON: the noise of a measured one, else by the points\n"
+            "that calibration left out.\n"
             "\n"
             "Example: esgsim predict traces/profiles/v100-mps-igniter.json --function resnet50 \\\n"
             "             --batch 6 --vgpu 50\n",

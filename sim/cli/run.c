@@ -12,6 +12,8 @@
 #include "sim/cli/notices.h"
 #include "sim/cli/output.h"
 #include "sim/cli/run_once.h"
+#include "sim/cli/worker_pool.h"
+#include "traces/json/atomic_file.h"
 #include "workloads/inputs.h"
 #include "workloads/loader_internal.h"
 
@@ -25,11 +27,13 @@ struct run_options {
     const char *timeline;
     const char *policies[CLI_POLICIES_MAX]; /* of --policies */
     size_t policy_count;
-    bool json, details;
+    bool json, details, in_process;
     bool rehearse;
     struct emulated_options rehearsal;
     double decision_timeout;
     struct cli_settings settings;
+    bool quiet;
+    int output; /* standard output, while it is diverted */
 };
 
 static bool take_set(void *options, const char *name, char *value, struct error *error)
@@ -122,6 +126,10 @@ static const struct cli_option run_table[] = {
      "as fast as possible). See results/PROOF.md",
      .kind = OPTION_TAKE, .take = take_rehearsal},
     GUARD_OPTION(struct run_options, decision_timeout),
+    {"--in-process", NULL,
+     "run in this process, for debuggers and callgrind; without it a second process executes the "
+     "run, and this one watches the policy",
+     CLI_MEMBER(struct run_options, in_process)},
     {"--details", NULL, "print each application, the bounds and every metric with its meaning",
      CLI_MEMBER(struct run_options, details)},
     {"--json", NULL,
@@ -231,9 +239,7 @@ static bool run_simulate(struct policy_run *run, size_t position, const struct s
     if (sinks->timeline != NULL)
         pair[1] = timeline_recorder(sinks->timeline);
     struct recorder recorder = sinks->timeline != NULL ? recorder_join(pair) : pair[0];
-    const int output = guard_divert_output();
     bool ok = run_execute(run, sinks, &recorder, &progress, error);
-    guard_restore_output(output);
     if (show)
         fprintf(stderr, "\r%40s\r", "");
     return ok && (store == NULL || store_end_run(store, &run->result, error));
@@ -344,31 +350,85 @@ static bool runs_simulate(const struct run_options *options, struct policy_run *
                           bool quiet, struct error *error)
 {
     struct sinks sinks = {0};
-    guard_watch_callbacks(options->decision_timeout);
     bool good = sinks_open(options, runs[0].experiment, &sinks, error);
     for (size_t i = 0; good && i < count; i++)
         good = run_simulate(&runs[i], i, &sinks, quiet, error);
     return sinks_close(&sinks, good, error);
 }
 
-static bool run_command(int argc, char **argv, bool quiet, struct error *error)
+static bool run_work(struct run_options *options, struct error *error)
 {
-    struct run_options options = {0};
     struct policy_run runs[CLI_POLICIES_MAX] = {0};
-    if (!options_parse(argc, argv, &options, error))
-        return false;
-    const size_t count = options.policy_count > 0 ? options.policy_count : 1;
-    options.inputs = inputs_create(error);
-    const bool good = options.inputs != NULL && runs_load(&options, runs, count, error) &&
-                      runs_simulate(&options, runs, count, quiet, error) &&
-                      runs_print(&options, runs, count, quiet, error);
+    const size_t count = options->policy_count > 0 ? options->policy_count : 1;
+    options->inputs = inputs_create(error);
+    bool good = options->inputs != NULL && runs_load(options, runs, count, error) &&
+                runs_simulate(options, runs, count, options->quiet, error);
+    if (!guard_restore_output(options->output) && good)
+        good = error_run(error, "standard output has been closed, by a policy perhaps");
+    good = good && runs_print(options, runs, count, options->quiet, error);
     for (size_t i = 0; i < count; i++) {
         simulation_result_clear(&runs[i].result);
         free(runs[i].values);
         experiment_free(runs[i].experiment);
     }
-    inputs_free(options.inputs);
+    inputs_free(options->inputs);
     return good;
+}
+
+static enum worker_pool_outcome work(void *context, size_t job, uint64_t *place,
+                                     struct error *error)
+{
+    *place = job; /* the only one */
+    const bool good = run_work(context, error) && output_close(error);
+    return good ? WORKER_POOL_HELD : WORKER_POOL_FAILED;
+}
+
+static bool collect(void *context, size_t job, uint64_t place, const struct error *failure,
+                    struct error *error)
+{
+    (void)context, (void)job, (void)place;
+    if (failure != NULL)
+        *error = *failure;
+    return failure == NULL;
+}
+
+/* Removes what a process that was killed has left of an unfinished file. */
+static void output_tidy(const char *path)
+{
+    struct atomic_file file;
+    if (path != NULL && atomic_file_begin(&file, path, NULL))
+        (void)atomic_file_end(&file, false, NULL);
+}
+
+static bool run_watched(struct run_options *options, struct error *error)
+{
+    const int stop = guard_defer_stop("interrupted");
+    const struct worker_pool worker_pool = {.jobs = 1,
+                                            .workers = 1,
+                                            .stops = stop >= 0,
+                                            .stop = stop,
+                                            .callback_s = options->decision_timeout,
+                                            .context = options,
+                                            .work = work,
+                                            .collect = collect};
+    if (worker_pool_run(&worker_pool, error))
+        return true;
+    output_tidy(options->out);
+    output_tidy(options->timeline);
+    return false;
+}
+
+static bool run_command(int argc, char **argv, bool quiet, struct error *error)
+{
+    struct run_options options = {0};
+    if (!options_parse(argc, argv, &options, error))
+        return false;
+    options.quiet = quiet;
+    options.output = guard_divert_output();
+    if (!options.in_process)
+        return run_watched(&options, error);
+    guard_watch_callbacks(options.decision_timeout);
+    return run_work(&options, error);
 }
 
 const struct command command_run = {

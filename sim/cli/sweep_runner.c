@@ -91,8 +91,6 @@ static enum worker_pool_outcome work(void *context, size_t job, uint64_t *place,
     struct sweep_runner *sweep_runner = context;
     const size_t run = sweep_runner->pending[job];
     struct plan plan;
-    guard_enter_worker(worker_pool_fail);
-    guard_watch_callbacks(sweep_runner->options->decision_timeout);
     if (!plan_load(sweep_runner->sweep, run, &plan, error))
         return WORKER_POOL_FAILED;
     if (sweep_runner->part == NULL) {
@@ -267,6 +265,7 @@ static bool rounds_run(struct sweep_runner *sweep_runner, const char *runs_path,
                                           .hold_ms = sweep_runner->options->hold_ms,
                                           .stops = stop >= 0,
                                           .stop = stop,
+                                          .callback_s = sweep_runner->options->decision_timeout,
                                           .context = sweep_runner,
                                           .work = work,
                                           .publish = publish,

@@ -309,6 +309,7 @@ static bool print_json(struct statistics *statistics, const char *file, struct e
     cJSON_AddStringToObject(root, "format", statistics->format);
     cJSON_AddNumberToObject(root, "requests", (double)statistics->requests);
     cJSON_AddNumberToObject(root, "file_first_s", statistics->file_first_s);
+    cJSON_AddBoolToObject(root, "cut", trace_file_is_cut(file));
     cJSON_AddNumberToObject(root, "span_s", sim_to_s(statistics->last - statistics->first));
     cJSON_AddNumberToObject(root, "mean_rate_per_s", mean_rate(statistics));
     cJSON_AddNumberToObject(root, "peak_per_s", (double)statistics->windows[0].most);
@@ -343,6 +344,8 @@ static void print_text(struct statistics *statistics, const char *file)
     if (statistics->file_first_s != 0)
         printf("%-28s %.13g: it is time 0 of a run and of --start-s\n", "first in the file [s]",
                statistics->file_first_s);
+    if (trace_file_is_cut(file))
+        printf("%-28s has no end: the file may be cut\n", "last line");
     printf("%-28s %.3f\n", "span [s]", sim_to_s(statistics->last - statistics->first));
     print_figure("mean rate [1/s]", mean_rate(statistics));
     printf("%-28s %llu\n", "peak in a second", (unsigned long long)statistics->windows[0].most);

@@ -6,13 +6,16 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/socket.h>
 #include <sys/wait.h>
-#include <time.h>
 #include <unistd.h>
 
+#include "sim/cli/guard.h"
+
 #define NO_JOB SIZE_MAX
+enum { WORKER_POOL_TICK_MS = 500, WORKER_POOL_GRACE_MS = 500 };
 
 /* A message to a worker. It has no padding, because padding bytes would be undefined. */
 struct order {
@@ -37,14 +40,16 @@ struct worker {
     size_t job; /* while busy */
     size_t held[WORKER_POOL_SERVICE];
     size_t held_count;
+    struct guard_watch watch;
 };
 
 struct yard {
     const struct worker_pool *worker_pool;
     struct job *jobs;
     struct worker *workers;
-    struct pollfd *polls; /* one per worker, then worker_pool.stop */
-    size_t *ended;        /* jobs in the order in which they ended */
+    struct simulation_place *places; /* one per worker, in memory shared with it */
+    struct pollfd *polls;            /* one per worker, then worker_pool.stop */
+    size_t *ended;                   /* jobs in the order in which they ended */
     size_t ended_count, collected;
     size_t next; /* no job below this index is waiting */
     size_t busy; /* number of busy workers */
@@ -94,9 +99,7 @@ static ssize_t receive_whole(int fd, void *bytes, size_t size, int flags)
 
 static int64_t clock_ms(void)
 {
-    struct timespec now;
-    (void)clock_gettime(CLOCK_MONOTONIC, &now);
-    return (int64_t)now.tv_sec * 1000 + now.tv_nsec / 1000000;
+    return guard_clock_ns() / 1000000;
 }
 
 _Noreturn void worker_pool_fail(const char *message)
@@ -122,20 +125,21 @@ static bool child_serve(const struct worker_pool *worker_pool, const struct orde
     const bool due =
         order->publish != 0 || last || clock_ms() - holding->since >= (int64_t)worker_pool->hold_ms;
     if (holding->count > 0 && due && message.outcome != WORKER_POOL_BROKEN) {
-        message.published = worker_pool->publish(worker_pool->context, &message.error);
+        message.published = worker_pool->publish == NULL ||
+                            worker_pool->publish(worker_pool->context, &message.error);
         message.outcome = message.published ? message.outcome : WORKER_POOL_BROKEN;
         holding->count = 0;
     }
     return send_whole(child_channel, &message, sizeof message);
 }
 
-static _Noreturn void child_run(const struct worker_pool *worker_pool, int fd, pid_t parent)
+static _Noreturn void child_run(const struct worker_pool *worker_pool, int fd,
+                                struct simulation_place *place, pid_t parent)
 {
-    /* A terminal sends SIGINT to the whole process group. The parent handles it, and the child
-     * ignores it. If the parent dies, the kernel kills its children. */
-    (void)signal(SIGINT, SIG_IGN);
-    (void)signal(SIGTERM, SIG_DFL);
     child_channel = fd;
+    simulation_share_place(place);
+    guard_enter_worker(worker_pool_fail);
+    /* If the parent dies, the kernel kills its children. */
     (void)prctl(PR_SET_PDEATHSIG, SIGKILL);
     if (getppid() != parent)
         _exit(1);
@@ -156,11 +160,13 @@ static bool worker_start(struct yard *yard, struct worker *worker, struct error 
     if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends) != 0)
         return error_run(error, "cannot open a channel to a worker process: %s", strerror(errno));
     (void)fflush(NULL);
+    struct simulation_place *place = &yard->places[worker - yard->workers];
+    *place = (struct simulation_place){.inside = false};
     pid_t parent = getpid();
     pid_t pid = fork();
     if (pid == 0) {
         (void)close(ends[0]);
-        child_run(yard->worker_pool, ends[1], parent);
+        child_run(yard->worker_pool, ends[1], place, parent);
     }
     int reason = errno;
     (void)close(ends[1]);
@@ -256,11 +262,48 @@ static int worker_reap(struct yard *yard, struct worker *worker)
     return status;
 }
 
-/* Handles a worker that died before it replied. */
-static void worker_lose(struct yard *yard, struct worker *worker)
+/* Returns whether the process of a worker that closed its channel ends soon. One that goes on has
+ * lost the channel, or executes another program. */
+static bool worker_ends(const struct worker *worker)
+{
+    siginfo_t ended = {.si_pid = 0};
+    for (int ms = 0; ms < WORKER_POOL_GRACE_MS && ended.si_pid == 0; ms++) {
+        (void)waitid(P_PID, (id_t)worker->pid, &ended, WEXITED | WNOHANG | WNOWAIT);
+        if (ended.si_pid == 0)
+            (void)usleep(1000);
+    }
+    return ended.si_pid != 0;
+}
+
+/* Words the end of a process without a reply. `place`: where its run was; `number`: the signal that
+ * ended it, which we did not send; 0: none. */
+static void end_word(const struct simulation_place *place, int status, int number,
+                     struct error *failure)
+{
+    const char *what =
+        number == 0 ? "rule process: the policy ended or replaced its process, or closed its files"
+        : place->inside ? "rule crash: the policy caused a signal: "
+                        : "crashed outside the policy, which may have damaged memory if it is your "
+                          "own (see Debugging in sched/WRITING.md): ";
+    char message[GUARD_MESSAGE];
+    if (place->callback != NULL && number != SIGKILL && number != SIGTERM) {
+        guard_word(place, what, number != 0 ? strsignal(number) : "", message);
+        (void)error_run(failure, "%s", message);
+    } else if (number != 0) {
+        (void)error_run(failure, WORKER_POOL_KILLED ": %s (%d)", strsignal(number), number);
+    } else {
+        (void)error_run(failure,
+                        "the worker process ended before it had handed back (exit status %d)",
+                        WEXITSTATUS(status));
+    }
+}
+
+/* Handles a worker that died before it replied, or, for `reason`, has to die. */
+static void worker_lose(struct yard *yard, struct worker *worker, const char *reason)
 {
     const size_t index = worker->job;
     const bool was_busy = worker->busy;
+    const struct simulation_place place = yard->places[worker - yard->workers];
     struct worker lost = *worker;
     struct error failure = {0};
     yard->busy -= was_busy;
@@ -268,14 +311,14 @@ static void worker_lose(struct yard *yard, struct worker *worker)
     /* If it died while it published, a repetition would die too, so the held jobs fail. */
     if (was_busy && index == NO_JOB)
         worker->held_count = 0;
+    const bool killed = reason != NULL || !worker_ends(worker);
+    if (killed)
+        (void)kill(worker->pid, SIGKILL);
     const int status = worker_reap(yard, worker);
-    if (WIFSIGNALED(status))
-        (void)error_run(&failure, WORKER_POOL_KILLED ": %s (%d)", strsignal(WTERMSIG(status)),
-                        WTERMSIG(status));
+    if (reason != NULL)
+        (void)error_run(&failure, "%s", reason);
     else
-        (void)error_run(&failure,
-                        "the worker process ended before it had handed back (exit status %d)",
-                        WEXITSTATUS(status));
+        end_word(&place, status, WIFSIGNALED(status) && !killed ? WTERMSIG(status) : 0, &failure);
     if (was_busy && index == NO_JOB)
         held_end(yard, &lost, &failure);
     else if (was_busy)
@@ -312,7 +355,7 @@ static void worker_read(struct yard *yard, struct worker *worker)
     if (got == (ssize_t)sizeof message && worker->busy)
         message_take(yard, worker, &message);
     else if (got >= 0 || errno != EAGAIN)
-        worker_lose(yard, worker);
+        worker_lose(yard, worker, NULL);
 }
 
 /* ---- The yard -------------------------------------------------------------------------------- */
@@ -342,8 +385,20 @@ static void yard_kill(struct yard *yard)
     }
 }
 
+/* Ends workers whose policy does not return, and which may have blocked all signals. */
+static void yard_watch(struct yard *yard)
+{
+    char message[GUARD_MESSAGE];
+    for (size_t w = 0; w < yard->worker_pool->workers; w++)
+        if (yard->workers[w].busy && guard_is_late(&yard->workers[w].watch, &yard->places[w],
+                                                   yard->worker_pool->callback_s, message))
+            worker_lose(yard, &yard->workers[w], message);
+}
+
 static void yard_poll(struct yard *yard)
 {
+    const double limit_s = yard->worker_pool->callback_s;
+    const int tick_ms = limit_s > 0 ? guard_tick_ms(limit_s) : WORKER_POOL_TICK_MS;
     const size_t workers = yard->worker_pool->workers;
     for (size_t w = 0; w < workers; w++)
         yard->polls[w] = (struct pollfd){
@@ -351,14 +406,15 @@ static void yard_poll(struct yard *yard)
     yard->polls[workers] = (struct pollfd){
         .fd = yard->worker_pool->stops ? yard->worker_pool->stop : -1, .events = POLLIN};
     const bool waits = yard->collected == yard->ended_count;
-    int ready = poll(yard->polls, (nfds_t)workers + 1, waits ? 500 : 0);
+    int ready = poll(yard->polls, (nfds_t)workers + 1, waits ? tick_ms : 0);
+    yard_watch(yard);
     if (waits && ready == 0 && yard->worker_pool->progress != NULL)
         yard->worker_pool->progress(yard->worker_pool->context, yard->ended_count,
                                     yard->worker_pool->jobs);
     if (ready <= 0)
         return;
     for (size_t w = 0; w < workers; w++)
-        if (yard->polls[w].revents != 0)
+        if (yard->polls[w].revents != 0 && yard->workers[w].pid != 0)
             worker_read(yard, &yard->workers[w]);
     if (yard->polls[workers].revents != 0)
         yard->stopped = true;
@@ -384,9 +440,11 @@ static bool yard_work(struct yard *yard, struct error *error)
             return false;
     if (yard->broken && error != NULL)
         *error = yard->fault;
-    return yard->broken ? false
-                        : error_run(error, "interrupted: %zu of %zu jobs had ended",
-                                    yard->ended_count, worker_pool->jobs);
+    if (yard->broken)
+        return false;
+    return worker_pool->jobs == 1 ? error_run(error, "interrupted")
+                                  : error_run(error, "interrupted: %zu of %zu jobs had ended",
+                                              yard->ended_count, worker_pool->jobs);
 }
 
 static bool yard_open(struct yard *yard, const struct worker_pool *worker_pool, struct error *error)
@@ -396,9 +454,15 @@ static bool yard_open(struct yard *yard, const struct worker_pool *worker_pool, 
     yard->workers = calloc(worker_pool->workers, sizeof *yard->workers);
     yard->polls = calloc(worker_pool->workers + 1, sizeof *yard->polls);
     yard->ended = calloc(worker_pool->jobs + 1, sizeof *yard->ended);
-    if (yard->ended == NULL || yard->jobs == NULL || yard->workers == NULL || yard->polls == NULL)
-        return error_run(error, "out of memory for %zu jobs on %zu worker processes",
-                         worker_pool->jobs, worker_pool->workers);
+    void *shared = mmap(NULL, worker_pool->workers * sizeof *yard->places, PROT_READ | PROT_WRITE,
+                        MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+    yard->places = shared != MAP_FAILED ? shared : NULL;
+    if (yard->ended == NULL || yard->jobs == NULL || yard->workers == NULL || yard->polls == NULL ||
+        yard->places == NULL) {
+        (void)error_run(error, "out of memory for %zu jobs on %zu worker processes",
+                        worker_pool->jobs, worker_pool->workers);
+        return false;
+    }
     return true;
 }
 
@@ -406,6 +470,8 @@ static void yard_close(struct yard *yard)
 {
     if (yard->workers != NULL)
         yard_kill(yard);
+    if (yard->places != NULL)
+        (void)munmap(yard->places, yard->worker_pool->workers * sizeof *yard->places);
     for (size_t j = 0; yard->jobs != NULL && j < yard->worker_pool->jobs; j++)
         free(yard->jobs[j].failure);
     free(yard->jobs);

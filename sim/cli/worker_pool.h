@@ -9,6 +9,9 @@
  * therefore holds results for some time and publishes them together. A job has ended when it has
  * failed or its result is published. If a worker dies with unpublished results, their jobs are
  * repeated. Messages between the processes have a fixed size.
+ *
+ * The parent sees where the simulation of each worker is, in shared memory. So it can end a policy
+ * that does not return, and say which callback of which policy ended a process.
  */
 #ifndef ESGSIM_SIM_CLI_WORKER_POOL_H
 #define ESGSIM_SIM_CLI_WORKER_POOL_H
@@ -32,25 +35,26 @@ enum worker_pool_outcome {
 
 struct worker_pool {
     size_t jobs;
-    size_t workers;   /* concurrent processes, at least 1 */
-    uint64_t hold_ms; /* time from the start of the first held job until the worker publishes;
-                       * 0: it publishes after each job. Usually WORKER_POOL_HOLD_MS */
-    bool stops;       /* `stop` is valid */
-    int stop;         /* file descriptor; the pool stops when it becomes readable */
-    void *context;    /* passed to each function */
+    size_t workers;    /* concurrent processes, at least 1 */
+    uint64_t hold_ms;  /* time from the start of the first held job until the worker publishes;
+                        * 0: it publishes after each job. Usually WORKER_POOL_HOLD_MS */
+    bool stops;        /* `stop` is valid */
+    int stop;          /* file descriptor; the pool stops when it becomes readable */
+    double callback_s; /* a job fails if one callback of its policy takes longer; 0: no limit */
+    void *context;     /* passed to each function */
     /* Executes a job in a child, which may have executed others before. `*place` is passed to
      * `collect`. The child ends without running exit handlers, so `work` must not rely on them. */
     enum worker_pool_outcome (*work)(void *context, size_t job, uint64_t *place,
                                      struct error *error);
     /* Runs in a child: makes all held results durable, even if the process is killed afterwards.
-     * False ends the pool with `error`. */
+     * False ends the pool with `error`. NULL: `place` is the whole result. */
     bool (*publish)(void *context, struct error *error);
     /* Runs in the parent, once per ended job, in any order. `failure` is NULL if the job succeeded.
      * Otherwise it is the error of the job, or describes the end of its process. False ends the
      * pool with `error`. */
     bool (*collect)(void *context, size_t job, uint64_t place, const struct error *failure,
                     struct error *error);
-    /* Runs in the parent after each ended job, and about twice per second. May be NULL. */
+    /* Runs in the parent after each ended job, and several times per second. May be NULL. */
     void (*progress)(void *context, size_t ended, size_t jobs);
 };
 

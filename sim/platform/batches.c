@@ -295,6 +295,7 @@ static inline uint32_t batch_take(struct platform *platform)
         platform_fail(platform, "out of memory for %" PRIu32 " batches", platform->running_batches);
         return SIM_NONE;
     }
+    platform->dispatched = platform->now;
     platform->batches[id] = (struct batch){.number = platform->next_batch++,
                                            .instance = SIM_NONE,
                                            .quota = UNIT_PARTS,
@@ -515,6 +516,7 @@ static void batch_account(struct platform *platform, const struct batch *batch)
         }
         metrics->batches++;
         metrics->slowdown_sum += slowdown;
+        metrics->executed_ns[batch_configuration(platform, batch)->grade] += (double)execution;
     }
     batch_record(platform, batch, slowdown, cost);
     jobs_record(platform, batch, cost);

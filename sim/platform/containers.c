@@ -33,7 +33,8 @@ static void container_bill(struct platform *platform, const struct container *co
 {
     struct metrics *metrics = &platform->metrics;
     const struct function *function = &platform->workload->functions[container->function];
-    const struct configuration *least = &function->configurations[function->minimum_configuration];
+    const struct configuration *least =
+        &function->configurations[function->reference_configuration];
     since = since > metrics->window_start ? since : metrics->window_start;
     if (!metrics->measuring)
         return;

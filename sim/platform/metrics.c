@@ -61,10 +61,10 @@ static double ratio(double part, double whole)
     return whole > 0 ? part / whole : 0.0;
 }
 
-/* A fraction of the requests; NAN if there are none. */
-static double share(double part, double requests)
+/* A fraction of the requests, or of their time; NAN if there are none. */
+static double share(double part, double whole)
 {
-    return requests > 0 ? part / requests : NAN;
+    return whole > 0 ? part / whole : NAN;
 }
 
 /* Without finished requests latencies are NAN, because 0 ms would look like the best result. */
@@ -153,6 +153,11 @@ static void run_measures_fill(struct run_measures *out, const struct metrics *me
         ratio(metrics->unit_ns + metrics->idle_unit_ns, elapsed * capacity_units);
     out->stranded_vgpu = ratio(metrics->stranded_sum, (double)metrics->stranded_samples);
     out->slowdown_mean = ratio(metrics->slowdown_sum, (double)metrics->batches);
+    const double extrapolated = metrics->executed_ns[CONFIGURATION_EXTRAPOLATED];
+    const double predicted = metrics->executed_ns[CONFIGURATION_INTERPOLATED] + extrapolated;
+    const double executed = metrics->executed_ns[CONFIGURATION_MEASURED] + predicted;
+    out->predicted_share = share(predicted, executed);
+    out->extrapolated_share = share(extrapolated, executed);
     out->simulated_s = elapsed / 1e9;
     out->warmup_mser_requests = batch_means_warmup(&metrics->warmup);
     out->latency_ms_half_width = batch_means_half_width(&metrics->latency);

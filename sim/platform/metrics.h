@@ -38,6 +38,7 @@ struct metrics {
     uint64_t batches, cold_starts, instances, prewarms, evictions, decisions, decision_units;
     sim_time_t decision_time, longest_decision;
     double slowdown_sum;
+    double executed_ns[CONFIGURATION_GRADES]; /* of measured batches, by grade */
     double stranded_sum;
     uint64_t stranded_samples;
 };

@@ -72,6 +72,11 @@ const struct workload *platform_workload(const struct platform *platform)
     return platform->workload;
 }
 
+double platform_random(struct platform *platform)
+{
+    return random_uniform(&platform->random);
+}
+
 uint64_t platform_seed(const struct platform *platform)
 {
     return platform->experiment->seed;

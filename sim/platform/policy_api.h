@@ -9,6 +9,19 @@
 void platform_fail(struct platform *platform, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
 
+/* Sets the modes of floating point again that a foreign policy may have changed. The flags of the
+ * comparison say what has happened, not how to compute. Setting the modes takes 100 cycles. */
+static inline void platform_round_again(struct platform *platform)
+{
+#ifdef __SSE__
+    const bool same = ((__builtin_ia32_stmxcsr() ^ platform->rounding.__mxcsr) & ~0x3Fu) == 0;
+#else
+    const bool same = false;
+#endif
+    if (platform->foreign && !same)
+        (void)fesetenv(&platform->rounding);
+}
+
 /* Simulated time charged so far for the decision in progress. */
 sim_time_t controller_charges(const struct platform *platform);
 

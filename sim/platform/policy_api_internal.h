@@ -84,6 +84,7 @@ static inline struct job_view job_look(const struct platform *platform, uint32_t
 static inline bool action_allowed(struct platform *platform, const char *action, uint32_t queue,
                                   uint32_t invoker)
 {
+    platform_round_again(platform);
     if (!platform->controller.deciding)
         platform_fail(platform, "rule timing: %s outside decide", action);
     return !platform->failed && is_queue(platform, action, queue) &&

@@ -3,8 +3,10 @@
 
 #include <inttypes.h>
 #include <math.h>
+#include <string.h>
 
 #include "sim/platform/policy_api_internal.h"
+#include "sim/platform/policy_calls.h"
 #include "sim/platform/trainings.h"
 #include "workloads/gpu_sharing.h"
 
@@ -83,6 +85,7 @@ static bool are_grants(const struct platform *platform, const char *caller, uint
 static bool training_allowed(struct platform *platform, const char *action, uint32_t training,
                              bool waits)
 {
+    platform_round_again(platform);
     if (!platform->controller.deciding)
         platform_fail(platform, "rule timing: %s outside decide", action);
     if (platform->failed || !is_training(platform, action, training))
@@ -296,7 +299,8 @@ void platform_interrupt_trainings(struct platform *platform)
 
 void platform_pool_servers(struct platform *platform)
 {
-    if (platform->callback != CALLBACK_INIT)
+    const char *callback = policy_callback_name(platform);
+    if (callback == NULL || strcmp(callback, "init") != 0)
         platform_fail(platform, "rule timing: pool_servers outside init");
     else if (platform->workload->application_count > 0)
         platform_fail(platform, "rule pool: pool_servers beside applications, whose batches need "
@@ -307,5 +311,5 @@ void platform_pool_servers(struct platform *platform)
 
 void platform_stop(struct platform *platform, const char *message)
 {
-    platform_fail(platform, "%s", message);
+    platform_fail(platform, "%s", message != NULL ? message : "the policy stopped the run");
 }

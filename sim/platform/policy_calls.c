@@ -2,6 +2,7 @@
  * run that ends inside a callback can name it. */
 #include <inttypes.h>
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 
 #include "sim/platform/policy_calls.h"
@@ -10,61 +11,77 @@
 #include "workloads/training_plan.h"
 
 /* The run that this thread executes. */
-static _Thread_local const struct platform *running;
-
-static const char *const callback_names[] = {
-    [CALLBACK_NONE] = NULL,
-    [CALLBACK_INIT] = "init",
-    [CALLBACK_ON_READY] = "on_ready",
-    [CALLBACK_ON_WITHDRAWN] = "on_withdrawn",
-    [CALLBACK_ON_FINISH] = "on_finish",
-    [CALLBACK_ON_INSTANCE_READY] = "on_instance_ready",
-    [CALLBACK_ON_TIMER] = "on_timer",
-    [CALLBACK_DECIDE] = "decide",
-    [CALLBACK_KEEP_ALIVE] = "keep_alive",
-    [CALLBACK_FINISH] = "finish",
-    [CALLBACK_ON_TRAINING_ARRIVED] = "on_training_arrived",
-    [CALLBACK_ON_TRAINING_FINISHED] = "on_training_finished",
-    [CALLBACK_REFUSES_GANG] = "refuses_gang",
-};
+static _Thread_local struct platform *running;
+static _Thread_local struct simulation_place *shared_place;
 
 const char *policy_callback_name(const struct platform *platform)
 {
-    return callback_names[platform->callback];
+    return platform->place->inside ? platform->place->callback : NULL;
 }
 
-bool simulation_where(struct simulation_place *place)
+const struct simulation_place *simulation_where(void)
 {
-    if (running == NULL)
-        return false;
-    *place = (struct simulation_place){.experiment = running->experiment->name,
-                                       .policy = running->policy->name,
-                                       .callback = policy_callback_name(running),
-                                       .calls = running->callbacks,
-                                       .now = running->now,
-                                       .seed = running->experiment->seed};
-    return true;
+    return running != NULL ? running->place : NULL;
 }
 
-const struct platform *policy_calls_begin(const struct platform *platform)
+void simulation_share_place(struct simulation_place *place)
 {
-    const struct platform *before = running;
+    shared_place = place;
+}
+
+void simulation_breach(const char *function)
+{
+    if (running != NULL && running->place->inside)
+        platform_fail(running,
+                      "rule chance: the policy called %s(); platform_random draws numbers that "
+                      "the seed determines, and platform_now has the time",
+                      function);
+}
+
+/* A run within a callback of another one, as for tuning, uses the same shared place meanwhile. */
+struct platform *policy_calls_begin(struct platform *platform)
+{
+    struct platform *before = running;
+    const struct experiment *experiment = platform->experiment;
+    platform->place = shared_place != NULL ? shared_place : &platform->own_place;
+    platform->own_place = *platform->place;
+    struct simulation_place *place = platform->place;
+    (void)snprintf(place->experiment, sizeof place->experiment, "%s", experiment->name);
+    (void)snprintf(place->policy, sizeof place->policy, "%s", platform->policy->name);
+    place->seed = experiment->seed;
+    place->inside = false;
+    place->now = 0;
     running = platform;
     return before;
 }
 
-void policy_calls_end(const struct platform *before)
+void policy_calls_end(struct platform *before)
 {
+    const uint64_t calls = running->place->calls;
+    if (before != NULL && before->place == running->place)
+        *running->place = running->own_place;
+    running->place->calls = calls;
     running = before;
 }
 
 /* Returns the previous callback, because callbacks nest: a drop in decide calls on_withdrawn. */
-static inline enum policy_callback enter(struct platform *platform, enum policy_callback callback)
+static inline const char *enter(struct platform *platform, const char *callback)
 {
-    const enum policy_callback before = platform->callback;
-    platform->callback = callback;
-    platform->callbacks++;
+    struct simulation_place *place = platform->place;
+    const char *before = place->inside ? place->callback : NULL;
+    place->callback = callback;
+    place->inside = true;
+    place->calls++;
+    place->now = platform->now;
     return before;
+}
+
+static inline void leave(struct platform *platform, const char *before)
+{
+    platform->place->inside = before != NULL;
+    if (before != NULL)
+        platform->place->callback = before;
+    platform_round_again(platform);
 }
 
 bool policy_call_init(struct platform *platform, const double *values)
@@ -73,13 +90,13 @@ bool policy_call_init(struct platform *platform, const double *values)
     if (policy->init == NULL)
         return true;
     struct error fault = {0};
-    enter(platform, CALLBACK_INIT);
+    enter(platform, "init");
     const bool good = policy->init(platform->policy_state, platform, values, &fault);
     if (!good && !platform->failed && fault.message[0] == '\0')
         platform_fail(platform, "init returned false without a message");
     else if (!good && !platform->failed && platform->error != NULL)
         *platform->error = fault;
-    platform->callback = CALLBACK_NONE;
+    leave(platform, NULL);
     return good && !platform->failed;
 }
 
@@ -91,10 +108,10 @@ static const char *ask_about_gang(struct platform *platform, const struct traini
     if (asked[spec->gpus] >= memory_mb)
         return NULL;
     asked[spec->gpus] = memory_mb;
-    enter(platform, CALLBACK_REFUSES_GANG);
+    enter(platform, "refuses_gang");
     const char *reason =
         platform->policy->refuses_gang(platform->policy_state, spec->gpus, memory_mb);
-    platform->callback = CALLBACK_NONE;
+    leave(platform, NULL);
     return reason;
 }
 
@@ -129,9 +146,9 @@ void policy_call_ready(struct platform *platform, uint32_t queue)
 {
     if (platform->policy->on_ready == NULL)
         return;
-    const enum policy_callback before = enter(platform, CALLBACK_ON_READY);
+    const char *before = enter(platform, "on_ready");
     platform->policy->on_ready(platform->policy_state, platform, queue);
-    platform->callback = before;
+    leave(platform, before);
 }
 
 void policy_call_withdrawn(struct platform *platform, uint32_t queue, uint32_t instance)
@@ -140,9 +157,9 @@ void policy_call_withdrawn(struct platform *platform, uint32_t queue, uint32_t i
         return;
     const bool deciding = platform->controller.deciding;
     platform->controller.deciding = false; /* a nested drop could end a request twice */
-    const enum policy_callback before = enter(platform, CALLBACK_ON_WITHDRAWN);
+    const char *before = enter(platform, "on_withdrawn");
     platform->policy->on_withdrawn(platform->policy_state, platform, queue, instance);
-    platform->callback = before;
+    leave(platform, before);
     platform->controller.deciding = deciding;
 }
 
@@ -150,70 +167,69 @@ void policy_call_finish(struct platform *platform, const struct finished_batch *
 {
     if (platform->policy->on_finish == NULL)
         return;
-    const enum policy_callback before = enter(platform, CALLBACK_ON_FINISH);
+    const char *before = enter(platform, "on_finish");
     platform->policy->on_finish(platform->policy_state, platform, batch);
-    platform->callback = before;
+    leave(platform, before);
 }
 
 void policy_call_instance_ready(struct platform *platform, uint32_t instance)
 {
     if (platform->policy->on_instance_ready == NULL)
         return;
-    const enum policy_callback before = enter(platform, CALLBACK_ON_INSTANCE_READY);
+    const char *before = enter(platform, "on_instance_ready");
     platform->policy->on_instance_ready(platform->policy_state, platform, instance);
-    platform->callback = before;
+    leave(platform, before);
 }
 
 void policy_call_timer(struct platform *platform, uint32_t id)
 {
     if (platform->policy->on_timer == NULL)
         return;
-    const enum policy_callback before = enter(platform, CALLBACK_ON_TIMER);
+    const char *before = enter(platform, "on_timer");
     platform->policy->on_timer(platform->policy_state, platform, id);
-    platform->callback = before;
+    leave(platform, before);
 }
 
 /* A training may finish within decide: an action that ends its lease makes its last iteration
  * count. As in on_withdrawn, actions are not allowed. */
-static void call_training(struct platform *platform, enum policy_callback callback,
+static void call_training(struct platform *platform, const char *callback,
                           void (*call)(void *, struct platform *, uint32_t), uint32_t training)
 {
     if (call == NULL)
         return;
     const bool deciding = platform->controller.deciding;
     platform->controller.deciding = false;
-    const enum policy_callback before = enter(platform, callback);
+    const char *before = enter(platform, callback);
     call(platform->policy_state, platform, training);
-    platform->callback = before;
+    leave(platform, before);
     platform->controller.deciding = deciding;
 }
 
 void policy_call_training_arrived(struct platform *platform, uint32_t training)
 {
-    call_training(platform, CALLBACK_ON_TRAINING_ARRIVED, platform->policy->on_training_arrived,
-                  training);
+    call_training(platform, "on_training_arrived", platform->policy->on_training_arrived, training);
 }
 
 void policy_call_training_finished(struct platform *platform, uint32_t training)
 {
-    call_training(platform, CALLBACK_ON_TRAINING_FINISHED, platform->policy->on_training_finished,
+    call_training(platform, "on_training_finished", platform->policy->on_training_finished,
                   training);
 }
 
 bool policy_call_decide(struct platform *platform)
 {
-    const enum policy_callback before = enter(platform, CALLBACK_DECIDE);
+    const char *before = enter(platform, "decide");
     const bool more = platform->policy->decide(platform->policy_state, platform);
-    platform->callback = before;
+    leave(platform, before);
     return more;
 }
 
 sim_time_t policy_call_keep_alive(struct platform *platform, uint32_t function, uint32_t invoker)
 {
-    const enum policy_callback before = enter(platform, CALLBACK_KEEP_ALIVE);
+    const char *before = enter(platform, "keep_alive");
     const sim_time_t time =
         platform->policy->keep_alive(platform->policy_state, platform, function, invoker);
-    platform->callback = before;
+    leave(platform, before);
     return time;
 }
 
@@ -221,7 +237,7 @@ void policy_call_end(struct platform *platform)
 {
     if (platform->policy->finish == NULL)
         return;
-    enter(platform, CALLBACK_FINISH);
+    enter(platform, "finish");
     platform->policy->finish(platform->policy_state);
-    platform->callback = CALLBACK_NONE;
+    leave(platform, NULL);
 }

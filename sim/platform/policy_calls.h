@@ -1,7 +1,7 @@
 /* Calls of the policy's callbacks (not a public header).
  *
- * Each function calls one callback if the policy has it, and sets `platform->callback` during the
- * call. sched/policy.h documents when the platform calls each callback.
+ * Each function calls one callback if the policy has it, and records it in `platform->place`
+ * during the call. sched/policy.h documents when the platform calls each callback.
  */
 #ifndef ESGSIM_SIM_PLATFORM_POLICY_CALLS_H
 #define ESGSIM_SIM_PLATFORM_POLICY_CALLS_H
@@ -31,8 +31,8 @@ void policy_call_end(struct platform *platform);
 const char *policy_callback_name(const struct platform *platform);
 /* Makes `platform` the run that this thread executes. Returns the previous one, for
  * policy_calls_end. */
-const struct platform *policy_calls_begin(const struct platform *platform);
+struct platform *policy_calls_begin(struct platform *platform);
 /* Makes `before` the run that this thread executes. */
-void policy_calls_end(const struct platform *before);
+void policy_calls_end(struct platform *before);
 
 #endif

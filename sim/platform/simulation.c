@@ -2,11 +2,13 @@
 
 #include <inttypes.h>
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <time.h>
 
 #include <gsl/gsl_randist.h>
 
+#include "sched/module.h"
 #include "sim/platform/batches.h"
 #include "sim/platform/containers.h"
 #include "sim/platform/instances.h"
@@ -21,7 +23,12 @@
 #include "sim/platform/trainings.h"
 #include "workloads/application_draw.h"
 
-enum { IDLE_ROUNDS_MAX = 10000, IDLE_TIMERS_MAX = 1000000, PROGRESS_INTERVAL = 65536 };
+enum {
+    IDLE_ROUNDS_MAX = 10000,
+    IDLE_TIMERS_MAX = 1000000,
+    IDLE_TIMERS_NS = 10000000,
+    PROGRESS_INTERVAL = 65536
+};
 
 event_queue_handle platform_schedule(struct platform *platform, sim_time_t time,
                                      enum event_kind kind, uint32_t subject)
@@ -63,6 +70,8 @@ static sim_time_t decision_end(struct platform *platform)
     bool worked = controller->acts > 0 || controller->units > 0;
     sim_time_t charged = worked ? controller_charged(platform) : 0;
     controller->deciding = false;
+    if (controller->moves > 0)
+        controller->idle_timers = 0;
     if (worked) {
         platform->unchecked = true;
         platform->metrics.decisions++;
@@ -279,6 +288,7 @@ static bool trainings_advance(struct platform *platform, sim_time_t time)
         return false;
     }
     clock_set(platform, time);
+    platform->controller.idle_timers++;
     platform->events++;
     trainings_step(platform);
     if (!platform->failed)
@@ -359,14 +369,19 @@ static bool progress_due(struct platform *platform, const struct progress *progr
     return false;
 }
 
-/* Returns whether only the policy could make progress, but it does nothing or only sets timers. */
+/* Returns whether only the policy could make progress, but it does nothing or only sets timers.
+ * Also where more is to come: timers and leases without effect could keep the clock from reaching
+ * it. */
 static bool simulation_stuck(struct platform *platform, const struct cursor *cursor)
 {
-    if (cursor->there || platform->running_batches > 0 || trainings_pending(platform)) {
-        platform->controller.idle_timers = 0;
-        return false;
+    struct controller *controller = &platform->controller;
+    const bool pending =
+        cursor->there || platform->running_batches > 0 || trainings_pending(platform);
+    if (pending && platform->now - controller->woken >= IDLE_TIMERS_NS) {
+        controller->woken = platform->now;
+        controller->idle_timers = 0;
     }
-    return platform->work_events == 0 || platform->controller.idle_timers > IDLE_TIMERS_MAX;
+    return (!pending && platform->work_events == 0) || controller->idle_timers > IDLE_TIMERS_MAX;
 }
 
 /* Sets up the state before the first request. */
@@ -379,18 +394,46 @@ static bool simulation_prepare(struct platform *platform, struct cursor *cursor)
            (platform->backend == NULL || replay_open(platform));
 }
 
+/* Says what waits, what is free, and when the policy last did something. O(queues). */
+static void fail_idle(struct platform *platform)
+{
+    const struct cluster_use *use = &platform->cluster.use, *all = &platform->cluster.capacity;
+    const struct queue *fullest = &platform->queues[0];
+    for (uint32_t q = 1; q < platform->workload->queue_count; q++)
+        fullest = platform->queues[q].length > fullest->length ? &platform->queues[q] : fullest;
+    char oldest[128] = "", last[64] = "no batch was dispatched";
+    if (fullest->length > 0) {
+        const struct request *request = job_request(platform, queue_job(fullest, 0));
+        const sim_time_t late = platform->now - request->arrival - request->slo;
+        (void)snprintf(oldest, sizeof oldest, ", the oldest %.3f ms %s its deadline",
+                       fabs(sim_to_ms(late)), late > 0 ? "after" : "before");
+    }
+    if (platform->next_batch > 0)
+        (void)snprintf(last, sizeof last, "the last batch was dispatched at %.6f ms",
+                       sim_to_ms(platform->dispatched));
+    platform_fail(platform,
+                  "rule progress: %" PRIu64 " jobs wait, nothing runs and the policy does nothing; "
+                  "the fullest queue is %td (%s) with %" PRIu32 " jobs%s; free are %.4g %% of the "
+                  "GPUs and %" PRId64 " of %" PRId64 " vCPUs; %s",
+                  platform->waiting_jobs, fullest - platform->queues,
+                  platform->workload->functions[fullest->function].name, fullest->length, oldest,
+                  100 - 100 * (double)use->unit_parts / fmax(1, (double)all->unit_parts),
+                  all->vcpus - use->vcpus, all->vcpus, last);
+}
+
 static void simulation_fail_stuck(struct platform *platform)
 {
-    if (platform->trainings != NULL && platform->waiting_jobs == 0)
+    if (platform->controller.idle_timers > IDLE_TIMERS_MAX)
+        platform_fail(platform,
+                      "rule progress: the policy was woken a million times by its timers or "
+                      "leases, within 10 ms or with nothing else to come, and began nothing");
+    else if (platform->trainings != NULL && platform->waiting_jobs == 0)
         platform_fail(platform,
                       "rule progress: %" PRIu32 " trainings wait, nothing runs and the policy does "
                       "nothing",
                       platform->trainings->left);
     else
-        platform_fail(platform,
-                      "rule progress: %" PRIu64 " jobs wait, nothing runs and the "
-                      "policy does nothing",
-                      platform->waiting_jobs);
+        fail_idle(platform);
 }
 
 static void simulation_loop(struct platform *platform, struct cursor *cursor,
@@ -534,7 +577,10 @@ bool simulation_replay(const struct experiment *experiment, const struct policy 
                                 .error = error != NULL ? error : &local};
     struct cursor cursor = {.left = requests_total(experiment)};
     *result = (struct simulation_result){0};
-    const struct platform *before = policy_calls_begin(&platform);
+    struct platform *before = policy_calls_begin(&platform);
+    platform.foreign = module_restart(policy);
+    (void)fegetenv(&platform.rounding);
+    random_stream_open(&platform.random, experiment->seed, RANDOM_MODULE, 0, 0);
     bool ready = platform_init(&platform);
     bool policy_started = ready;
     ready = ready && policy_init(&platform, values);

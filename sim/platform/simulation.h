@@ -19,6 +19,7 @@ struct backend;
 
 typedef uint64_t metric_u64;
 typedef double metric_f64;
+typedef double metric_share; /* of 0..1 */
 
 /* Metrics of one application, or of all applications. Fields: the MEASURE lines of metrics.def. */
 struct measures {
@@ -189,18 +190,26 @@ bool simulation_replay(const struct experiment *experiment, const struct policy 
 
 void simulation_result_clear(struct simulation_result *result);
 
-/* The position of a run: its callback in progress and its simulated time. */
+/* The position of a run. It has no pointers into the run, so that a parent process can read it in
+ * shared memory, also after the end of the process that ran it. */
 struct simulation_place {
-    const char *experiment, *policy; /* their names */
-    const char *callback;            /* the callback in progress, such as "decide"; NULL: none */
-    uint64_t calls;                  /* number of callbacks called so far */
-    sim_time_t now;
+    char experiment[256], policy[256]; /* their names, cut to this length */
+    const char *volatile callback;     /* the last one, such as "decide"; a literal */
+    volatile bool inside;              /* it has not returned */
+    volatile uint64_t calls;           /* number of callbacks called so far */
+    volatile sim_time_t now;           /* when the callback was called */
     uint64_t seed;
 };
 
-/* Returns the position of the run that this thread executes; false if it executes none. Handlers of
- * fatal signals use it to name the callback at fault. Async-signal-safe. The run owns the names. If
- * `calls` does not change between two calls, the same callback is still in progress. */
-bool simulation_where(struct simulation_place *place);
+/* Returns the position of the run that this thread executes; NULL if it executes none. Handlers of
+ * fatal signals use it to name the callback at fault. Async-signal-safe. If `calls` does not change
+ * between two looks, the same callback is still in progress. */
+const struct simulation_place *simulation_where(void);
+
+/* Runs of this thread keep their position in `*place` from now on; NULL: in memory of their own. */
+void simulation_share_place(struct simulation_place *place);
+
+/* Breaks rule chance if a callback of the run that this thread executes has called `function`. */
+void simulation_breach(const char *function);
 
 #endif

@@ -23,6 +23,8 @@
 #ifndef ESGSIM_SIM_PLATFORM_STATE_H
 #define ESGSIM_SIM_PLATFORM_STATE_H
 
+#include <fenv.h>
+
 #include "sched/keep_alive.h"
 #include "sched/policy_instances.h"
 #include "sim/engine/event_queue.h"
@@ -50,23 +52,6 @@ enum event_kind {
     EVENT_CONTAINER_EXPIRY, /* subject: container */
     EVENT_CONTAINER_RELOAD, /* subject: index into keep_alive_state.reloads */
     EVENT_SAMPLE
-};
-
-/* The callback of the policy that is in progress. */
-enum policy_callback {
-    CALLBACK_NONE,
-    CALLBACK_INIT,
-    CALLBACK_ON_READY,
-    CALLBACK_ON_WITHDRAWN,
-    CALLBACK_ON_FINISH,
-    CALLBACK_ON_INSTANCE_READY,
-    CALLBACK_ON_TIMER,
-    CALLBACK_DECIDE,
-    CALLBACK_KEEP_ALIVE,
-    CALLBACK_FINISH,
-    CALLBACK_ON_TRAINING_ARRIVED,
-    CALLBACK_ON_TRAINING_FINISHED,
-    CALLBACK_REFUSES_GANG
 };
 
 enum job_state { JOB_BLOCKED, JOB_READY, JOB_RUNNING, JOB_DONE };
@@ -182,7 +167,8 @@ struct instance {
 struct controller {
     bool busy, changed, more, deciding;
     uint32_t idle_rounds; /* consecutive decide() == true without progress */
-    uint32_t idle_timers; /* consecutive timers while no arrival and no batch is left */
+    uint32_t idle_timers; /* timers and changes of trainings, since the last move or `woken` */
+    sim_time_t woken;
     /* About the decision in progress: */
     uint64_t units;
     uint32_t acts;
@@ -216,8 +202,11 @@ struct platform {
     const struct workload *workload;
     const struct policy *policy;
     void *policy_state;
-    enum policy_callback callback; /* the one in progress */
-    uint64_t callbacks;            /* number of callbacks called so far */
+    struct simulation_place *place; /* own_place, or memory shared with another process */
+    struct simulation_place own_place;
+    bool foreign;                /* the policy is of a module (sched/module.h) */
+    fenv_t rounding;             /* modes of floating point, which a foreign policy may change */
+    struct random_stream random; /* platform_random */
     const struct recorder *recorder;
     const struct backend *backend; /* executes batches; NULL: the model computes their times */
     struct event_queue *event_queue;
@@ -242,6 +231,7 @@ struct platform {
     uint32_t batch_room, batches_used, batch_free; /* as for requests */
     uint32_t running_batches;
     uint64_t next_batch, next_request;
+    sim_time_t dispatched; /* when the last batch was */
     struct instance *instances;
     uint32_t instance_capacity, instance_free;
     uint64_t work_events; /* pending events of kinds below EVENT_WORK_KINDS */

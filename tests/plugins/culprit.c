@@ -1,11 +1,14 @@
 /* Does what a policy must not do: the fault that its parameter names, in its first decision. */
+#include <fenv.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "sched/policy.h"
 #include "sched/policy_bookkeeping.h"
+#include "sched/policy_training.h"
 
 enum fault {
     FAULT_NONE,
@@ -21,13 +24,26 @@ enum fault {
     FAULT_CHARGE,
     FAULT_CHARGE_TWICE,
     FAULT_PRINT,
+    FAULT_RAND,
+    FAULT_TIME,
+    FAULT_BLOCK,
+    FAULT_ALARM,
+    FAULT_CLOSE,
+    FAULT_LEAVE,
+    FAULT_EXEC,
+    FAULT_ROUND,
+    FAULT_TIMER,
+    FAULT_STATIC,
+    FAULT_DRAW,
+    FAULT_STOP,
+    FAULT_DAMAGE,
     FAULT_KILL
 };
 
 static const struct parameter parameters[] = {
     {.name = "fault",
-     .choices =
-         "none|loop|segv|stack|fpe|abort|exit|fork|raise|init|charge|charge-twice|print|kill",
+     .choices = "none|loop|segv|stack|fpe|abort|exit|fork|raise|init|charge|charge-twice|print|"
+                "rand|time|block|alarm|close|leave|exec|round|timer|static|draw|stop|damage|kill",
      .help = "what it does"},
 };
 
@@ -51,6 +67,21 @@ static int descend(volatile int *depth)
     room[0] = ++*depth;
     return *depth > 0 ? descend(depth) + room[0] : 0;
 }
+
+/* Nothing that this process does to itself ends it. */
+static _Noreturn void wait_unseen(bool alarmed)
+{
+    sigset_t all;
+    (void)sigfillset(&all);
+    if (alarmed)
+        (void)alarm(1);
+    else
+        (void)sigprocmask(SIG_SETMASK, &all, NULL);
+    for (;;)
+        (void)pause();
+}
+
+static unsigned decisions; /* of all runs, unless each begins with the module as it was loaded */
 
 static bool culprit_decide(void *state, struct platform *platform)
 {
@@ -89,6 +120,46 @@ static bool culprit_decide(void *state, struct platform *platform)
         break;
     case FAULT_PRINT:
         (void)puts("a policy's own words");
+        break;
+    case FAULT_RAND:
+        srand(1); /* NOLINT(cert-msc32-c,cert-msc51-cpp): the fault wanted */
+        break;
+    case FAULT_TIME:
+        zero = (int)time(NULL);
+        break;
+    case FAULT_BLOCK:
+    case FAULT_ALARM:
+        wait_unseen(((struct culprit *)state)->fault == FAULT_ALARM);
+    case FAULT_CLOSE:
+        for (int file = 3; file < 256; file++)
+            (void)close(file);
+        break;
+    case FAULT_LEAVE:
+        _exit(0);
+    case FAULT_EXEC:
+        (void)execlp("sleep", "sleep", "60", (char *)NULL);
+        break;
+    case FAULT_ROUND:
+        (void)fesetround(FE_UPWARD);
+        break;
+    case FAULT_TIMER:
+        platform_set_timer(platform, platform_now(platform), 0);
+        return false;
+    case FAULT_STATIC:
+        if (++decisions % 3 == 0 && platform_next_queue(platform, 0) != SIM_NONE)
+            return platform_drop(platform, platform_next_queue(platform, 0), 0);
+        break;
+    case FAULT_DRAW:
+        if (platform_random(platform) < 0.5 && platform_next_queue(platform, 0) != SIM_NONE)
+            return platform_drop(platform, platform_next_queue(platform, 0), 0);
+        break;
+    case FAULT_DAMAGE:
+        for (volatile char *byte = state; byte < (char *)state + 60000; byte++)
+            if (byte >= (char *)state + sizeof(struct culprit))
+                *byte = 'A';
+        return false;
+    case FAULT_STOP:
+        platform_stop(platform, NULL);
         break;
     case FAULT_NONE:
     case FAULT_INIT:

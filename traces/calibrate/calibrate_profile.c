@@ -20,6 +20,7 @@ struct writer {
     const struct calibration *calibration;
     const struct profile_options *options;
     int unit;
+    size_t cells, predicted; /* of all functions so far, that have a latency */
 };
 
 /* ---- Values ---------------------------------------------------------------------------------- */
@@ -113,8 +114,8 @@ static void put_cells(const struct calibrated_grid *grid, const char *key, cell_
     }
 }
 
-static bool put_grid(const struct writer *writer, const struct calibrated_grid *cells,
-                     cJSON *function, struct error *error)
+static bool put_grid(struct writer *writer, const struct calibrated_grid *cells, cJSON *function,
+                     struct error *error)
 {
     if (cells->batches == 0)
         return error_input(error,
@@ -128,6 +129,11 @@ static bool put_grid(const struct writer *writer, const struct calibrated_grid *
     put_cells(cells, "latency_ms", latency_row, function);
     put_cells(cells, "source", source_row, function);
     put_cells(cells, "expected_error", error_row, function);
+    for (size_t i = 0; i < cells->batches * cells->vcpus * cells->vgpus; i++) {
+        writer->cells += cells->cells[i].source != PROFILE_NONE;
+        writer->predicted += cells->cells[i].source == PROFILE_INTERPOLATED ||
+                             cells->cells[i].source == PROFILE_EXTRAPOLATED;
+    }
     return true;
 }
 
@@ -277,7 +283,7 @@ static void put_launches(const struct sample_set *set, uint32_t index, cJSON *fu
     put_number(object, "batch", launches.up_to);
 }
 
-static bool put_function(const struct writer *writer, struct span span, cJSON *functions,
+static bool put_function(struct writer *writer, struct span span, cJSON *functions,
                          struct error *error)
 {
     const struct calibrated_surface *first = &writer->calibration->surfaces[span.first];
@@ -379,12 +385,24 @@ static void put_origin(const struct sample_set *set, cJSON *profile)
         put_text(derivation, "left_out", "%s", set->left_out);
 }
 
+/* Measured times do not make predicted cells measured. */
+static void qualify_evidence(const struct writer *writer, cJSON *profile)
+{
+    char text[96];
+    const cJSON *evidence = cJSON_GetObjectItemCaseSensitive(profile, "evidence");
+    if (writer->predicted == 0 || strcmp(evidence->valuestring, "measured") != 0)
+        return;
+    (void)snprintf(text, sizeof text, "measured; %zu of %zu cells predicted", writer->predicted,
+                   writer->cells);
+    (void)cJSON_ReplaceItemInObjectCaseSensitive(profile, "evidence", cJSON_CreateString(text));
+}
+
 bool calibration_write_profile(const struct calibration *calibration,
                                const struct profile_options *options, FILE *out,
                                struct error *error)
 {
-    const struct writer writer = {calibration, options,
-                                  options->unit > 0 ? options->unit : calibration->set->unit};
+    struct writer writer = {calibration, options,
+                            options->unit > 0 ? options->unit : calibration->set->unit, 0, 0};
     if (calibration->surface_count == 0)
         return error_input(error, "there are no latencies; a profile needs them");
     cJSON *profile = cJSON_CreateObject();
@@ -400,6 +418,7 @@ bool calibration_write_profile(const struct calibration *calibration,
         fine = put_function(&writer, span, functions, error);
         s = span.end;
     }
+    qualify_evidence(&writer, profile);
     if (fine && calibration->has_interference)
         put_interference(&writer, functions, profile);
     char *text = fine ? cJSON_Print(profile) : NULL;

@@ -11,8 +11,9 @@
  *   no header, 7 numbers                   SGPRS's speed-up table: ResNet-18 over its 68 SMs
  *   no header, name and 4 numbers, blanks  an INFless file as published
  *
- * Share columns: mps_pct, gpu_pct, share_pct (of 100), mig_gpcs (of 7), sms (of 68). Any other
- * column of a table with a header must be named in the set's filters.
+ * Share columns: mps_pct, gpu_pct, share_pct (of 100), mig_gpcs (of 7), sms (of the column
+ * sm_count, or of the set's `sms`). Any other column of a table with a header must be named in the
+ * set's filters.
  */
 #include <math.h>
 #include <stdio.h>
@@ -22,7 +23,7 @@
 
 #include "traces/calibrate/table_reader.h"
 
-enum { PERCENT = 100, GPCS = 7, SMS = 68, WHOLE = 1, INFLESS_SENTINEL_MS = 2000 };
+enum { PERCENT = 100, GPCS = 7, SGPRS_SMS = 68, WHOLE = 1, INFLESS_SENTINEL_MS = 2000 };
 
 /* ---- Latencies alone ------------------------------------------------------------------------- */
 
@@ -38,6 +39,7 @@ enum {
     ALONE_RATE,
     ALONE_STD,
     ALONE_MEMORY,
+    ALONE_SMS, /* multiprocessors of the GPU */
     ALONE_FIELDS
 };
 
@@ -102,13 +104,30 @@ static bool read_extras(struct table_reader *reader, struct latency_sample *samp
            cell_optional(reader, column[ALONE_MEMORY], 0, TABLE_MS_LIMIT, &extras->memory, error);
 }
 
+/* Takes the unit from the row: a table is of one GPU. */
+static bool read_sms(struct table_reader *reader, struct error *error)
+{
+    int sms = 0;
+    if (reader->column[ALONE_SMS] < 0)
+        return true;
+    if (!cell_integer(reader, reader->column[ALONE_SMS], 1, SMS_MOST, &sms, error))
+        return false;
+    if (reader->unit != 0 && reader->unit != sms)
+        return line_fault(&reader->lines, error,
+                          "sm_count is %d, and %d before it; calibrate one device at a time", sms,
+                          reader->unit);
+    reader->unit = sms;
+    return samples_set_unit(reader->set, sms, reader->path, error);
+}
+
 static bool read_alone(struct table_reader *reader, struct error *error)
 {
     const int *column = reader->column;
     struct latency_sample sample = {.vcpu = 1, .share = WHOLE, .repeats = 1, .cv = NAN};
     struct extras extras = {0, 1, NAN, NAN, NAN};
     bool alone = false;
-    if (!cell_function(reader, column[ALONE_NAME], &sample.function, error) ||
+    if (!read_sms(reader, error) ||
+        !cell_function(reader, column[ALONE_NAME], &sample.function, error) ||
         (column[ALONE_SHARE] >= 0 &&
          !cell_share(reader, column[ALONE_SHARE], 0, &sample.share, error)) ||
         !cell_integer(reader, column[ALONE_BATCH], 0, UINT16_MAX, &sample.batch, error) ||
@@ -211,17 +230,20 @@ static bool is_alone(struct table_reader *reader)
     static const char *const processes[] = {"mps_procs", "Workload Number", NULL};
     static const char *const deviations[] = {"std_ms", "std", NULL};
     static const char *const memories[] = {"gpu_memory_mb", "memory_mb", NULL};
-    static const struct {
+    const struct {
         const char *name;
         int unit;
     } shares[] = {{"mps_pct", PERCENT}, {"gpu_pct", PERCENT},   {"share_pct", PERCENT},
-                  {"mig_gpcs", GPCS},   {"Mig instance", GPCS}, {"sms", SMS}};
+                  {"mig_gpcs", GPCS},   {"Mig instance", GPCS}, {"sms", reader->set->sms}};
     int *column = reader->column;
     column[ALONE_SHARE] = -1;
     for (size_t i = 0; column[ALONE_SHARE] < 0 && i < sizeof shares / sizeof shares[0]; i++) {
         column[ALONE_SHARE] = table_column(reader, shares[i].name);
         reader->unit = column[ALONE_SHARE] >= 0 ? shares[i].unit : WHOLE;
     }
+    const bool counts =
+        column[ALONE_SHARE] >= 0 && column[ALONE_SHARE] == table_column(reader, "sms");
+    column[ALONE_SMS] = counts ? table_column(reader, "sm_count") : -1;
     column[ALONE_NAME] = table_column_any(reader, name_columns);
     column[ALONE_BATCH] = table_column_any(reader, batches);
     column[ALONE_MS] = table_column(reader, "latency_ms");
@@ -381,6 +403,11 @@ static bool note_left_out(const struct table_reader *reader, struct error *error
                  {reader->saturated, "saturated or out of memory"},
                  {reader->packed, "of several processes in one slice"},
                  {reader->unselected, "not selected by --where"}};
+    if (reader->unit == PERCENT && reader->most_share > 0 && reader->most_share <= 1 &&
+        !samples_note(reader->set, error,
+                      "%s: no share is above 1 %%; if they are fractions, multiply them by 100",
+                      reader->path))
+        return false;
     for (size_t i = 0; i < sizeof notes / sizeof notes[0]; i++)
         if (notes[i].rows > 0 && !samples_note(reader->set, error, "%s: %zu rows left out, %s",
                                                reader->path, notes[i].rows, notes[i].why))
@@ -415,7 +442,12 @@ static bool read_table(struct table_reader *reader, struct error *error)
     if (format == FORMAT_DILU || format == FORMAT_INFLESS)
         reader->unit = PERCENT;
     if (format == FORMAT_SGPRS)
-        reader->unit = SMS;
+        reader->unit = SGPRS_SMS;
+    if (format == FORMAT_ALONE && reader->unit == 0 && reader->column[ALONE_SMS] < 0)
+        return error_input(error,
+                           "%s: column 'sms' counts multiprocessors, and nothing says how many the "
+                           "GPU has; add a column sm_count, or `esgsim calibrate --sms N`",
+                           reader->path);
     name_after_file(reader);
     return (reader->unit == 0 ||
             samples_set_unit(reader->set, reader->unit, reader->path, error)) &&

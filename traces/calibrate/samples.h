@@ -63,7 +63,7 @@ struct sample_filter {
     const char *column, *value;
     bool found; /* a table has the column */
 };
-enum { SAMPLE_FILTERS = 16 };
+enum { SAMPLE_FILTERS = 16, SMS_MOST = 1000 };
 
 struct sample_set {
     struct string_index functions; /* names by index */
@@ -78,6 +78,7 @@ struct sample_set {
     uint32_t groups;
     int unit; /* shares in a whole GPU; 0 until a file gives it */
     int base; /* the unit that files give, of which `unit` is a multiple */
+    int sms;  /* multiprocessors of the GPU, for tables that count them; 0: not known */
     struct sample_filter filters[SAMPLE_FILTERS];
     size_t filter_count;
     char *device, *evidence, *source, *licence; /* NULL: not known */

@@ -50,8 +50,7 @@ bool cell_integer(const struct table_reader *reader, int column, int low, int hi
                       reader->cells[column]);
 }
 
-bool cell_share(const struct table_reader *reader, int column, int low, int *share,
-                struct error *error)
+bool cell_share(struct table_reader *reader, int column, int low, int *share, struct error *error)
 {
     enum { FINEST = 1000 };
     static const double rounding = 1e-6;
@@ -59,6 +58,7 @@ bool cell_share(const struct table_reader *reader, int column, int low, int *sha
     double value = 0;
     if (!cell_number(reader, column, low, reader->unit, &value, error))
         return false;
+    reader->most_share = fmax(reader->most_share, value);
     for (int unit = set->unit; unit <= FINEST || unit == set->unit; unit += set->unit) {
         const double scaled = value * unit / reader->unit;
         if (fabs(scaled - round(scaled)) > rounding)

@@ -22,7 +22,8 @@ struct table_reader {
     size_t cell_count;
     int column[TABLE_CELLS];    /* column of each field of the format; -1: absent */
     size_t fields;              /* of the format, in `column`; 0: no header */
-    int unit;                   /* of the share column: a whole GPU */
+    int unit;                   /* of the share column: a whole GPU; 0: none, or not known yet */
+    double most_share;          /* largest share read, in that unit */
     char name[128];             /* the function's name, if it is taken from the file name */
     int filter[SAMPLE_FILTERS]; /* column of each filter of the set; -1: absent */
     size_t taken, zero_share, saturated, packed, unselected;
@@ -48,8 +49,7 @@ bool cell_integer(const struct table_reader *reader, int column, int low, int hi
                   struct error *error);
 /* A share from `low` to the whole GPU, in units of the set. A fraction makes the set's unit finer,
  * up to 1000. */
-bool cell_share(const struct table_reader *reader, int column, int low, int *share,
-                struct error *error);
+bool cell_share(struct table_reader *reader, int column, int low, int *share, struct error *error);
 /* column < 0: the name of the file. */
 bool cell_function(const struct table_reader *reader, int column, uint32_t *function,
                    struct error *error);

@@ -1,8 +1,10 @@
 #include "traces/readers/trace_layout.h"
 
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 
 static const struct trace_layout *const layouts[] = {
     &trace_layout_esgsim,     &trace_layout_azure_llm,  &trace_layout_azure_2019,
@@ -30,6 +32,19 @@ double trace_first_s(const struct trace_reader *reader)
     if (reader->layout->dated)
         return 0;
     return (double)reader->first_bin * sim_to_s(reader->layout->bin) + sim_to_s(reader->origin);
+}
+
+bool trace_file_is_cut(const char *path)
+{
+    enum { GZIP_MARK = 0x1f };
+    struct stat status;
+    FILE *file = stat(path, &status) == 0 && S_ISREG(status.st_mode) ? fopen(path, "rb") : NULL;
+    if (file == NULL)
+        return false;
+    const int first = fgetc(file);
+    const int last = fseek(file, -1, SEEK_END) == 0 ? fgetc(file) : EOF;
+    (void)fclose(file);
+    return first != GZIP_MARK && last != EOF && last != '\n';
 }
 
 /* How a message asks for a format, of commands and of experiments. */

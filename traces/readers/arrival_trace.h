@@ -123,6 +123,10 @@ bool trace_has_times(const struct trace_reader *reader);
  * It is 0 before the first record, and for dates, whose zero means nothing. */
 double trace_first_s(const struct trace_reader *reader);
 
+/* True if the file is plain text whose last line has no end, so that it may have been cut. False
+ * also for gzip, which has a checksum, and for what is no regular file. O(1). */
+bool trace_file_is_cut(const char *path);
+
 /* Returns the next record in order of time. False at the end (error unchanged) or on a malformed
  * line (error set: file, line, fault, remedy). */
 bool trace_next(struct trace_reader *reader, struct trace_record *record, struct error *error);

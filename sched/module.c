@@ -1,0 +1,234 @@
+#include "sched/module.h"
+
+#include <dlfcn.h>
+#include <elf.h>
+#include <link.h>
+#include <pthread.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/random.h>
+#include <sys/time.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "sim/platform/simulation.h"
+
+/* ---- Calls that make a run depend on more than its seed --------------------------------------
+ *
+ * They break a rule and go on, because a loop that waits for the clock should end. Only the
+ * module's own references are bound to them: libraries, sanitizers and the platform itself call the
+ * C library as ever, also within a callback.
+ */
+
+/* clang-format off */
+#define CHANCES(ROW) \
+    ROW(int, rand, (void), rand()) \
+    ROW(int, srand, (unsigned seed), (srand(seed), 0)) \
+    ROW(long, random, (void), random()) \
+    ROW(int, srandom, (unsigned seed), (srandom(seed), 0)) \
+    ROW(double, drand48, (void), drand48()) \
+    ROW(long, lrand48, (void), lrand48()) \
+    ROW(long, mrand48, (void), mrand48()) \
+    ROW(int, srand48, (long seed), (srand48(seed), 0)) \
+    ROW(ssize_t, getrandom, (void *to, size_t size, unsigned how), getrandom(to, size, how)) \
+    ROW(int, getentropy, (void *to, size_t size), getentropy(to, size)) \
+    ROW(time_t, time, (time_t *now), time(now)) \
+    ROW(clock_t, clock, (void), clock()) \
+    ROW(int, clock_gettime, (clockid_t id, struct timespec *now), clock_gettime(id, now)) \
+    ROW(int, gettimeofday, (struct timeval *now, void *zone), gettimeofday(now, zone)) \
+    ROW(int, timespec_get, (struct timespec *now, int base), timespec_get(now, base))
+#define DEFINE(type, name, parameters, call) \
+    static type chance_##name parameters { simulation_breach(#name); return call; }
+#define ENTRY(type, name, parameters, call) {#name, (void (*)(void))chance_##name},
+CHANCES(DEFINE) /* NOLINT(cert-msc30-c,cert-msc50-cpp): the policy's own call goes on */
+static const struct {
+    const char *name;
+    void (*call)(void);
+} chances[] = {CHANCES(ENTRY)};
+/* clang-format on */
+
+/* ---- The module in memory -------------------------------------------------------------------- */
+
+struct module {
+    const struct policy *policy;
+    Elf64_Addr base;
+    const Elf64_Dyn *dynamic;
+    Elf64_Addr sealed, sealed_end; /* what the loader made read-only; empty: nothing */
+    struct segment {
+        uint64_t *start, *saved;
+        size_t words;
+    } segments[4]; /* writable ones */
+    size_t segment_count;
+    struct module *next;
+};
+
+static struct module *modules;
+static pthread_mutex_t modules_lock = PTHREAD_MUTEX_INITIALIZER;
+
+/* Copies words. Not memcpy: a sanitizer would object to the gaps between the module's variables. */
+__attribute__((no_sanitize_address)) static void words_copy(uint64_t *to, const uint64_t *from,
+                                                            size_t words)
+{
+    volatile uint64_t *out = to;
+    for (size_t i = 0; i < words; i++)
+        out[i] = from[i];
+}
+
+static int segments_find(struct dl_phdr_info *info, size_t size, void *context)
+{
+    struct module *module = context;
+    const Elf64_Addr page = (Elf64_Addr)sysconf(_SC_PAGESIZE), word = sizeof(uint64_t);
+    (void)size;
+    if (info->dlpi_addr != module->base)
+        return 0;
+    for (size_t i = 0; i < info->dlpi_phnum; i++) {
+        const Elf64_Phdr *header = &info->dlpi_phdr[i];
+        const Elf64_Addr start = module->base + header->p_vaddr, end = start + header->p_memsz;
+        if (header->p_type == PT_GNU_RELRO) {
+            module->sealed = start & -page;
+            module->sealed_end = end & -page;
+        } else if (header->p_type == PT_LOAD && (header->p_flags & PF_W) != 0 &&
+                   module->segment_count < sizeof module->segments / sizeof *module->segments) {
+            module->segments[module->segment_count++] =
+                (struct segment){.start = (uint64_t *)(start & -word),
+                                 .words = (end + word - 1) / word - start / word};
+        }
+    }
+    return 1;
+}
+
+/* Saves the segments, without what is read-only and therefore stays as it is. */
+static bool segments_save(struct module *module)
+{
+    for (size_t i = 0; i < module->segment_count; i++) {
+        struct segment *segment = &module->segments[i];
+        const Elf64_Addr start = (Elf64_Addr)segment->start;
+        if (module->sealed <= start && start < module->sealed_end) {
+            const size_t skipped = (module->sealed_end - start) / sizeof(uint64_t);
+            segment->start = (uint64_t *)module->sealed_end;
+            segment->words = segment->words > skipped ? segment->words - skipped : 0;
+        }
+        segment->saved = malloc((segment->words + 1) * sizeof *segment->saved);
+        if (segment->saved == NULL)
+            return false;
+        words_copy(segment->saved, segment->start, segment->words);
+    }
+    return true;
+}
+
+/* ---- Names ----------------------------------------------------------------------------------- */
+
+/* An entry of the dynamic section; 0: there is none. Some C libraries leave addresses relative. */
+static Elf64_Addr dynamic_find(const struct module *module, Elf64_Sxword tag, bool is_address)
+{
+    const Elf64_Dyn *entry = module->dynamic;
+    while (entry->d_tag != DT_NULL && entry->d_tag != tag)
+        entry++;
+    const Elf64_Addr value = entry->d_tag == tag ? entry->d_un.d_ptr : 0;
+    return is_address && 0 < value && value < module->base ? module->base + value : value;
+}
+
+/* Binds one reference: to the module's own definition, if it has one. */
+static bool reference_bind(const struct module *module, const Elf64_Rela *reference,
+                           const char *path, struct error *error)
+{
+    const Elf64_Sym *symbols = (const Elf64_Sym *)dynamic_find(module, DT_SYMTAB, true);
+    const Elf64_Sym *symbol = &symbols[ELF64_R_SYM(reference->r_info)];
+    const char *name = (const char *)dynamic_find(module, DT_STRTAB, true) + symbol->st_name;
+    uint64_t *place = (uint64_t *)(module->base + reference->r_offset);
+    const unsigned type = ELF64_ST_TYPE(symbol->st_info);
+    const bool own = symbol->st_shndx != SHN_UNDEF;
+    if (symbol == symbols || type > STT_FUNC ||
+        (own && ELF64_ST_BIND(symbol->st_info) != STB_GLOBAL))
+        return true;
+    if (own && strncmp(name, "platform_", strlen("platform_")) == 0 &&
+        dlsym(RTLD_DEFAULT, name) != NULL)
+        return error_input(error,
+                           "%s: defines %s, which is the platform's (sched/policy.h); "
+                           "give it another name, or make it static",
+                           path, name);
+    uint64_t address = module->base + symbol->st_value + (Elf64_Addr)reference->r_addend;
+    bool bound = own;
+    for (size_t i = 0; !bound && i < sizeof chances / sizeof *chances; i++) {
+        bound = strcmp(chances[i].name, name) == 0;
+        address = (Elf64_Addr)chances[i].call;
+    }
+    if (bound)
+        words_copy(place, &address, 1);
+    return true;
+}
+
+static bool references_bind(const struct module *module, const char *path, struct error *error)
+{
+    static const Elf64_Sxword tables[][2] = {{DT_RELA, DT_RELASZ}, {DT_JMPREL, DT_PLTRELSZ}};
+    const size_t sealed = module->sealed_end - module->sealed;
+    bool good = sealed == 0 ||
+                mprotect((void *)module->sealed, sealed, PROT_READ | PROT_WRITE) == 0 ||
+                error_run(error, "%s: its table of names cannot be changed", path);
+    for (size_t t = 0; good && t < sizeof tables / sizeof *tables; t++) {
+        const Elf64_Rela *reference = (const Elf64_Rela *)dynamic_find(module, tables[t][0], true);
+        const size_t count = dynamic_find(module, tables[t][1], false) / sizeof *reference;
+        for (size_t i = 0; good && i < count; i++)
+            good = reference_bind(module, &reference[i], path, error);
+    }
+    if (sealed > 0)
+        (void)mprotect((void *)module->sealed, sealed, PROT_READ);
+    return good;
+}
+
+/* ---- Modules --------------------------------------------------------------------------------- */
+
+static struct module *module_find(const struct policy *policy)
+{
+    struct module *module = modules;
+    while (module != NULL && module->policy != policy)
+        module = module->next;
+    return module;
+}
+
+static void module_free(struct module *module)
+{
+    for (size_t i = 0; i < module->segment_count; i++)
+        free(module->segments[i].saved);
+    free(module);
+}
+
+static bool module_add(void *library, const struct policy *policy, const char *path,
+                       struct error *error)
+{
+    struct link_map *map = NULL;
+    struct module *module = calloc(1, sizeof *module);
+    if (module == NULL || dlinfo(library, RTLD_DI_LINKMAP, &map) != 0) {
+        free(module);
+        return error_run(error, "%s: out of memory for this policy", path);
+    }
+    *module = (struct module){
+        .policy = policy, .base = map->l_addr, .dynamic = map->l_ld, .next = modules};
+    (void)dl_iterate_phdr(segments_find, module);
+    if (!references_bind(module, path, error) ||
+        (!segments_save(module) && !error_run(error, "%s: out of memory for this policy", path))) {
+        module_free(module);
+        return false;
+    }
+    modules = module;
+    return true;
+}
+
+bool module_adopt(void *library, const struct policy *policy, const char *path, struct error *error)
+{
+    (void)pthread_mutex_lock(&modules_lock);
+    const bool good = module_find(policy) != NULL || module_add(library, policy, path, error);
+    (void)pthread_mutex_unlock(&modules_lock);
+    return good;
+}
+
+bool module_restart(const struct policy *policy)
+{
+    (void)pthread_mutex_lock(&modules_lock);
+    const struct module *module = module_find(policy);
+    for (size_t i = 0; module != NULL && i < module->segment_count; i++)
+        words_copy(module->segments[i].start, module->segments[i].saved, module->segments[i].words);
+    (void)pthread_mutex_unlock(&modules_lock);
+    return module != NULL;
+}
