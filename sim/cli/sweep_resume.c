@@ -22,6 +22,7 @@ struct taking {
     size_t known_count;
     bool *taken;         /* per run */
     size_t counts[WHYS]; /* finished runs */
+    size_t strangers;    /* finished runs that are not of this sweep */
     const char *policy;  /* whose module changed */
     char program[32];    /* sources of another program */
     struct store *part;  /* NULL: none is taken yet */
@@ -96,8 +97,10 @@ static const struct known *run_find(struct taking *taking, const struct run_sour
         bsearch(&wanted, taking->known, taking->known_count, sizeof wanted, compare_known);
     char other[TEXT_RECORDED];
     enum why why = WHY_NOT;
-    if (known == NULL && !module_changed(taking, summary))
+    if (known == NULL && !module_changed(taking, summary)) {
+        taking->strangers++;
         return NULL;
+    }
     if (known == NULL)
         why = WHY_MODULE;
     else if (!text_is(source, row, "sources", version_sources(), other, sizeof other))
@@ -177,6 +180,9 @@ static void taken_tell(const struct taking *taking, char *text, size_t size)
                              again == 1 ? "is" : "are", reasons[why].before, reasons[why].name,
                              reasons[why].after);
     }
+    if (taking->strangers > 0 && (size_t)used < size)
+        (void)snprintf(text + used, size - (size_t)used,
+                       "; %zu finished runs are not of this sweep", taking->strangers);
     if (kept == 0 && !taking->related)
         text[0] = '\0';
 }
