@@ -709,7 +709,7 @@ static bool measure(const char *policy_name, const char *seed, bool *random,
     assert_non_null(experiment);
     const struct policy *policy = runner_policy(experiment, &values, &error);
     *random = experiment_is_random(experiment);
-    const bool served = policy != NULL && runner_execute(experiment, policy, values, &recorder,
+    const bool served = policy != NULL && simulation_run(experiment, policy, values, &recorder,
                                                          NULL, &result, &error);
     if (served) {
         *measures = result.overall;

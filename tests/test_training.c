@@ -1122,7 +1122,8 @@ static void notices_count_guessed_pairs_and_name_another_gpu(void **state)
             "{\"process\": \"trace\", \"file\": \"%s\", \"format\": \"synergy\"}}}",
             cases[c].gpu, cases[c].models, trace_path);
         train_well(json, &together, NULL);
-        if (cases[c].notice != NULL ? strstr(notices, cases[c].notice) == NULL : notices[0] != 0)
+        if (cases[c].notice != NULL ? strstr(notices, cases[c].notice) == NULL
+                                    : strstr(notices, "models") != NULL)
             fail_msg("case %zu: \"%s\"", c, notices);
     }
 }

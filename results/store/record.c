@@ -92,18 +92,20 @@ static bool facts_whole(const struct run_facts *facts)
     return true;
 }
 
-void run_recorded(const struct experiment *experiment, char text[TEXT_RECORDED])
+void run_recorded(const struct experiment *experiment, bool bounds, char text[TEXT_RECORDED])
 {
     static const char *const levels[] = {"summary", "requests", "all"};
-    (void)snprintf(text, TEXT_RECORDED, "%s", levels[experiment->record]);
+    (void)snprintf(text, TEXT_RECORDED, "%s%s", levels[experiment->record],
+                   bounds ? " bounds" : "");
 }
 
 struct run_facts *run_facts_create(const struct experiment *experiment, const struct policy *policy,
-                                   const double *values, const char *label, struct error *error)
+                                   const double *values, bool bounds, const char *label,
+                                   struct error *error)
 {
     struct run_facts *facts = calloc(1, sizeof *facts);
     char recorded[TEXT_RECORDED];
-    run_recorded(experiment, recorded);
+    run_recorded(experiment, bounds, recorded);
     if (facts != NULL) {
         facts->recorded = copy_text(recorded);
         facts->hash = copy_text(experiment->hash);

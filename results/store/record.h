@@ -50,15 +50,17 @@ enum { NOTICE_LENGTH = 1024 };
 bool notices_next(const char **at, bool *warning, char *text, size_t capacity);
 
 /* Stores everything beyond its configuration hash that decides what a run writes, one word each:
- * "requests". Runs of one hash and program whose texts differ are not one run. A further key of
- * this kind adds its word here. */
+ * "requests bounds". Runs of one hash and program whose texts differ are not one run. A further key
+ * of this kind adds its word here. */
 enum { TEXT_RECORDED = 64 };
-void run_recorded(const struct experiment *experiment, char text[TEXT_RECORDED]);
+void run_recorded(const struct experiment *experiment, bool bounds, char text[TEXT_RECORDED]);
 
 /* Creates the facts of `experiment` under `policy` with the parameter values `values`. `label` may
- * be NULL (a single run). NULL: ERROR_RUN, memory exhausted. Free with run_facts_free. */
+ * be NULL (a single run); `bounds`: the run computes bounds. NULL: ERROR_RUN, memory exhausted.
+ * Free with run_facts_free. */
 struct run_facts *run_facts_create(const struct experiment *experiment, const struct policy *policy,
-                                   const double *values, const char *label, struct error *error);
+                                   const double *values, bool bounds, const char *label,
+                                   struct error *error);
 void run_facts_free(struct run_facts *facts);
 
 /* Returns a recorder that passes every row to pair[0], then to pair[1]. One of them may be all

@@ -322,7 +322,7 @@ bool store_begin_run(struct store *store, const struct run_facts *facts, struct 
 bool store_begin_experiment(struct store *store, const struct experiment *experiment,
                             const struct policy *policy, const double *values, struct error *error)
 {
-    struct run_facts *facts = run_facts_create(experiment, policy, values, NULL, error);
+    struct run_facts *facts = run_facts_create(experiment, policy, values, true, NULL, error);
     if (facts == NULL)
         return false;
     bool good = store_begin_run(store, facts, error);

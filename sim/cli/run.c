@@ -211,11 +211,11 @@ static bool run_execute(struct policy_run *run, const struct sinks *sinks,
     return sinks->store == NULL || store_set_execution(sinks->store, &execution, error);
 }
 
-static bool run_begin_store(const struct policy_run *run, size_t position, struct store *store,
-                            struct error *error)
+static bool run_begin_store(const struct policy_run *run, size_t position, bool bounds,
+                            struct store *store, struct error *error)
 {
     struct run_facts *facts =
-        run_facts_create(run->experiment, run->policy, run->values, NULL, error);
+        run_facts_create(run->experiment, run->policy, run->values, bounds, NULL, error);
     if (facts == NULL)
         return false;
     facts->position = position;
@@ -232,7 +232,7 @@ static bool run_simulate(struct policy_run *run, size_t position, const struct s
     struct store *store = sinks->store;
     struct recorder pair[2] = {{0}, {0}};
     if (store != NULL) {
-        if (!run_begin_store(run, position, store, error))
+        if (!run_begin_store(run, position, bounds, store, error))
             return false;
         pair[0] = store_recorder(store);
     }

@@ -39,7 +39,7 @@ struct run_facts *plan_facts(const struct sweep *sweep, size_t run, const struct
 {
     char label[POLICY_LABEL];
     struct run_facts *facts = run_facts_create(plan->experiment, plan->policy, plan->values,
-                                               sweep->runs[run].label, error);
+                                               plan->bounds, sweep->runs[run].label, error);
     if (facts == NULL)
         return NULL;
     sweep_keys_values(sweep->keys, run / sweep->seeds, values);
@@ -119,9 +119,9 @@ static void identity_begin(const struct sweep *sweep, FILE *identity)
     identity_add(identity, version_number());
     identity_add(identity, version_sources());
     identity_add(identity, sweep->precision.metric);
-    (void)fprintf(identity, "%zu %" PRIu64 " %a %" PRIu64 " %d\n", sweep->run_count,
+    (void)fprintf(identity, "%zu %" PRIu64 " %a %" PRIu64 "\n", sweep->run_count,
                   (uint64_t)sweep->seeds, sweep->precision.half_width,
-                  (uint64_t)sweep->precision.first_seeds, sweep->bounds);
+                  (uint64_t)sweep->precision.first_seeds);
     for (size_t seed = 0; seed < sweep->seeds && seed < sweep->run_count; seed++)
         (void)fprintf(identity, "%" PRIu64 "\n", sweep->runs[seed].seed);
 }
@@ -145,7 +145,7 @@ static bool combination_add(const struct sweep *sweep, size_t run, struct row *r
     column_copy_text(cell->setting_label, sizeof cell->setting_label,
                      plan.experiment->setting_label);
     memcpy(cell->policy_sha256, plan.experiment->policy_sha256, sizeof cell->policy_sha256);
-    run_recorded(plan.experiment, cell->recorded);
+    run_recorded(plan.experiment, plan.bounds, cell->recorded);
     cell->seeds = experiment_is_random(plan.experiment) ? sweep->seeds : 1;
     cell->before = run == 0 ? 0 : cell[-1].before + cell[-1].seeds;
     identity_add(identity, cell->recorded);

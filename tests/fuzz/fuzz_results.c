@@ -60,7 +60,7 @@ static void copy_runs(const char *path)
         abort();
     bool good = store_set_swept(store, run_source_results(source)->swept, &error);
     for (size_t run = 0; good && run < run_source_results(source)->run_count; run++)
-        good = store_copy_run(store, source, run, &error);
+        good = store_copy_run(store, source, run, NULL, &error);
     store_abandon(store);
     run_source_close(source);
 }

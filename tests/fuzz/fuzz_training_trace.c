@@ -17,7 +17,7 @@ static void read_as(const char *path, const char *format)
         const struct training_row *row = &trace->rows[i];
         if (row->gpus == 0 || row->gpus > TRAINING_MOST_GPUS || row->arrival < 0 ||
             (i > 0 && row->arrival < trace->rows[i - 1].arrival) ||
-            (row->iterations == 0 && !(row->duration_s >= 0)) || !(row->iteration_s >= 0) ||
+            (row->iterations == 0 && !(row->duration_s >= 0)) || !(row->iteration_ms >= 0) ||
             !(row->request >= 0 && row->request <= row->limit && row->limit <= 1) ||
             row->type >= INSTANCE_TYPES ||
             (row->request > 0 && !(row->duration_s > 0 && row->memory_gb > 0)) ||
