@@ -30,7 +30,7 @@ static int compare_missing(const void *a, const void *b)
     return order != 0 ? order : (one->seed > other->seed) - (one->seed < other->seed);
 }
 
-/* Prints " (esg: seeds 1; flaky: seeds 3-6)". False: memory exhausted. */
+/* Prints " (esg: seed 1; flaky: seeds 3-6)". False: memory exhausted. */
 static bool policies_print(FILE *out, const struct results *results)
 {
     const size_t count = results->missing_count;
@@ -47,7 +47,8 @@ static bool policies_print(FILE *out, const struct results *results)
         if (i > 0 && strcmp(name_of(rows[i - 1]), name) == 0)
             (void)fputs(", ", out);
         else
-            (void)fprintf(out, "%s%s: seeds ", i == 0 ? " (" : "; ", name);
+            (void)fprintf(out, "%s%s: seed%s ", i == 0 ? " (" : "; ", name,
+                          i + 1 < count && strcmp(name_of(rows[i + 1]), name) == 0 ? "s" : "");
         (void)fprintf(out, "%" PRIu64, rows[i]->seed);
         if (rows[last]->seed > rows[i]->seed)
             (void)fprintf(out, "-%" PRIu64, rows[last]->seed);
