@@ -477,7 +477,7 @@ man: $(BUILD)/esgsim.1 ## write the manual page from the --help texts: build/esg
 DATA := $(shell find workloads traces -type f \( -name '*.json' -o -name '*.csv' -o -name '*.gz' \
           -o -name '*.txt' -o -name '*.md' -o -name '*.h5' -o -name LICENSE \) 2>/dev/null) \
         $(wildcard plots/*.gp results/report/*.json results/paper/*.json results/python/esgsim.*)
-DOCS := $(wildcard *.md */*.md LICENSE CITATION.cff sim/examples/*.c results/paper/*.svg)
+DOCS := $(wildcard *.md */*.md workloads/*/*.md LICENSE CITATION.cff sim/examples/*.c results/paper/*.svg)
 
 # Without the intermediate code, which only this very compiler could link.
 NO_LTO := -R '.gnu.lto_*' -R '.gnu.debuglto_*' -N __gnu_lto_v1
