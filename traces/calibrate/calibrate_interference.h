@@ -55,6 +55,11 @@ struct interference_fit {
  * none). Allocates `law->pairs`. */
 bool interference_law_fit(enum interference_kind kind, const struct sample_set *set,
                           const bool *left_out, struct interference *law, struct error *error);
+/* The same for the bandwidth law, with the exponent of the share held (NAN: fitted). Leaves `law`
+ * unchanged if there are fewer slowdowns than parameters. */
+bool interference_bandwidth_fit(const struct sample_set *set, const bool *left_out,
+                                double share_exponent, struct interference *law,
+                                struct error *error);
 /* Predicted slowdown of co-run `index`. */
 double interference_law_slowdown(const struct interference *law, const struct sample_set *set,
                                  size_t index);

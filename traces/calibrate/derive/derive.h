@@ -7,57 +7,112 @@
 #ifndef ESGSIM_TRACES_CALIBRATE_DERIVE_DERIVE_H
 #define ESGSIM_TRACES_CALIBRATE_DERIVE_DERIVE_H
 
-#include <stdbool.h>
+#include "traces/calibrate/profile_writer.h"
+#include "traces/calibrate/samples.h"
+#include "traces/calibrate/table_reader.h"
 
-#include "sim/error.h"
-#include "traces/calibrate/derive/fit.h"
-#include "traces/calibrate/derive/table.h"
+/* ---- Inputs (raw.c) -------------------------------------------------------------------------- */
 
-/* ---- Inputs shared by several profiles (raw.c) ---- */
-
-struct raw {
-    struct table *models;      /* parameter counts and input sizes */
-    struct table *solo;        /* iGniter, one model alone */
-    struct table *pairs;       /* iGniter, two models on one GPU */
-    struct table *gpu_time;    /* iGniter, the hold-out set */
-    struct table *parvagpu;    /* A100 MIG */
-    struct table *slices;      /* memory of the MIG slices */
-    struct table *restarts;    /* PipeSwitch */
-    struct table *cuda_init;   /* StreamBox */
-    struct table *infless;     /* latency over CPU cores */
-    struct table *anchors;     /* ESG's six functions */
-    struct table *absolute;    /* their multiply-accumulates and donors on the A100 */
-    struct table *assumptions; /* values that nobody has measured */
+/* Tables with a header line, without quoting. */
+enum raw_table {
+    RAW_MODELS,      /* parameter counts and input sizes */
+    RAW_SOLO,        /* iGniter, one model alone */
+    RAW_GPU_TIME,    /* iGniter, the hold-out set */
+    RAW_SLICES,      /* memory of the MIG slices */
+    RAW_RESTARTS,    /* PipeSwitch */
+    RAW_CUDA_INIT,   /* StreamBox */
+    RAW_ANCHORS,     /* ESG's six functions */
+    RAW_ABSOLUTE,    /* their multiply-accumulates and donors on the A100 */
+    RAW_ASSUMPTIONS, /* values that nobody has measured */
+    RAW_TABLES
 };
 
-/* Reads all tables below `folder`. Call raw_close even after a failure. */
+struct raw {
+    struct {
+        char *path, *text;
+        char *(*cells)[TABLE_CELLS]; /* point into `text`; cells[0] is the header */
+        size_t rows;                 /* after the header */
+    } tables[RAW_TABLES];
+    struct sample_set igniter;  /* alone, and in pairs on one GPU; shares in percent */
+    struct sample_set parvagpu; /* A100 MIG; shares in sevenths */
+    struct sample_set infless;  /* latency over CPU cores */
+};
+
+/* Reads everything below `folder`. Call raw_close even after a failure. */
 bool raw_open(struct raw *raw, const char *folder, struct error *error);
 void raw_close(struct raw *raw);
 
-/* Weights of a network in MB (2^20 bytes), at 4 bytes per parameter. NAN if the network is unknown.
- */
-double raw_weights_mb(const struct raw *raw, const char *network);
+/* The cell's text; "" for a row beyond the last. `column` must be one that raw_open checks. */
+const char *raw_text(const struct raw *raw, enum raw_table table, size_t row, const char *column);
+/* The cell as a number, NAN if it is not one. */
+double raw_number(const struct raw *raw, enum raw_table table, size_t row, const char *column);
+/* The first row whose `column` equals `wanted`; the number of rows if there is none. */
+size_t raw_find(const struct raw *raw, enum raw_table table, const char *column,
+                const char *wanted);
+/* Mean of `column` over the rows that `where` selects, pairs of a column and its value that NULL
+ * ends. NAN if there are none. */
+double raw_mean(const struct raw *raw, enum raw_table table, const char *column,
+                const char *const *where);
 /* An entry of the assumptions, NAN if there is none. */
 double raw_assumption(const struct raw *raw, const char *quantity);
-/* Spread of cold starts: standard deviation / mean of CUDA initialisation. */
-double raw_cold_start_cv(const struct raw *raw);
+
+/* The measurements of one model. */
+struct raw_runs {
+    const struct sample_set *set;
+    const char *model;
+};
+/* Latency in ms of a batch alone by `runs`, a struct raw_runs. NAN if it was not measured; `vcpu`
+ * does not matter. O(samples). */
+double raw_latency_ms(const void *runs, int batch, int vcpu, int share);
+
 /* Mean of the measured process restarts of `model` (as PipeSwitch names it), NAN if not measured.
  */
 double raw_restart_ms(const struct raw *raw, const char *model);
-/* Mean restart of the two convolutional networks that were measured. */
-double raw_restart_convolutional_ms(const struct raw *raw);
+/* What the mean of `cold_start_mean_ms` below is. */
+extern const char raw_restart_note[];
+/* Sets what the inputs give for every set: the row of the network in RAW_MODELS, and of `function`
+ * the memory, the input, the assumed noise, the mean restart of the two convolutional networks that
+ * were measured, and the spread of CUDA initialisation. */
+bool raw_function(const struct raw *raw, const char *network, size_t *row,
+                  struct profile_function *function, struct error *error);
 
-/* iGniter's models, in the order of every table made here. */
-enum { IGNITER_MODELS = 4 };
-extern const char *const igniter_models[IGNITER_MODELS];
-/* Index of a model; IGNITER_MODELS if unknown. */
-size_t igniter_index(const char *name);
-/* Bandwidth demand of a model: DRAM utilisation, 0..1, at a share of 80 % (the largest measured),
- * mean over the batch sizes of the co-location runs (2, 4, 8, 16, 32). */
-double igniter_demand(const struct raw *raw, const char *model);
-/* Fits the share law to all measurements of a model alone. */
-bool igniter_law(const struct raw *raw, const char *model, struct share_law *law,
-                 struct error *error);
+/* ---- Latency over batch and share (share_law.c) ---------------------------------------------- */
+
+/* Latency of a batch at a share of the GPU: t(b, s) = (k1·b² + k2·b + k3) / (s + k4) + k5 ms, all k
+ * >= 0. It is the form of iGniter (Xu et al., IEEE TPDS 2023, the GPU active time of its
+ * performance model). It decreases with s and increases with b. */
+struct share_law {
+    double k[5];
+    double mape; /* mean |predicted / measured − 1| over the samples */
+};
+
+/* Fits all measurements of a model alone, with GSL's nonlinear least squares on relative residuals.
+ */
+bool share_law_fit(const struct sample_set *set, const char *model, struct share_law *law,
+                   struct error *error);
+double share_law_ms(const struct share_law *law, double batch, double share);
+
+/* ---- Output (output.c) ----------------------------------------------------------------------- */
+
+/* Latency in ms of a configuration; NAN: did not run. */
+typedef double output_latency(const void *context, int batch, int vcpu, int vgpu);
+
+/* Adds a function: its model, the latencies on the axes of `facts`, and what else `facts` knows.
+ * NULL if memory is exhausted. The file gets one line per batch size. */
+cJSON *output_function(cJSON *functions, const char *name, const char *model,
+                       const struct profile_function *facts, output_latency *latency,
+                       const void *context, struct error *error);
+
+/* Adds texts up to the first without a key. */
+struct output_text {
+    const char *key, *text;
+};
+void output_texts(cJSON *object, const struct output_text *texts);
+/* Adds the derivation of the weights of the network in `row`. */
+void output_weights(const struct raw *raw, size_t row, cJSON *derivation);
+
+/* Writes the profile to FOLDER/NAME atomically (traces/json/atomic_file.h). */
+bool output_write(const cJSON *profile, const char *folder, const char *name, struct error *error);
 
 /* ---- The profiles ---------------------------------------------------------------------------- */
 
