@@ -192,9 +192,8 @@ static int bandwidth_residuals(const gsl_vector *x, void *data, gsl_vector *resi
     return GSL_SUCCESS;
 }
 
-bool interference_bandwidth_fit(const struct sample_set *set, const bool *left_out,
-                                double share_exponent, struct interference *law,
-                                struct error *error)
+static bool fit_bandwidth(const struct sample_set *set, const bool *left_out, double share_exponent,
+                          struct interference *law, struct error *error)
 {
     struct bandwidth_problem data = {set, left_out, share_exponent};
     const size_t count = isnan(share_exponent) ? BANDWIDTH_PARAMETERS : BANDWIDTH_PARAMETERS - 1;
@@ -222,8 +221,9 @@ bool interference_bandwidth_fit(const struct sample_set *set, const bool *left_o
            error_run(error, "a fit of %zu slowdowns failed: %s", rows, gsl_strerror(status));
 }
 
-bool interference_law_fit(enum interference_kind kind, const struct sample_set *set,
-                          const bool *left_out, struct interference *law, struct error *error)
+bool interference_law_fit_held(enum interference_kind kind, double share_exponent,
+                               const struct sample_set *set, const bool *left_out,
+                               struct interference *law, struct error *error)
 {
     *law = (struct interference){.kind = kind};
     switch (kind) {
@@ -233,9 +233,15 @@ bool interference_law_fit(enum interference_kind kind, const struct sample_set *
     case INTERFERENCE_PAIRS:
         return fit_pairs(set, left_out, law, error);
     case INTERFERENCE_BANDWIDTH:
-        return interference_bandwidth_fit(set, left_out, NAN, law, error);
+        return fit_bandwidth(set, left_out, share_exponent, law, error);
     }
     return false;
+}
+
+bool interference_law_fit(enum interference_kind kind, const struct sample_set *set,
+                          const bool *left_out, struct interference *law, struct error *error)
+{
+    return interference_law_fit_held(kind, NAN, set, left_out, law, error);
 }
 
 /* ---- Cross-validation ------------------------------------------------------------------------ */
@@ -284,9 +290,9 @@ static void error_add(struct mean_error *sum, double size)
     sum->worst = fmax(sum->worst, size);
 }
 
-static bool leave_out(enum interference_kind kind, enum interference_fold fold,
-                      const struct sample_set *set, size_t locations, struct mean_error *errors,
-                      struct error *error)
+bool interference_cross_validate(enum interference_kind kind, double share_exponent,
+                                 enum interference_fold fold, const struct sample_set *set,
+                                 size_t locations, struct mean_error *errors, struct error *error)
 {
     bool *left_out = calloc(2 * locations, sizeof *left_out);
     bool fine = true;
@@ -298,7 +304,7 @@ static bool leave_out(enum interference_kind kind, enum interference_fold fold,
         if (done[set->co_runs[i].location] || isnan(set->co_runs[i].slowdown))
             continue;
         mark_fold(set, fold, i, left_out, locations);
-        fine = interference_law_fit(kind, set, left_out, &law, error);
+        fine = interference_law_fit_held(kind, share_exponent, set, left_out, &law, error);
         for (size_t j = 0; fine && j < set->co_run_count; j++) {
             const struct co_run *run = &set->co_runs[j];
             if (!left_out[run->location] || done[run->location] || isnan(run->slowdown))
@@ -407,8 +413,8 @@ bool interference_calibrate(const struct sample_set *set, struct interference_fi
             continue;
         fine = interference_law_fit(law, set, NULL, &fit->laws[kind], error);
         for (int fold = 0; fine && fold < INTERFERENCE_FOLDS; fold++)
-            fine = leave_out(law, (enum interference_fold)fold, set, fit->locations,
-                             &fit->errors[kind][fold], error);
+            fine = interference_cross_validate(law, NAN, (enum interference_fold)fold, set,
+                                               fit->locations, &fit->errors[kind][fold], error);
         for (size_t i = 0; fine && law != INTERFERENCE_BANDWIDTH && i < INTERFERENCE_MET; i++) {
             const struct meeting meeting = {law, interference_met[i], &fit->met[kind][i]};
             fine = leave_out_all_but(&meeting, set, fit->locations, error);

@@ -108,73 +108,58 @@ static double measured_cpu_fraction(const struct sample_set *set, const char *mo
 
 /* ---- Interference ---------------------------------------------------------------------------- */
 
-/* Least squares on the relative error, with four significant digits. */
-static bool fit_law(const struct sample_set *set, const bool *left_out, double share_exponent,
-                    struct interference *law, struct error *error)
+/* With four significant digits, as the share law. Returns the mean relative error. */
+static bool fit_law(const struct sample_set *set, double share_exponent, struct interference *law,
+                    double *mape, struct error *error)
 {
-    if (!interference_bandwidth_fit(set, left_out, share_exponent, law, error))
+    if (!interference_law_fit_held(INTERFERENCE_BANDWIDTH, share_exponent, set, NULL, law, error))
         return false;
     law->coefficient = profile_round(law->coefficient, 4);
     law->victim_exponent = profile_round(law->victim_exponent, 4);
+    law->share_exponent = profile_round(law->share_exponent, 4);
     if (law->victim_exponent < 1e-6) /* tends to 0 */
         law->victim_exponent = 0;
-    law->share_exponent = profile_round(law->share_exponent, 4);
-    return true;
-}
-
-/* Part of the mean relative error over all runs that the marked locations (NULL: all) have. */
-static double law_error(const struct sample_set *set, const bool *locations,
-                        const struct interference *law)
-{
-    double sum = 0;
+    *mape = 0;
     for (size_t i = 0; i < set->co_run_count; i++)
-        if (locations == NULL || locations[set->co_runs[i].location])
-            sum += fabs(interference_law_slowdown(law, set, i) / set->co_runs[i].slowdown - 1);
-    return sum / (double)set->co_run_count;
+        *mape += fabs(interference_law_slowdown(law, set, i) / set->co_runs[i].slowdown - 1) /
+                 (double)set->co_run_count;
+    return true;
 }
 
-/* Mean relative errors when each pair of models is predicted from the other pairs: by the law, and
- * by the mean of their slowdowns. */
-static bool cross_validate(const struct sample_set *set, bool *left_out, double *crossed,
-                           double *by_constant, struct error *error)
+/* The models of a co-location, without their order. Its runs are next to each other. */
+static uint32_t pair_of(const struct co_run *runs, size_t index)
 {
-    const size_t models = set->functions.count;
-    for (size_t pair = 0; pair < models * models; pair++) {
-        struct interference law;
-        struct interference constant = {.kind = INTERFERENCE_CONSTANT};
+    uint32_t one = runs[index].function;
+    uint32_t other = runs[index ^ 1].function;
+    return one < other ? one << 16 | other : other << 16 | one;
+}
+
+/* Mean relative error if the mean slowdown of the other pairs of models is the prediction. */
+static double cross_validate_mean(const struct co_run *runs, size_t count)
+{
+    double error = 0;
+    for (size_t i = 0; i < count; i++) {
+        double mean = 0;
         size_t others = 0;
-        for (size_t i = 0; i < set->co_run_count; i++) {
-            uint32_t one = set->co_runs[i].function;
-            uint32_t other = set->co_runs[i ^ 1].function;
-            bool marked = (one < other ? one * models + other : other * models + one) == pair;
-            left_out[set->co_runs[i].location] = marked;
-            if (!marked)
-                constant.constant +=
-                    (set->co_runs[i].slowdown - 1 - constant.constant) / (double)++others;
-        }
-        if (others == set->co_run_count)
-            continue;
-        if (!fit_law(set, left_out, SHARE_EXPONENT, &law, error))
-            return false;
-        *crossed += law_error(set, left_out, &law);
-        *by_constant += law_error(set, left_out, &constant);
+        for (size_t j = 0; j < count; j++)
+            if (pair_of(runs, j) != pair_of(runs, i))
+                mean += (runs[j].slowdown - mean) / (double)++others;
+        error += fabs(mean / runs[i].slowdown - 1) / (double)count;
     }
-    return true;
+    return error;
 }
 
 static bool add_interference(const struct sample_set *set, cJSON *profile, struct error *error)
 {
     struct interference law;
     struct interference free_law;
-    double crossed = 0;
-    double by_constant = 0;
-    bool *left_out = calloc(set->groups, sizeof *left_out);
-    bool fine = (left_out != NULL || error_run(error, "out of memory for co-locations")) &&
-                fit_law(set, NULL, SHARE_EXPONENT, &law, error) &&
-                fit_law(set, NULL, NAN, &free_law, error) &&
-                cross_validate(set, left_out, &crossed, &by_constant, error);
-    free(left_out);
-    if (!fine)
+    struct mean_error crossed = {0};
+    double mape = 0;
+    double free_mape = 0;
+    if (!fit_law(set, SHARE_EXPONENT, &law, &mape, error) ||
+        !fit_law(set, NAN, &free_law, &free_mape, error) ||
+        !interference_cross_validate(INTERFERENCE_BANDWIDTH, SHARE_EXPONENT, FOLD_FUNCTIONS, set,
+                                     set->groups, &crossed, error))
         return false;
     cJSON *model = profile_put_interference(profile, &law);
     profile_put_text(
@@ -193,9 +178,9 @@ static bool add_interference(const struct sample_set *set, cJSON *profile, struc
         "%%: pairs alone hardly depend on the split. It is held at %g because only then do "
         "several partners weigh as much as one that holds their shares together, which is the "
         "farthest that measurements of pairs reach.",
-        set->co_run_count, SHARE_EXPONENT, 100 * law_error(set, NULL, &law), 100 * crossed,
-        100 * by_constant, free_law.share_exponent, 100 * law_error(set, NULL, &free_law),
-        SHARE_EXPONENT);
+        set->co_run_count, SHARE_EXPONENT, 100 * mape, 100 * crossed.mape,
+        100 * cross_validate_mean(set->co_runs, set->co_run_count), free_law.share_exponent,
+        100 * free_mape, SHARE_EXPONENT);
     return true;
 }
 

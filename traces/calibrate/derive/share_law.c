@@ -4,7 +4,6 @@
 #include <stdlib.h>
 
 #include <gsl/gsl_errno.h>
-#include <gsl/gsl_math.h>
 #include <gsl/gsl_multifit_nlinear.h>
 
 enum { ITERATIONS = 500, PARAMETERS = 5 };
@@ -21,101 +20,77 @@ double share_law_ms(const struct share_law *law, double batch, double share)
 }
 
 /* The search variables are square roots of the law's parameters, which keeps these non-negative. */
-static struct share_law law_of(const gsl_vector *x)
+static struct share_law law_of(const double *x)
 {
     struct share_law law = {.mape = 0};
     for (size_t i = 0; i < PARAMETERS; i++)
-        law.k[i] = gsl_pow_2(gsl_vector_get(x, i));
+        law.k[i] = x[i] * x[i];
     return law;
+}
+
+static double residual_of(const struct share_law *law, const struct latency_point *point)
+{
+    return share_law_ms(law, point->batch, point->share) / point->ms - 1;
 }
 
 static int residuals_of(const gsl_vector *x, void *data, gsl_vector *residuals)
 {
     const struct problem *problem = data;
-    struct share_law law = law_of(x);
-    for (size_t i = 0; i < problem->count; i++) {
-        const struct latency_point *point = &problem->points[i];
-        double predicted = share_law_ms(&law, point->batch, point->share);
-        gsl_vector_set(residuals, i, predicted / point->ms - 1);
-    }
+    struct share_law law = law_of(x->data);
+    for (size_t i = 0; i < problem->count; i++)
+        gsl_vector_set(residuals, i, residual_of(&law, &problem->points[i]));
     return GSL_SUCCESS;
 }
 
-static int jacobian_of(const gsl_vector *x, void *data, gsl_matrix *jacobian)
-{
-    const struct problem *problem = data;
-    struct share_law law = law_of(x);
-    for (size_t i = 0; i < problem->count; i++) {
-        double b = problem->points[i].batch;
-        double over = problem->points[i].share + law.k[3];
-        double work = law.k[0] * b * b + law.k[1] * b + law.k[2];
-        const double by_k[] = {b * b / over, b / over, 1 / over, -work / (over * over), 1};
-        for (size_t j = 0; j < PARAMETERS; j++)
-            gsl_matrix_set(jacobian, i, j,
-                           by_k[j] * 2 * gsl_vector_get(x, j) / problem->points[i].ms);
-    }
-    return GSL_SUCCESS;
-}
-
-/* Minimises Σ residual² from x, which is replaced by the minimum. `rough`: accept the result at the
- * iteration limit. */
-static bool descend(struct problem *problem, gsl_vector *x, bool rough, struct error *error)
+/* Minimises Σ residual² from the roots, which are replaced by those of the minimum. */
+static bool descend(struct problem *problem, double *roots, struct error *error)
 {
     gsl_multifit_nlinear_parameters parameters = gsl_multifit_nlinear_default_parameters();
-    gsl_multifit_nlinear_fdf system = {.f = residuals_of,
-                                       .df = jacobian_of,
-                                       .n = problem->count,
-                                       .p = PARAMETERS,
-                                       .params = problem};
+    gsl_multifit_nlinear_fdf system = {
+        .f = residuals_of, .n = problem->count, .p = PARAMETERS, .params = problem};
+    gsl_vector_view x = gsl_vector_view_array(roots, PARAMETERS);
     int why = 0;
+    parameters.fdtype = GSL_MULTIFIT_NLINEAR_CTRDIFF;
     gsl_multifit_nlinear_workspace *work = gsl_multifit_nlinear_alloc(
         gsl_multifit_nlinear_trust, &parameters, problem->count, PARAMETERS);
     if (work == NULL)
         return error_run(error, "out of memory for a fit of %zu samples", problem->count);
-    int status = gsl_multifit_nlinear_init(x, &system, work);
+    int status = gsl_multifit_nlinear_init(&x.vector, &system, work);
     if (status == GSL_SUCCESS)
         status = gsl_multifit_nlinear_driver(ITERATIONS, 1e-10, 1e-10, 0, NULL, NULL, &why, work);
-    gsl_vector_memcpy(x, gsl_multifit_nlinear_position(work));
+    gsl_vector_memcpy(&x.vector, gsl_multifit_nlinear_position(work));
     gsl_multifit_nlinear_free(work);
     /* ENOPROG means that no step improves the fit, which at these tolerances is the minimum. If the
      * very first step finds that, GSL returns EMAXITER instead. */
-    bool settled = status == GSL_SUCCESS || status == GSL_ENOPROG || why == GSL_ENOPROG;
-    if (!settled && !(rough && status == GSL_EMAXITER))
-        return error_run(error, "a fit of %zu samples failed: %s", problem->count,
-                         gsl_strerror(status));
-    return true;
+    return status == GSL_SUCCESS || status == GSL_ENOPROG || status == GSL_EMAXITER ||
+           error_run(error, "a fit of %zu samples failed: %s", problem->count,
+                     gsl_strerror(status));
 }
 
 static bool fit(struct problem *problem, struct share_law *law, struct error *error)
 {
     double least = INFINITY;
-    double sum = 0;
     if (problem->count <= PARAMETERS)
         return error_input(error, "a share law needs more than %d samples, has %zu", PARAMETERS,
                            problem->count);
     for (size_t i = 0; i < problem->count; i++)
         least = fmin(least, problem->points[i].ms);
-    double roots[PARAMETERS] = {sqrt(1e-3 * least), sqrt(0.3 * least), sqrt(0.05 * least), 0.1,
-                                sqrt(0.3 * least)};
-    gsl_vector_view x = gsl_vector_view_array(roots, PARAMETERS);
-    if (!descend(problem, &x.vector, true, error))
-        return false;
+    double x[PARAMETERS] = {sqrt(1e-3 * least), sqrt(0.3 * least), sqrt(0.05 * least), 0.1,
+                            sqrt(0.3 * least)};
     /* A root that tends to 0 converges slowly and delays the others. Once it is close to 0 it is
      * set to 0, where its gradient is 0, so it stays there while the others converge. */
-    for (size_t i = 0; i < PARAMETERS; i++)
-        if (gsl_pow_2(roots[i]) < 1e-6)
-            roots[i] = 0;
-    if (!descend(problem, &x.vector, false, error))
-        return false;
-    *law = law_of(&x.vector);
+    for (int search = 0; search < 2; search++) {
+        if (!descend(problem, x, error))
+            return false;
+        for (size_t i = 0; i < PARAMETERS; i++)
+            x[i] = x[i] * x[i] < 1e-6 ? 0 : x[i];
+    }
+    *law = law_of(x);
     /* Four significant digits: the precision of the measurements, and the same on every machine. */
     for (size_t i = 0; i < PARAMETERS; i++)
         law->k[i] = profile_round(law->k[i], 4);
-    for (size_t i = 0; i < problem->count; i++) {
-        const struct latency_point *point = &problem->points[i];
-        sum += fabs(share_law_ms(law, point->batch, point->share) / point->ms - 1);
-    }
-    law->mape = sum / (double)problem->count;
+    for (size_t i = 0; i < problem->count; i++)
+        law->mape += fabs(residual_of(law, &problem->points[i])) / (double)problem->count;
     return true;
 }
 
