@@ -30,17 +30,31 @@ void profile_put_known(cJSON *object, const char *key, double value)
         profile_put_number(object, key, value);
 }
 
-void profile_put_text(cJSON *object, const char *key, const char *format, ...)
+static cJSON *text_of(const char *format, va_list args)
 {
     char *text = NULL;
+    if (vasprintf(&text, format, args) < 0)
+        return NULL;
+    cJSON *item = cJSON_CreateString(text);
+    free(text);
+    return item;
+}
+
+cJSON *profile_text(const char *format, ...)
+{
     va_list args;
     va_start(args, format);
-    int length = vasprintf(&text, format, args);
+    cJSON *item = text_of(format, args);
     va_end(args);
-    if (length < 0)
-        return;
-    (void)cJSON_AddStringToObject(object, key, text);
-    free(text);
+    return item;
+}
+
+void profile_put_text(cJSON *object, const char *key, const char *format, ...)
+{
+    va_list args;
+    va_start(args, format);
+    (void)cJSON_AddItemToObject(object, key, text_of(format, args));
+    va_end(args);
 }
 
 void profile_put_axes(cJSON *function, const struct profile_axis *batch,

@@ -70,6 +70,8 @@ double raw_latency_ms(const void *runs, int batch, int vcpu, int share);
 double raw_restart_ms(const struct raw *raw, const char *model);
 /* What the mean of `cold_start_mean_ms` below is. */
 extern const char raw_restart_note[];
+/* What the tables say of the weights of the network in `row` of RAW_MODELS. */
+struct output_note raw_weights_note(const struct raw *raw, size_t row);
 /* Sets what the inputs give for every set: the row of the network in RAW_MODELS, and of `function`
  * the memory, the input, the assumed noise, the mean restart of the two convolutional networks that
  * were measured, and the spread of CUDA initialisation. */
@@ -97,19 +99,26 @@ double share_law_ms(const struct share_law *law, double batch, double share);
 /* Latency in ms of a configuration; NAN: did not run. */
 typedef double output_latency(const void *context, int batch, int vcpu, int vgpu);
 
-/* Adds a function: its model, the latencies on the axes of `facts`, and what else `facts` knows.
- * NULL if memory is exhausted. The file gets one line per batch size. */
-cJSON *output_function(cJSON *functions, const char *name, const char *model,
-                       const struct profile_function *facts, output_latency *latency,
-                       const void *context, struct error *error);
-
-/* Adds texts up to the first without a key. */
-struct output_text {
-    const char *key, *text;
+/* What the profile says of one value: its grade and where it comes from; NULL: nothing. */
+struct output_note {
+    const char *key, *evidence;
+    cJSON *derivation;
 };
-void output_texts(cJSON *object, const struct output_text *texts);
-/* Adds the derivation of the weights of the network in `row`. */
-void output_weights(const struct raw *raw, size_t row, cJSON *derivation);
+
+/* Adds a function to the profile: the latencies on the axes of `facts`, what else `facts` knows,
+ * and the notes up to the first without a key, whose derivations it takes. ERROR_RUN if memory is
+ * exhausted. The file gets one line per batch size. */
+bool output_function(cJSON *profile, const char *name, const char *model,
+                     const struct profile_function *facts, const struct output_note *notes,
+                     output_latency *latency, const void *context, struct error *error);
+
+struct output_head {
+    const char *device, *evidence, *source, *licence;
+    cJSON *derivation; /* taken */
+    int unit;
+};
+/* A profile without functions. */
+cJSON *output_profile(const struct output_head *head);
 
 /* Writes the profile to FOLDER/NAME atomically (traces/json/atomic_file.h). */
 bool output_write(const cJSON *profile, const char *folder, const char *name, struct error *error);

@@ -226,68 +226,67 @@ static double function_ms(const void *context, int batch, int vcpu, int vgpu)
     return measured_gpu_ms(function, batch, vgpu) + rest * (cpu + 1 - fraction);
 }
 
-static void describe_shape(const struct function *function, cJSON *derivation)
+static cJSON *share_law_text(const struct function *function, const char *donor)
 {
-    const struct raw *raw = function->raw;
     const struct share_law *law = &function->law;
-    const char *donor = raw_text(raw, RAW_ANCHORS, function->anchor, "donor");
-    profile_put_text(derivation, "donor", "%s on a V100 under MPS (iGniter): %s", donor,
-                     raw_text(raw, RAW_ANCHORS, function->anchor, "donor_reason"));
-    profile_put_text(
-        derivation, "share law",
+    return profile_text(
         "t = (k1 b^2 + k2 b + k3) / (s + k4) + k5 ms, k = %.6g, %.6g, %.6g, %.6g, %.6g; MAPE "
         "%.2f %%; %.2f %% on hold-outs at shares 10 and 100 %%",
         law->k[0], law->k[1], law->k[2], law->k[3], law->k[4], 100 * law->mape,
-        100 * holdout_error(raw, donor, law));
+        100 * holdout_error(function->raw, donor, law));
 }
 
-static void describe_gpu(const struct function *function, cJSON *derivation)
+static cJSON *gpu_text(const struct function *function)
 {
-    const struct raw *raw = function->raw;
-    const size_t row = function->absolute;
-    double macs = raw_number(raw, RAW_ABSOLUTE, row, "macs");
+    double macs = raw_number(function->raw, RAW_ABSOLUTE, function->absolute, "macs");
+    double of_donor = raw_number(function->raw, RAW_ABSOLUTE, function->absolute, "donor_macs");
     double gpu_ms = measured_gpu_ms(function, 1, 1);
-    profile_put_text(derivation, "donor", "%s on slices of an A100 (ParvaGPU): %s",
-                     raw_text(raw, RAW_ABSOLUTE, row, "donor"),
-                     raw_text(raw, RAW_ABSOLUTE, row, "donor_reason"));
-    profile_put_text(
-        derivation, "gpu",
-        "%.0f multiply-accumulates per job are %.4g images of the donor: %.4g of %.6g ms "
-        "on one seventh (%.1f %%)",
-        macs, macs / raw_number(raw, RAW_ABSOLUTE, row, "donor_macs"), gpu_ms, function->anchor_ms,
-        100 * gpu_ms / function->anchor_ms);
+    return profile_text(
+        "%.0f multiply-accumulates per job are %.4g images of the donor: %.4g of %.6g ms on one "
+        "seventh (%.1f %%)",
+        macs, macs / of_donor, gpu_ms, function->anchor_ms, 100 * gpu_ms / function->anchor_ms);
 }
 
-static void describe(const struct function *function, size_t network, cJSON *object)
+static bool put_function(const struct function *function, size_t network,
+                         const struct profile_function *facts, cJSON *profile, struct error *error)
 {
     const struct raw *raw = function->raw;
+    const size_t row = function->anchor;
     const bool absolute = function->variant->absolute;
-    const struct output_text evidence[] = {
-        {"latency_ms at (1, 1, 1)", raw_text(raw, RAW_ANCHORS, function->anchor, "latency_grade")},
+    const enum raw_table donors = absolute ? RAW_ABSOLUTE : RAW_ANCHORS;
+    const char *donor = raw_text(raw, donors, absolute ? function->absolute : row, "donor");
+    const char *why = raw_text(raw, donors, absolute ? function->absolute : row, "donor_reason");
+    const struct output_note notes[] = {
+        {"donor", NULL,
+         profile_text("%s on %s: %s", donor,
+                      absolute ? "slices of an A100 (ParvaGPU)" : "a V100 under MPS (iGniter)",
+                      why)},
+        {absolute ? "gpu" : "share law", NULL,
+         absolute ? gpu_text(function) : share_law_text(function, donor)},
+        {"latency_ms at (1, 1, 1)", raw_text(raw, RAW_ANCHORS, row, "latency_grade"), NULL},
         {"latency_ms over batch and vgpu",
-         absolute ? "derived: measured (donor) at equal multiply-accumulates" : "measured (donor)"},
-        {"latency_ms over vcpu", "assumed"},
-        {"noise.cv", "assumed"},
-        {"cold_start_ms.mean", raw_text(raw, RAW_ANCHORS, function->anchor, "cold_start_grade")},
-        {"cold_start_ms.cv", "assumed"},
-        {"gpu_memory_mb.weights", raw_text(raw, RAW_MODELS, network, "grade")},
-        {"gpu_memory_mb.per_item", "assumed"},
-        {"host_memory_mb", "assumed"},
-        {"bandwidth_share", absolute ? "derived: measured (donor) x the GPU's part of the latency"
-                                     : "measured (donor)"},
-        {"input_bytes", raw_text(raw, RAW_ANCHORS, function->anchor, "input_grade")},
+         absolute ? "derived: measured (donor) at equal multiply-accumulates" : "measured (donor)",
+         NULL},
+        {"latency_ms over vcpu", "assumed", NULL},
+        {"noise.cv", "assumed", NULL},
+        {"cold_start_ms.mean", raw_text(raw, RAW_ANCHORS, row, "cold_start_grade"), NULL},
+        {"cold_start_ms.cv", "assumed", NULL},
+        raw_weights_note(raw, network),
+        {"gpu_memory_mb.per_item", "assumed", NULL},
+        {"host_memory_mb", "assumed", NULL},
+        {"bandwidth_share",
+         absolute ? "derived: measured (donor) x the GPU's part of the latency"
+                  : "measured (donor)",
+         NULL},
+        {"input_bytes", raw_text(raw, RAW_ANCHORS, row, "input_grade"), NULL},
         {0}};
-    output_texts(cJSON_AddObjectToObject(object, "evidence"), evidence);
-    cJSON *derivation = cJSON_AddObjectToObject(object, "derivation");
-    if (absolute)
-        describe_gpu(function, derivation);
-    else
-        describe_shape(function, derivation);
-    output_weights(raw, network, derivation);
+    return output_function(profile, raw_text(raw, RAW_ANCHORS, row, "function"),
+                           raw_text(raw, RAW_ANCHORS, row, "model"), facts, notes, function_ms,
+                           function, error);
 }
 
 static bool add_function(const struct raw *raw, const struct esg_variant *variant, size_t row,
-                         cJSON *functions, struct error *error)
+                         cJSON *profile, struct error *error)
 {
     const char *name = raw_text(raw, RAW_ANCHORS, row, "function");
     const char *donor = raw_text(raw, RAW_ANCHORS, row, "donor");
@@ -319,16 +318,12 @@ static bool add_function(const struct raw *raw, const struct esg_variant *varian
     if (variant->absolute)
         facts.bandwidth_share *= measured_gpu_ms(&function, 1, 1) / function.anchor_ms;
     facts.input_bytes = raw_number(raw, RAW_ANCHORS, row, "input_bytes");
-    cJSON *object = output_function(functions, name, raw_text(raw, RAW_ANCHORS, row, "model"),
-                                    &facts, function_ms, &function, error);
-    if (object != NULL)
-        describe(&function, network, object);
-    return object != NULL;
+    return put_function(&function, network, &facts, profile, error);
 }
 
 /* ---- The file -------------------------------------------------------------------------------- */
 
-static void add_cpu_note(const struct raw *raw, const struct esg_variant *variant,
+static void put_cpu_note(const struct raw *raw, const struct esg_variant *variant,
                          cJSON *derivation)
 {
     size_t all = 0;
@@ -348,7 +343,7 @@ static void add_cpu_note(const struct raw *raw, const struct esg_variant *varian
         median, all);
 }
 
-static bool add_donor_note(const struct raw *raw, cJSON *derivation, struct error *error)
+static bool put_shape_notes(const struct raw *raw, cJSON *derivation, struct error *error)
 {
     struct share_law wide;
     struct share_law deep;
@@ -361,6 +356,9 @@ static bool add_donor_note(const struct raw *raw, cJSON *derivation, struct erro
     if (!share_law_fit(&raw->igniter, "vgg19", &wide, error) ||
         !share_law_fit(&raw->igniter, "resnet50", &deep, error))
         return false;
+    profile_put_text(derivation, "law",
+                     "T(b, c, g) = L ((1 - f) D(b, g/7) / D(1, 1/7) + f b / c): L the anchor, D "
+                     "the donor's share law, f the CPU fraction");
     profile_put_text(
         derivation, "donors",
         "Batch and share shape is D(b, g/7) / D(1, 1/7) of a donor's share law. The V100 MPS "
@@ -375,9 +373,12 @@ static bool add_donor_note(const struct raw *raw, cJSON *derivation, struct erro
     return true;
 }
 
-static void add_absolute_note(const struct raw *raw, cJSON *derivation)
+static void put_absolute_notes(const struct raw *raw, cJSON *derivation)
 {
     size_t row = raw_find(raw, RAW_ANCHORS, "function", "classification");
+    profile_put_text(derivation, "law",
+                     "T(b, c, g) = G(b, g) + (L - G(1, 1)) (f b / c + 1 - f): L the anchor, G the "
+                     "measured time on the GPU, f the vCPU fraction of the rest");
     profile_put_text(
         derivation, "gpu",
         "G(b, g) is the time that a donor took on g sevenths of an A100 for a batch with as many "
@@ -394,50 +395,47 @@ static void add_absolute_note(const struct raw *raw, cJSON *derivation)
         "no exponent for it: an upper bound.");
 }
 
-/* Of the profiles that share the anchor, and of those with absolute times. */
-static const struct output_text heads[2][5] = {
-    {{"device", "NVIDIA A100 as sevenths (reconstruction; shapes from a V100 under MPS)"},
-     {"evidence", "reconstructed: anchors recalled, batch and share shape measured on donors, vCPU "
-                  "law assumed"},
-     {"source", "ESG (HPDC 2024, DOI 10.1145/3625549.3658657) for the anchors; iGniter (IEEE TPDS "
-                "2023) for shapes and interference; see raw/*/ORIGIN.md"},
-     {"licence",
-      "facts and derived numbers; iGniter has no licence file upstream, measured numbers only"}},
-    {{"device", "NVIDIA A100 as sevenths (reconstruction)"},
-     {"evidence", "reconstructed: anchors recalled, GPU time derived from measured donors, split "
-                  "of the rest into vCPU time and fixed time assumed"},
-     {"source", "ESG (HPDC 2024, DOI 10.1145/3625549.3658657) for the anchors; ParvaGPU (SC 2024) "
-                "for GPU times; iGniter (IEEE TPDS 2023) for interference; see raw/*/ORIGIN.md"},
-     {"licence", "facts and derived numbers; ParvaGPU is MIT; iGniter has no licence file "
-                 "upstream, measured numbers only"}}};
-
-static const struct output_text laws[2][2] = {
-    {{"law", "T(b, c, g) = L ((1 - f) D(b, g/7) / D(1, 1/7) + f b / c): L the anchor, D the "
-             "donor's share law, f the CPU fraction"}},
-    {{"law", "T(b, c, g) = G(b, g) + (L - G(1, 1)) (f b / c + 1 - f): L the anchor, G the measured "
-             "time on the GPU, f the vCPU fraction of the rest"}}};
+static bool put_notes(const struct raw *raw, const struct esg_variant *variant, cJSON *derivation,
+                      struct error *error)
+{
+    if (variant->absolute)
+        put_absolute_notes(raw, derivation);
+    else if (!put_shape_notes(raw, derivation, error))
+        return false;
+    put_cpu_note(raw, variant, derivation);
+    profile_put_text(derivation, "gpu_memory_mb",
+                     "Weights are parameters x 4 bytes without the framework's own context; "
+                     "activations are assumed so that a batch of 32 fits a seventh of 40 GB.");
+    return true;
+}
 
 bool derive_esg(const struct raw *raw, const struct esg_variant *variant, const char *out,
                 struct error *error)
 {
-    cJSON *profile = cJSON_CreateObject();
-    bool fine = true;
-    output_texts(profile, heads[variant->absolute]);
-    cJSON *derivation = cJSON_AddObjectToObject(profile, "derivation");
-    output_texts(derivation, laws[variant->absolute]);
-    if (variant->absolute)
-        add_absolute_note(raw, derivation);
-    else
-        fine = add_donor_note(raw, derivation, error);
-    add_cpu_note(raw, variant, derivation);
-    profile_put_text(
-        derivation, "gpu_memory_mb",
-        "Weights are parameters x 4 bytes without the framework's own context; activations "
-        "are assumed so that a batch of 32 fits a seventh of 40 GB.");
-    profile_put_number(profile, "unit", UNIT);
-    cJSON *functions = cJSON_AddObjectToObject(profile, "functions");
+    static const struct output_head shaped = {
+        .device = "NVIDIA A100 as sevenths (reconstruction; shapes from a V100 under MPS)",
+        .evidence = "reconstructed: anchors recalled, batch and share shape measured on donors, "
+                    "vCPU law assumed",
+        .source = "ESG (HPDC 2024, DOI 10.1145/3625549.3658657) for the anchors; iGniter (IEEE "
+                  "TPDS 2023) for shapes and interference; see raw/*/ORIGIN.md",
+        .licence = "facts and derived numbers; iGniter has no licence file upstream, measured "
+                   "numbers only"};
+    static const struct output_head absolute = {
+        .device = "NVIDIA A100 as sevenths (reconstruction)",
+        .evidence = "reconstructed: anchors recalled, GPU time derived from measured donors, split "
+                    "of the rest into vCPU time and fixed time assumed",
+        .source = "ESG (HPDC 2024, DOI 10.1145/3625549.3658657) for the anchors; ParvaGPU (SC "
+                  "2024) for GPU times; iGniter (IEEE TPDS 2023) for interference; see "
+                  "raw/*/ORIGIN.md",
+        .licence = "facts and derived numbers; ParvaGPU is MIT; iGniter has no licence file "
+                   "upstream, measured numbers only"};
+    struct output_head head = variant->absolute ? absolute : shaped;
+    head.unit = UNIT;
+    head.derivation = cJSON_CreateObject();
+    bool fine = put_notes(raw, variant, head.derivation, error);
+    cJSON *profile = output_profile(&head);
     for (size_t row = 0; fine && row < raw->tables[RAW_ANCHORS].rows; row++)
-        fine = add_function(raw, variant, row, functions, error);
+        fine = add_function(raw, variant, row, profile, error);
     fine = fine && add_interference(&raw->igniter, profile, error) &&
            output_write(profile, out, variant->name, error);
     cJSON_Delete(profile);

@@ -47,32 +47,7 @@ static bool add_interference(const struct sample_set *set, cJSON *profile, struc
     return fine;
 }
 
-static void describe(const struct raw *raw, size_t row, size_t runs, cJSON *function)
-{
-    const struct output_text evidence[] = {
-        {"latency_ms", "measured"},
-        {"noise.cv", "measured"},
-        {"cold_start_ms", "derived"},
-        {"gpu_memory_mb.weights", raw_text(raw, RAW_MODELS, row, "grade")},
-        {"gpu_memory_mb.per_item", "assumed"},
-        {"host_memory_mb", "assumed"},
-        {"bandwidth_share", "measured"},
-        {"input_bytes", "published"},
-        {0}};
-    output_texts(cJSON_AddObjectToObject(function, "evidence"), evidence);
-    cJSON *derivation = cJSON_AddObjectToObject(function, "derivation");
-    profile_put_text(derivation, "noise.cv",
-                     "mean of standard deviation / mean over %zu co-locations", runs);
-    profile_put_text(derivation, "cold_start_ms",
-                     "%s; cv from ten CUDA initialisations (StreamBox)", raw_restart_note);
-    output_weights(raw, row, derivation);
-    profile_put_text(derivation, "bandwidth_share",
-                     "DRAM utilisation at the 80 %% share, mean over batch 2, 4, 8, 16, 32");
-    profile_put_text(derivation, "input_bytes", "%s", raw_text(raw, RAW_MODELS, row, "input_note"));
-}
-
-static bool add_function(const struct raw *raw, uint32_t index, cJSON *functions,
-                         struct error *error)
+static bool add_function(const struct raw *raw, uint32_t index, cJSON *profile, struct error *error)
 {
     const struct sample_set *set = &raw->igniter;
     const struct raw_runs alone = {set, set->functions.names[index]};
@@ -87,36 +62,42 @@ static bool add_function(const struct raw *raw, uint32_t index, cJSON *functions
     facts.bandwidth_share = set->facts[index].demand;
     facts.noise_cv = 0;
     for (size_t i = 0; i < set->co_run_count; i++)
-        if (set->co_runs[i].function == index) {
+        if (set->co_runs[i].function == index)
             facts.noise_cv += (set->co_runs[i].cv - facts.noise_cv) / (double)++runs;
-        }
-    cJSON *function =
-        output_function(functions, alone.model, alone.model, &facts, raw_latency_ms, &alone, error);
-    if (function != NULL)
-        describe(raw, row, runs, function);
-    return function != NULL;
+    const struct output_note notes[] = {
+        {"latency_ms", "measured", NULL},
+        {"noise.cv", "measured",
+         profile_text("mean of standard deviation / mean over %zu co-locations", runs)},
+        {"cold_start_ms", "derived",
+         profile_text("%s; cv from ten CUDA initialisations (StreamBox)", raw_restart_note)},
+        raw_weights_note(raw, row),
+        {"gpu_memory_mb.per_item", "assumed", NULL},
+        {"host_memory_mb", "assumed", NULL},
+        {"bandwidth_share", "measured",
+         profile_text("DRAM utilisation at the 80 %% share, mean over batch 2, 4, 8, 16, 32")},
+        {"input_bytes", "published",
+         profile_text("%s", raw_text(raw, RAW_MODELS, row, "input_note"))},
+        {0}};
+    return output_function(profile, alone.model, alone.model, &facts, notes, raw_latency_ms, &alone,
+                           error);
 }
 
 bool derive_igniter(const struct raw *raw, const char *out, struct error *error)
 {
-    static const struct output_text head[] = {
-        {"device", "NVIDIA V100 16GB, MPS active-thread percentage"},
-        {"evidence", "measured"},
-        {"source", "iGniter (IEEE TPDS 2023), github.com/icloud-ecnu/igniter, commit "
-                   "b1ff2ab2624bb8ae856fc133871afa8a93c84d59"},
-        {"licence", "no licence file upstream; measured numbers only"},
-        {"derivation",
-         "Mean latency of a batch alone at a share of 20, 40, 50, 60, 80 % (unit 100), TensorRT "
-         "FP32; 10 and 100 % were measured at batch 1 only and are left out. The host's vCPUs "
-         "were not varied: the vCPU axis has one point."},
-        {0}};
-    cJSON *profile = cJSON_CreateObject();
-    output_texts(profile, head);
-    profile_put_number(profile, "unit", 100);
-    cJSON *functions = cJSON_AddObjectToObject(profile, "functions");
+    cJSON *profile = output_profile(&(struct output_head){
+        .device = "NVIDIA V100 16GB, MPS active-thread percentage",
+        .evidence = "measured",
+        .source = "iGniter (IEEE TPDS 2023), github.com/icloud-ecnu/igniter, commit "
+                  "b1ff2ab2624bb8ae856fc133871afa8a93c84d59",
+        .licence = "no licence file upstream; measured numbers only",
+        .derivation = profile_text(
+            "Mean latency of a batch alone at a share of 20, 40, 50, 60, 80 %% (unit 100), "
+            "TensorRT FP32; 10 and 100 %% were measured at batch 1 only and are left out. The "
+            "host's vCPUs were not varied: the vCPU axis has one point."),
+        .unit = 100});
     bool fine = true;
     for (uint32_t i = 0; fine && i < raw->igniter.functions.count; i++)
-        fine = add_function(raw, i, functions, error);
+        fine = add_function(raw, i, profile, error);
     fine = fine && add_interference(&raw->igniter, profile, error) &&
            output_write(profile, out, "v100-mps-igniter.json", error);
     cJSON_Delete(profile);

@@ -32,35 +32,46 @@ static char *latency_text(const struct profile_function *facts, output_latency *
     return NULL;
 }
 
-cJSON *output_function(cJSON *functions, const char *name, const char *model,
-                       const struct profile_function *facts, output_latency *latency,
-                       const void *context, struct error *error)
+static void put_notes(cJSON *function, const struct output_note *notes)
 {
+    cJSON *evidence = cJSON_AddObjectToObject(function, "evidence");
+    cJSON *derivation = cJSON_AddObjectToObject(function, "derivation");
+    for (; notes->key != NULL; notes++) {
+        if (notes->evidence != NULL)
+            (void)cJSON_AddStringToObject(evidence, notes->key, notes->evidence);
+        if (notes->derivation != NULL)
+            (void)cJSON_AddItemToObject(derivation, notes->key, notes->derivation);
+    }
+}
+
+bool output_function(cJSON *profile, const char *name, const char *model,
+                     const struct profile_function *facts, const struct output_note *notes,
+                     output_latency *latency, const void *context, struct error *error)
+{
+    cJSON *functions = cJSON_GetObjectItemCaseSensitive(profile, "functions");
     cJSON *function = cJSON_AddObjectToObject(functions, name);
     char *text = latency_text(facts, latency, context);
-    if (function == NULL || text == NULL) {
-        error_run(error, "out of memory for a latency grid");
-        return NULL;
-    }
     profile_put_text(function, "model", "%s", model);
     profile_put_axes(function, &facts->batch, &facts->vcpu, &facts->vgpu);
     (void)cJSON_AddRawToObject(function, "latency_ms", text);
-    free(text);
     profile_put_facts(function, facts);
-    return function;
+    put_notes(function, notes);
+    bool fine = text != NULL || error_run(error, "out of memory for a latency grid");
+    free(text);
+    return fine;
 }
 
-void output_texts(cJSON *object, const struct output_text *texts)
+cJSON *output_profile(const struct output_head *head)
 {
-    for (; texts->key != NULL; texts++)
-        (void)cJSON_AddStringToObject(object, texts->key, texts->text);
-}
-
-void output_weights(const struct raw *raw, size_t row, cJSON *derivation)
-{
-    profile_put_text(derivation, "gpu_memory_mb.weights", "%.0f parameters x 4 bytes; %s",
-                     raw_number(raw, RAW_MODELS, row, "parameters"),
-                     raw_text(raw, RAW_MODELS, row, "source"));
+    cJSON *profile = cJSON_CreateObject();
+    (void)cJSON_AddStringToObject(profile, "device", head->device);
+    (void)cJSON_AddStringToObject(profile, "evidence", head->evidence);
+    (void)cJSON_AddStringToObject(profile, "source", head->source);
+    (void)cJSON_AddStringToObject(profile, "licence", head->licence);
+    (void)cJSON_AddItemToObject(profile, "derivation", head->derivation);
+    profile_put_number(profile, "unit", head->unit);
+    (void)cJSON_AddObjectToObject(profile, "functions");
+    return profile;
 }
 
 bool output_write(const cJSON *profile, const char *folder, const char *name, struct error *error)

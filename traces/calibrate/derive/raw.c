@@ -229,3 +229,11 @@ bool raw_function(const struct raw *raw, const char *network, size_t *row,
         .bandwidth_share = NAN};
     return true;
 }
+
+struct output_note raw_weights_note(const struct raw *raw, size_t row)
+{
+    return (struct output_note){"gpu_memory_mb.weights", raw_text(raw, RAW_MODELS, row, "grade"),
+                                profile_text("%.0f parameters x 4 bytes; %s",
+                                             raw_number(raw, RAW_MODELS, row, "parameters"),
+                                             raw_text(raw, RAW_MODELS, row, "source"))};
+}
