@@ -28,11 +28,8 @@ enum raw_table {
 };
 
 struct raw {
-    struct {
-        char *path, *text;
-        char *(*cells)[TABLE_CELLS]; /* point into `text`; cells[0] is the header */
-        size_t rows;                 /* after the header */
-    } tables[RAW_TABLES];
+    const char *folder;
+    cJSON *tables[RAW_TABLES];  /* arrays of rows, each an object of its cells as strings */
     struct sample_set igniter;  /* alone, and in pairs on one GPU; shares in percent */
     struct sample_set parvagpu; /* A100 MIG; shares in sevenths */
     struct sample_set infless;  /* latency over CPU cores */
@@ -42,17 +39,12 @@ struct raw {
 bool raw_open(struct raw *raw, const char *folder, struct error *error);
 void raw_close(struct raw *raw);
 
-/* The cell's text; "" for a row beyond the last. `column` must be one that raw_open checks. */
-const char *raw_text(const struct raw *raw, enum raw_table table, size_t row, const char *column);
+/* The cell's text, "" for no row. `column` must be one that raw_open checks. */
+const char *raw_text(const cJSON *row, const char *column);
 /* The cell as a number, NAN if it is not one. */
-double raw_number(const struct raw *raw, enum raw_table table, size_t row, const char *column);
-/* The first row whose `column` equals `wanted`; the number of rows if there is none. */
-size_t raw_find(const struct raw *raw, enum raw_table table, const char *column,
-                const char *wanted);
-/* Mean of `column` over the rows that `where` selects, pairs of a column and its value that NULL
- * ends. NAN if there are none. */
-double raw_mean(const struct raw *raw, enum raw_table table, const char *column,
-                const char *const *where);
+double raw_number(const cJSON *row, const char *column);
+/* The first row whose `column` equals `wanted`, NULL if there is none. */
+const cJSON *raw_find(const cJSON *table, const char *column, const char *wanted);
 /* An entry of the assumptions, NAN if there is none. */
 double raw_assumption(const struct raw *raw, const char *quantity);
 
@@ -70,13 +62,14 @@ double raw_latency_ms(const void *runs, int batch, int vcpu, int share);
 double raw_restart_ms(const struct raw *raw, const char *model);
 /* What the mean of `cold_start_mean_ms` below is. */
 extern const char raw_restart_note[];
-/* What the tables say of the weights of the network in `row` of RAW_MODELS. */
-struct output_note raw_weights_note(const struct raw *raw, size_t row);
-/* Sets what the inputs give for every set: the row of the network in RAW_MODELS, and of `function`
- * the memory, the input, the assumed noise, the mean restart of the two convolutional networks that
- * were measured, and the spread of CUDA initialisation. */
-bool raw_function(const struct raw *raw, const char *network, size_t *row,
-                  struct profile_function *function, struct error *error);
+/* Returns the row of the network in RAW_MODELS, NULL with ERROR_INPUT if there is none. Sets what
+ * the inputs give for every set: the weights, the host's memory, the input, the assumed noise, the
+ * mean restart of the two convolutional networks that were measured, and the spread of CUDA
+ * initialisation. */
+const cJSON *raw_function(const struct raw *raw, const char *network,
+                          struct profile_function *function, struct error *error);
+/* What RAW_MODELS says of the weights of a network. */
+struct output_note raw_weights_note(const cJSON *network);
 
 /* ---- Latency over batch and share (share_law.c) ---------------------------------------------- */
 

@@ -51,13 +51,12 @@ static double holdout_error(const struct raw *raw, const char *model, const stru
 {
     double sum = 0;
     size_t count = 0;
-    for (size_t i = 0; i < raw->tables[RAW_GPU_TIME].rows; i++) {
-        double batch = raw_number(raw, RAW_GPU_TIME, i, "batch");
-        double share = raw_number(raw, RAW_GPU_TIME, i, "mps_pct") / 100;
-        if (strcmp(raw_text(raw, RAW_GPU_TIME, i, "model"), model) != 0 || batch == 1 ||
-            share == 0.5)
+    for (const cJSON *row = raw->tables[RAW_GPU_TIME]->child; row != NULL; row = row->next) {
+        double batch = raw_number(row, "batch");
+        double share = raw_number(row, "mps_pct") / 100;
+        if (strcmp(raw_text(row, "model"), model) != 0 || batch == 1 || share == 0.5)
             continue;
-        double measured = raw_number(raw, RAW_GPU_TIME, i, "gpu_ms");
+        double measured = raw_number(row, "gpu_ms");
         sum += fabs(share_law_ms(law, batch, share) / measured - 1);
         count++;
     }
@@ -127,11 +126,9 @@ static bool fit_law(const struct sample_set *set, double share_exponent, struct 
 }
 
 /* The models of a co-location, without their order. Its runs are next to each other. */
-static uint32_t pair_of(const struct co_run *runs, size_t index)
+static uint64_t pair_of(const struct co_run *runs, size_t index)
 {
-    uint32_t one = runs[index].function;
-    uint32_t other = runs[index ^ 1].function;
-    return one < other ? one << 16 | other : other << 16 | one;
+    return UINT64_C(1) << runs[index].function | UINT64_C(1) << runs[index ^ 1].function;
 }
 
 /* Mean relative error if the mean slowdown of the other pairs of models is the prediction. */
@@ -189,9 +186,9 @@ static bool add_interference(const struct sample_set *set, cJSON *profile, struc
 struct function {
     const struct raw *raw;
     const struct esg_variant *variant;
-    size_t anchor, absolute; /* rows of the tables */
-    double anchor_ms;        /* L */
-    struct share_law law;    /* D */
+    const cJSON *anchor, *absolute; /* rows */
+    double anchor_ms;               /* L */
+    struct share_law law;           /* D */
 };
 
 /* G(batch, g): the function's `batch` jobs have as many multiply-accumulates as `images` of the
@@ -200,9 +197,9 @@ struct function {
 static double measured_gpu_ms(const struct function *function, int batch, int vgpu)
 {
     const struct raw *raw = function->raw;
-    const char *donor = raw_text(raw, RAW_ABSOLUTE, function->absolute, "donor");
-    double images = batch * raw_number(raw, RAW_ABSOLUTE, function->absolute, "macs") /
-                    raw_number(raw, RAW_ABSOLUTE, function->absolute, "donor_macs");
+    const char *donor = raw_text(function->absolute, "donor");
+    double images = batch * raw_number(function->absolute, "macs") /
+                    raw_number(function->absolute, "donor_macs");
     int low = 1;
     if (images <= 1)
         return parvagpu_ms(raw, donor, 1, vgpu);
@@ -238,8 +235,8 @@ static cJSON *share_law_text(const struct function *function, const char *donor)
 
 static cJSON *gpu_text(const struct function *function)
 {
-    double macs = raw_number(function->raw, RAW_ABSOLUTE, function->absolute, "macs");
-    double of_donor = raw_number(function->raw, RAW_ABSOLUTE, function->absolute, "donor_macs");
+    double macs = raw_number(function->absolute, "macs");
+    double of_donor = raw_number(function->absolute, "donor_macs");
     double gpu_ms = measured_gpu_ms(function, 1, 1);
     return profile_text(
         "%.0f multiply-accumulates per job are %.4g images of the donor: %.4g of %.6g ms on one "
@@ -247,77 +244,72 @@ static cJSON *gpu_text(const struct function *function)
         macs, macs / of_donor, gpu_ms, function->anchor_ms, 100 * gpu_ms / function->anchor_ms);
 }
 
-static bool put_function(const struct function *function, size_t network,
+static bool put_function(const struct function *function, const cJSON *network,
                          const struct profile_function *facts, cJSON *profile, struct error *error)
 {
-    const struct raw *raw = function->raw;
-    const size_t row = function->anchor;
+    const cJSON *anchor = function->anchor;
     const bool absolute = function->variant->absolute;
-    const enum raw_table donors = absolute ? RAW_ABSOLUTE : RAW_ANCHORS;
-    const char *donor = raw_text(raw, donors, absolute ? function->absolute : row, "donor");
-    const char *why = raw_text(raw, donors, absolute ? function->absolute : row, "donor_reason");
+    const char *donor = raw_text(absolute ? function->absolute : anchor, "donor");
     const struct output_note notes[] = {
         {"donor", NULL,
          profile_text("%s on %s: %s", donor,
                       absolute ? "slices of an A100 (ParvaGPU)" : "a V100 under MPS (iGniter)",
-                      why)},
+                      raw_text(absolute ? function->absolute : anchor, "donor_reason"))},
         {absolute ? "gpu" : "share law", NULL,
          absolute ? gpu_text(function) : share_law_text(function, donor)},
-        {"latency_ms at (1, 1, 1)", raw_text(raw, RAW_ANCHORS, row, "latency_grade"), NULL},
+        {"latency_ms at (1, 1, 1)", raw_text(anchor, "latency_grade"), NULL},
         {"latency_ms over batch and vgpu",
          absolute ? "derived: measured (donor) at equal multiply-accumulates" : "measured (donor)",
          NULL},
         {"latency_ms over vcpu", "assumed", NULL},
         {"noise.cv", "assumed", NULL},
-        {"cold_start_ms.mean", raw_text(raw, RAW_ANCHORS, row, "cold_start_grade"), NULL},
+        {"cold_start_ms.mean", raw_text(anchor, "cold_start_grade"), NULL},
         {"cold_start_ms.cv", "assumed", NULL},
-        raw_weights_note(raw, network),
+        raw_weights_note(network),
         {"gpu_memory_mb.per_item", "assumed", NULL},
         {"host_memory_mb", "assumed", NULL},
         {"bandwidth_share",
          absolute ? "derived: measured (donor) x the GPU's part of the latency"
                   : "measured (donor)",
          NULL},
-        {"input_bytes", raw_text(raw, RAW_ANCHORS, row, "input_grade"), NULL},
+        {"input_bytes", raw_text(anchor, "input_grade"), NULL},
         {0}};
-    return output_function(profile, raw_text(raw, RAW_ANCHORS, row, "function"),
-                           raw_text(raw, RAW_ANCHORS, row, "model"), facts, notes, function_ms,
-                           function, error);
+    return output_function(profile, raw_text(anchor, "function"), raw_text(anchor, "model"), facts,
+                           notes, function_ms, function, error);
 }
 
-static bool add_function(const struct raw *raw, const struct esg_variant *variant, size_t row,
+static bool add_function(const struct raw *raw, const struct esg_variant *variant, const cJSON *row,
                          cJSON *profile, struct error *error)
 {
-    const char *name = raw_text(raw, RAW_ANCHORS, row, "function");
-    const char *donor = raw_text(raw, RAW_ANCHORS, row, "donor");
+    const char *name = raw_text(row, "function");
+    const char *donor = raw_text(row, "donor");
     const int32_t index = string_index_find(&raw->igniter.functions, donor);
     struct function function = {.raw = raw,
                                 .variant = variant,
                                 .anchor = row,
-                                .absolute = raw_find(raw, RAW_ABSOLUTE, "function", name),
-                                .anchor_ms = raw_number(raw, RAW_ANCHORS, row, "latency_ms")};
+                                .absolute = raw_find(raw->tables[RAW_ABSOLUTE], "function", name),
+                                .anchor_ms = raw_number(row, "latency_ms")};
     struct profile_function facts;
-    size_t network = 0;
+    const cJSON *network = raw_function(raw, raw_text(row, "network"), &facts, error);
     char item[128] = "per_item_";
     strncat(item, name, sizeof item - strlen(item) - 1);
-    if (function.absolute == raw->tables[RAW_ABSOLUTE].rows)
-        return error_input(error, "%s: no row for %s", raw->tables[RAW_ABSOLUTE].path, name);
+    if (function.absolute == NULL)
+        return error_input(error, "%s/esg/absolute.csv: no row for %s", raw->folder, name);
     if (index == STRING_INDEX_NONE)
-        return error_input(error, "%s: %s names an unknown donor", raw->tables[RAW_ANCHORS].path,
+        return error_input(error, "%s/esg/anchors.csv: %s names an unknown donor", raw->folder,
                            name);
-    if (!raw_function(raw, raw_text(raw, RAW_ANCHORS, row, "network"), &network, &facts, error) ||
-        !share_law_fit(&raw->igniter, donor, &function.law, error))
+    if (network == NULL || !share_law_fit(&raw->igniter, donor, &function.law, error))
         return false;
     facts.batch = (struct profile_axis){batches, BATCHES};
     facts.vcpu = (struct profile_axis){vcpus, VCPUS};
     facts.vgpu = (struct profile_axis){vgpus, VGPUS};
-    facts.cold_start_mean_ms = raw_number(raw, RAW_ANCHORS, row, "cold_start_ms");
+    facts.cold_start_mean_ms = raw_number(row, "cold_start_ms");
     facts.cold_start_cv = raw_assumption(raw, "cold_start_cv");
     facts.gpu_per_item_mb = raw_assumption(raw, item);
     facts.bandwidth_share = raw->igniter.facts[index].demand;
     if (variant->absolute)
         facts.bandwidth_share *= measured_gpu_ms(&function, 1, 1) / function.anchor_ms;
-    facts.input_bytes = raw_number(raw, RAW_ANCHORS, row, "input_bytes");
+    facts.input_bytes = raw_number(row, "input_bytes");
     return put_function(&function, network, &facts, profile, error);
 }
 
@@ -349,9 +341,9 @@ static bool put_shape_notes(const struct raw *raw, cJSON *derivation, struct err
     struct share_law deep;
     double shortest = INFINITY;
     double longest = 0;
-    for (size_t i = 0; i < raw->tables[RAW_ANCHORS].rows; i++) {
-        shortest = fmin(shortest, raw_number(raw, RAW_ANCHORS, i, "latency_ms"));
-        longest = fmax(longest, raw_number(raw, RAW_ANCHORS, i, "latency_ms"));
+    for (const cJSON *row = raw->tables[RAW_ANCHORS]->child; row != NULL; row = row->next) {
+        shortest = fmin(shortest, raw_number(row, "latency_ms"));
+        longest = fmax(longest, raw_number(row, "latency_ms"));
     }
     if (!share_law_fit(&raw->igniter, "vgg19", &wide, error) ||
         !share_law_fit(&raw->igniter, "resnet50", &deep, error))
@@ -375,7 +367,7 @@ static bool put_shape_notes(const struct raw *raw, cJSON *derivation, struct err
 
 static void put_absolute_notes(const struct raw *raw, cJSON *derivation)
 {
-    size_t row = raw_find(raw, RAW_ANCHORS, "function", "classification");
+    const cJSON *row = raw_find(raw->tables[RAW_ANCHORS], "function", "classification");
     profile_put_text(derivation, "law",
                      "T(b, c, g) = G(b, g) + (L - G(1, 1)) (f b / c + 1 - f): L the anchor, G the "
                      "measured time on the GPU, f the vCPU fraction of the rest");
@@ -387,7 +379,7 @@ static void put_absolute_notes(const struct raw *raw, cJSON *derivation)
         "its time is that of launching kernels and hardly depends on the share, as measured. "
         "Nothing of the anchors enters: resnet50 takes %.4g ms on one seventh, the anchor of "
         "classification is %.4g ms.",
-        parvagpu_ms(raw, "resnet50", 1, 1), raw_number(raw, RAW_ANCHORS, row, "latency_ms"));
+        parvagpu_ms(raw, "resnet50", 1, 1), raw_number(row, "latency_ms"));
     profile_put_text(
         derivation, "bandwidth_share",
         "A donor's demand x the GPU's part of the latency: a co-runner uses bandwidth only "
@@ -434,7 +426,7 @@ bool derive_esg(const struct raw *raw, const struct esg_variant *variant, const 
     head.derivation = cJSON_CreateObject();
     bool fine = put_notes(raw, variant, head.derivation, error);
     cJSON *profile = output_profile(&head);
-    for (size_t row = 0; fine && row < raw->tables[RAW_ANCHORS].rows; row++)
+    for (const cJSON *row = raw->tables[RAW_ANCHORS]->child; fine && row != NULL; row = row->next)
         fine = add_function(raw, variant, row, profile, error);
     fine = fine && add_interference(&raw->igniter, profile, error) &&
            output_write(profile, out, variant->name, error);

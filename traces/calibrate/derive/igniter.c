@@ -52,9 +52,9 @@ static bool add_function(const struct raw *raw, uint32_t index, cJSON *profile, 
     const struct sample_set *set = &raw->igniter;
     const struct raw_runs alone = {set, set->functions.names[index]};
     struct profile_function facts;
-    size_t row = 0;
     size_t runs = 0;
-    if (!raw_function(raw, alone.model, &row, &facts, error))
+    const cJSON *network = raw_function(raw, alone.model, &facts, error);
+    if (network == NULL)
         return false;
     facts.batch = (struct profile_axis){batches, sizeof batches / sizeof batches[0]};
     facts.vgpu = (struct profile_axis){shares, sizeof shares / sizeof shares[0]};
@@ -70,13 +70,12 @@ static bool add_function(const struct raw *raw, uint32_t index, cJSON *profile, 
          profile_text("mean of standard deviation / mean over %zu co-locations", runs)},
         {"cold_start_ms", "derived",
          profile_text("%s; cv from ten CUDA initialisations (StreamBox)", raw_restart_note)},
-        raw_weights_note(raw, row),
+        raw_weights_note(network),
         {"gpu_memory_mb.per_item", "assumed", NULL},
         {"host_memory_mb", "assumed", NULL},
         {"bandwidth_share", "measured",
          profile_text("DRAM utilisation at the 80 %% share, mean over batch 2, 4, 8, 16, 32")},
-        {"input_bytes", "published",
-         profile_text("%s", raw_text(raw, RAW_MODELS, row, "input_note"))},
+        {"input_bytes", "published", profile_text("%s", raw_text(network, "input_note"))},
         {0}};
     return output_function(profile, alone.model, alone.model, &facts, notes, raw_latency_ms, &alone,
                            error);

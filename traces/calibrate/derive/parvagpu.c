@@ -18,14 +18,14 @@ struct bracket {
     size_t batches; /* number of batch sizes up to the largest that ran on a slice */
 };
 
-static struct bracket item_bracket(const struct raw *raw, const struct raw_runs *runs,
+static struct bracket item_bracket(const cJSON *memories, const struct raw_runs *runs,
                                    double weights_mb)
 {
     struct bracket bracket = {0, INFINITY, 0};
     double least = 0; /* with the batch sizes that ran on no slice so far */
     for (size_t b = 0; b < BATCHES; b++) {
-        for (size_t s = 0; s < SLICES; s++) {
-            double room = raw_number(raw, RAW_SLICES, s, "memory_mb") - weights_mb;
+        for (int s = 0; s < SLICES; s++) {
+            double room = raw_number(cJSON_GetArrayItem(memories, s), "memory_mb") - weights_mb;
             double item = room / batches[b];
             if (isnan(raw_latency_ms(runs, batches[b], 1, slices[s]))) {
                 least = fmax(least, item);
@@ -57,11 +57,12 @@ static bool add_function(const struct raw *raw, const char *name, cJSON *profile
     const struct raw_runs runs = {&raw->parvagpu, name};
     const char *restarted = restart_name(name);
     struct profile_function facts;
-    size_t row = 0;
-    if (!raw_function(raw, name, &row, &facts, error))
+    const cJSON *network = raw_function(raw, name, &facts, error);
+    if (network == NULL)
         return false;
-    const char *input = raw_text(raw, RAW_MODELS, row, "input_note");
-    const struct bracket bracket = item_bracket(raw, &runs, facts.gpu_weights_mb);
+    const char *input = raw_text(network, "input_note");
+    const struct bracket bracket =
+        item_bracket(raw->tables[RAW_SLICES], &runs, facts.gpu_weights_mb);
     const bool bounded = bracket.least > 0;
     facts.batch = (struct profile_axis){batches, bracket.batches};
     facts.vgpu = (struct profile_axis){slices, SLICES};
@@ -78,7 +79,7 @@ static bool add_function(const struct raw *raw, const char *name, cJSON *profile
         {"cold_start_ms.cv", "derived",
          profile_text("range of ten CUDA initialisations on a V100 (StreamBox) / 3.078 / their "
                       "mean")},
-        raw_weights_note(raw, row),
+        raw_weights_note(network),
         {"gpu_memory_mb.per_item", bounded ? "derived" : "assumed",
          bounded ? profile_text("geometric mean of the bracket that the out-of-memory boundary "
                                 "leaves: at least %.4g MB by the batches that did not run, at most "

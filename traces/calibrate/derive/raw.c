@@ -35,91 +35,97 @@ static const struct source {
     [RAW_ASSUMPTIONS] = {"esg/assumptions.csv", {"quantity", "value"}},
 };
 
-/* TABLE_CELLS if the table has no such column. */
-static size_t column_of(const struct raw *raw, enum raw_table table, const char *name)
+/* Cuts the text into rows, each an object of its cells. */
+static bool fill_table(char *text, const char *path, const char *const *needed, cJSON *table,
+                       struct error *error)
 {
-    char *const *header = raw->tables[table].cells[0];
-    size_t i = 0;
-    while (i < TABLE_CELLS && (header[i] == NULL || strcmp(header[i], name) != 0))
-        i++;
-    return i;
-}
-
-static bool cut_table(struct raw *raw, enum raw_table table, struct error *error)
-{
-    const char *path = raw->tables[table].path;
-    char *rest = raw->tables[table].text;
-    size_t lines = 0, columns = 0, most = 2;
-    for (const char *c = rest; *c != '\0'; c++)
-        most += *c == '\n';
-    raw->tables[table].cells = calloc(most, sizeof *raw->tables[table].cells);
-    if (raw->tables[table].cells == NULL)
-        return error_run(error, "%s: out of memory", path);
-    for (char *line = strsep(&rest, "\n"); line != NULL; line = strsep(&rest, "\n")) {
+    char *header[TABLE_CELLS], *cells[TABLE_CELLS];
+    char *line = strsep(&text, "\n");
+    const size_t columns = table_cut(line, ",", header);
+    while ((line = strsep(&text, "\n")) != NULL) {
         if (line[0] == '\0')
             continue;
-        size_t found = table_cut(line, ",", raw->tables[table].cells[lines]);
-        columns = lines == 0 ? found : columns;
+        cJSON *row = cJSON_CreateObject();
+        (void)cJSON_AddItemToArray(table, row);
+        size_t found = table_cut(line, ",", cells);
         if (found != columns)
-            return error_input(error, "%s: row %zu has %zu cells, the header has %zu", path, lines,
-                               found, columns);
-        raw->tables[table].rows = lines++;
+            return error_input(error, "%s: row %d has %zu cells, the header has %zu", path,
+                               cJSON_GetArraySize(table), found, columns);
+        for (size_t i = 0; i < columns && i < TABLE_CELLS; i++)
+            (void)cJSON_AddStringToObject(row, header[i], cells[i]);
     }
-    for (const char *const *name = sources[table].columns; *name != NULL; name++)
-        if (column_of(raw, table, *name) == TABLE_CELLS)
-            return error_input(error, "%s: column \"%s\" is missing", path, *name);
+    for (; *needed != NULL; needed++)
+        if (!cJSON_HasObjectItem(table->child, *needed))
+            return error_input(error, "%s: column \"%s\" is missing", path, *needed);
     return true;
 }
 
-const char *raw_text(const struct raw *raw, enum raw_table table, size_t row, const char *column)
+const char *raw_text(const cJSON *row, const char *column)
 {
-    return row < raw->tables[table].rows
-               ? raw->tables[table].cells[row + 1][column_of(raw, table, column)]
-               : "";
+    const char *text = cJSON_GetStringValue(cJSON_GetObjectItemCaseSensitive(row, column));
+    return text == NULL ? "" : text;
 }
 
-double raw_number(const struct raw *raw, enum raw_table table, size_t row, const char *column)
+double raw_number(const cJSON *row, const char *column)
 {
-    const char *text = raw_text(raw, table, row, column);
+    const char *text = raw_text(row, column);
     char *end = NULL;
     double value = strtod(text, &end);
     return end == text || *end != '\0' ? NAN : value;
 }
 
-size_t raw_find(const struct raw *raw, enum raw_table table, const char *column, const char *wanted)
+static bool is_selected(const cJSON *row, const char *const *where)
 {
-    size_t row = 0;
-    while (row < raw->tables[table].rows && strcmp(raw_text(raw, table, row, column), wanted) != 0)
-        row++;
+    while (*where != NULL && strcmp(raw_text(row, where[0]), where[1]) == 0)
+        where += 2;
+    return *where == NULL;
+}
+
+const cJSON *raw_find(const cJSON *table, const char *column, const char *wanted)
+{
+    const cJSON *row = table->child;
+    while (row != NULL && strcmp(raw_text(row, column), wanted) != 0)
+        row = row->next;
     return row;
 }
 
-double raw_mean(const struct raw *raw, enum raw_table table, const char *column,
-                const char *const *where)
+/* Mean of `column` over the rows that `where` selects, pairs of a column and its value that NULL
+ * ends. NAN if there are none. */
+static double mean_of(const cJSON *table, const char *column, const char *const *where)
 {
     double sum = 0;
     size_t count = 0;
-    for (size_t row = 0; row < raw->tables[table].rows; row++) {
-        const char *const *next = where;
-        while (*next != NULL && strcmp(raw_text(raw, table, row, next[0]), next[1]) == 0)
-            next += 2;
-        if (*next != NULL)
-            continue;
-        sum += raw_number(raw, table, row, column);
-        count++;
-    }
+    for (const cJSON *row = table->child; row != NULL; row = row->next)
+        if (is_selected(row, where)) {
+            sum += raw_number(row, column);
+            count++;
+        }
     return count == 0 ? NAN : sum / (double)count;
 }
 
 /* ---- Files ----------------------------------------------------------------------------------- */
 
-static bool read_set(struct sample_set *set, const char *folder, const char *name,
+static bool read_set(const char *folder, const char *file, struct sample_set *set,
                      struct error *error)
 {
     char *path = NULL;
-    if (asprintf(&path, "%s/%s", folder, name) < 0)
-        return error_run(error, "%s/%s: out of memory", folder, name);
+    if (asprintf(&path, "%s/%s", folder, file) < 0)
+        return error_run(error, "%s/%s: out of memory", folder, file);
     bool fine = sample_table_read(set, path, error);
+    free(path);
+    return fine;
+}
+
+static bool read_table(const char *folder, const struct source *source, cJSON **table,
+                       struct error *error)
+{
+    char *path = NULL;
+    if (asprintf(&path, "%s/%s", folder, source->file) < 0)
+        return error_run(error, "%s/%s: out of memory", folder, source->file);
+    char *text = json_read_text(path, NULL, error);
+    *table = cJSON_CreateArray();
+    bool fine = text != NULL && fill_table(text, path, source->columns, *table, error);
+    free(text);
     free(path);
     return fine;
 }
@@ -132,26 +138,22 @@ static double igniter_demand(const struct raw *raw, const char *model)
     enum { BATCHES = sizeof batches / sizeof batches[0] };
     double sum = 0;
     for (size_t i = 0; i < BATCHES; i++)
-        sum += raw_mean(
-            raw, RAW_SOLO, "dram_util_pct",
+        sum += mean_of(
+            raw->tables[RAW_SOLO], "dram_util_pct",
             (const char *const[]){"model", model, "mps_pct", "80", "batch", batches[i], NULL});
     return sum / 100 / BATCHES;
 }
 
 bool raw_open(struct raw *raw, const char *folder, struct error *error)
 {
-    *raw = (struct raw){0};
-    for (enum raw_table i = 0; i < RAW_TABLES; i++) {
-        if (asprintf(&raw->tables[i].path, "%s/%s", folder, sources[i].file) < 0)
-            return error_run(error, "%s/%s: out of memory", folder, sources[i].file);
-        raw->tables[i].text = json_read_text(raw->tables[i].path, NULL, error);
-        if (raw->tables[i].text == NULL || !cut_table(raw, i, error))
+    *raw = (struct raw){.folder = folder};
+    for (size_t i = 0; i < RAW_TABLES; i++)
+        if (!read_table(folder, &sources[i], &raw->tables[i], error))
             return false;
-    }
-    if (!read_set(&raw->igniter, folder, "igniter/solo.csv", error) ||
-        !read_set(&raw->igniter, folder, "igniter/pairs.csv", error) ||
-        !read_set(&raw->parvagpu, folder, "parvagpu/parvagpu_all.csv", error) ||
-        !read_set(&raw->infless, folder, "infless/infless_profiles_clean.csv", error))
+    if (!read_set(folder, "igniter/solo.csv", &raw->igniter, error) ||
+        !read_set(folder, "igniter/pairs.csv", &raw->igniter, error) ||
+        !read_set(folder, "parvagpu/parvagpu_all.csv", &raw->parvagpu, error) ||
+        !read_set(folder, "infless/infless_profiles_clean.csv", &raw->infless, error))
         return false;
     for (size_t i = 0; i < raw->igniter.functions.count; i++)
         raw->igniter.facts[i].demand = igniter_demand(raw, raw->igniter.functions.names[i]);
@@ -160,11 +162,8 @@ bool raw_open(struct raw *raw, const char *folder, struct error *error)
 
 void raw_close(struct raw *raw)
 {
-    for (size_t i = 0; i < RAW_TABLES; i++) {
-        free(raw->tables[i].path);
-        free(raw->tables[i].text);
-        free(raw->tables[i].cells);
-    }
+    for (size_t i = 0; i < RAW_TABLES; i++)
+        cJSON_Delete(raw->tables[i]);
     samples_clear(&raw->igniter);
     samples_clear(&raw->parvagpu);
     samples_clear(&raw->infless);
@@ -174,8 +173,7 @@ void raw_close(struct raw *raw)
 
 double raw_assumption(const struct raw *raw, const char *quantity)
 {
-    size_t row = raw_find(raw, RAW_ASSUMPTIONS, "quantity", quantity);
-    return raw_number(raw, RAW_ASSUMPTIONS, row, "value");
+    return raw_number(raw_find(raw->tables[RAW_ASSUMPTIONS], "quantity", quantity), "value");
 }
 
 double raw_latency_ms(const void *runs, int batch, int vcpu, int share)
@@ -194,46 +192,44 @@ double raw_latency_ms(const void *runs, int batch, int vcpu, int share)
 
 double raw_restart_ms(const struct raw *raw, const char *model)
 {
-    return raw_mean(
-        raw, RAW_RESTARTS, "lat_avg_ms",
+    return mean_of(
+        raw->tables[RAW_RESTARTS], "lat_avg_ms",
         (const char *const[]){"system", "kill_restart", "model_or_interval", model, NULL});
 }
 
 /* Only the mean, minimum and maximum of ten values are known. The expected range of ten normal
  * deviates is 3.078 standard deviations (Tippett 1925). */
-static double cold_start_cv(const struct raw *raw)
+static double cold_start_cv(const cJSON *cuda_init)
 {
     static const double range_of_ten = 3.078;
-    double range =
-        raw_number(raw, RAW_CUDA_INIT, 0, "max_ms") - raw_number(raw, RAW_CUDA_INIT, 0, "min_ms");
-    return range / range_of_ten / raw_number(raw, RAW_CUDA_INIT, 0, "mean_ms");
+    double range = raw_number(cuda_init, "max_ms") - raw_number(cuda_init, "min_ms");
+    return range / range_of_ten / raw_number(cuda_init, "mean_ms");
 }
 
-bool raw_function(const struct raw *raw, const char *network, size_t *row,
-                  struct profile_function *function, struct error *error)
+const cJSON *raw_function(const struct raw *raw, const char *network,
+                          struct profile_function *function, struct error *error)
 {
     static int one_vcpu[1] = {1};
-    *row = raw_find(raw, RAW_MODELS, "network", network);
-    if (*row == raw->tables[RAW_MODELS].rows)
-        return error_input(error, "%s: network \"%s\" is missing", raw->tables[RAW_MODELS].path,
-                           network);
+    const cJSON *row = raw_find(raw->tables[RAW_MODELS], "network", network);
+    if (row == NULL)
+        error_input(error, "%s/models/models.csv: network \"%s\" is missing", raw->folder, network);
     *function = (struct profile_function){
         .vcpu = {one_vcpu, 1},
-        .input_bytes = raw_number(raw, RAW_MODELS, *row, "input_bytes"),
+        .input_bytes = raw_number(row, "input_bytes"),
         .noise_cv = raw_assumption(raw, "noise_cv"),
         .cold_start_mean_ms =
             (raw_restart_ms(raw, "resnet152") + raw_restart_ms(raw, "inception_v3")) / 2,
-        .cold_start_cv = cold_start_cv(raw),
-        .gpu_weights_mb = raw_number(raw, RAW_MODELS, *row, "parameters") * 4 / BYTES_PER_MB,
+        .cold_start_cv = cold_start_cv(raw->tables[RAW_CUDA_INIT]->child),
+        .gpu_weights_mb = raw_number(row, "parameters") * 4 / BYTES_PER_MB,
         .host_memory_mb = raw_assumption(raw, "host_memory_mb"),
         .bandwidth_share = NAN};
-    return true;
+    return row;
 }
 
-struct output_note raw_weights_note(const struct raw *raw, size_t row)
+struct output_note raw_weights_note(const cJSON *network)
 {
-    return (struct output_note){"gpu_memory_mb.weights", raw_text(raw, RAW_MODELS, row, "grade"),
+    return (struct output_note){"gpu_memory_mb.weights", raw_text(network, "grade"),
                                 profile_text("%.0f parameters x 4 bytes; %s",
-                                             raw_number(raw, RAW_MODELS, row, "parameters"),
-                                             raw_text(raw, RAW_MODELS, row, "source"))};
+                                             raw_number(network, "parameters"),
+                                             raw_text(network, "source"))};
 }
