@@ -11,40 +11,38 @@ static int batches[] = {1, 2, 4, 8, 12, 16, 24, 32};
 static bool add_interference(const struct sample_set *set, cJSON *profile, struct error *error)
 {
     const size_t models = set->functions.count;
-    struct interference law = {.kind = INTERFERENCE_PAIRS,
-                               .pair_count = models,
-                               .pair_names = set->functions.names,
-                               .pairs = calloc(models * models, sizeof *law.pairs)};
-    size_t *runs = calloc(models * models, sizeof *runs);
-    bool fine = (law.pairs != NULL && runs != NULL) ||
-                error_run(error, "out of memory for %zu models", models);
+    const size_t cells = models * models;
+    double constant = 0;
+    double *pairs = calloc(cells + 1, sizeof *pairs);
+    size_t *runs = calloc(cells + 1, sizeof *runs);
+    bool fine = pairs != NULL && runs != NULL;
     for (size_t i = 0; fine && i < set->co_run_count; i++) {
         size_t cell = set->co_runs[i].function * models + set->co_runs[i ^ 1].function;
-        law.pairs[cell] += set->co_runs[i].slowdown - 1;
-        law.constant += set->co_runs[i].slowdown - 1;
-        runs[cell]++;
+        double excess = set->co_runs[i].slowdown - 1;
+        pairs[cell] += (excess - pairs[cell]) / (double)++runs[cell];
+        constant += excess / (double)set->co_run_count;
     }
-    law.constant = fmax(0, law.constant / (double)set->co_run_count);
-    for (size_t i = 0; fine && i < models * models; i++)
-        law.pairs[i] = runs[i] > 0 ? fmax(0, law.pairs[i] / (double)runs[i]) : NAN;
-    if (fine) {
-        cJSON *model = profile_put_interference(profile, &law);
-        profile_put_text(model, "evidence",
-                         "measured for two partners; adding up for more is assumed");
-        profile_put_text(
-            model, "source",
-            "iGniter, %zu co-locations of two different models at shares t and 100 - t",
-            set->co_run_count / 2);
-        profile_put_text(
-            model, "derivation",
-            "Row victim, column co-runner: mean of slowdown - 1 over batches and shares, negative "
-            "means raised to 0. A model beside itself was not measured (null): there the mean of "
-            "all %zu slowdowns, \"constant\", stands in.",
-            set->co_run_count);
-    }
-    free(law.pairs);
+    for (size_t i = 0; fine && i < cells; i++)
+        pairs[i] = runs[i] > 0 ? fmax(0, pairs[i]) : NAN;
+    cJSON *model =
+        profile_put_interference(profile, &(struct interference){.kind = INTERFERENCE_PAIRS,
+                                                                 .constant = fmax(0, constant),
+                                                                 .pair_count = fine ? models : 0,
+                                                                 .pair_names = set->functions.names,
+                                                                 .pairs = pairs});
+    profile_put_text(model, "evidence", "measured for two partners; adding up for more is assumed");
+    profile_put_text(model, "source",
+                     "iGniter, %zu co-locations of two different models at shares t and 100 - t",
+                     set->co_run_count / 2);
+    profile_put_text(
+        model, "derivation",
+        "Row victim, column co-runner: mean of slowdown - 1 over batches and shares, negative "
+        "means raised to 0. A model beside itself was not measured (null): there the mean of "
+        "all %zu slowdowns, \"constant\", stands in.",
+        set->co_run_count);
+    free(pairs);
     free(runs);
-    return fine;
+    return fine || error_run(error, "out of memory for %zu models", models);
 }
 
 static bool add_function(const struct raw *raw, uint32_t index, cJSON *profile, struct error *error)
