@@ -73,19 +73,17 @@ struct output_note raw_weights_note(const cJSON *network);
 
 /* ---- Latency over batch and share (share_law.c) ---------------------------------------------- */
 
-/* Latency of a batch at a share of the GPU: t(b, s) = (k1·b² + k2·b + k3) / (s + k4) + k5 ms, all k
- * >= 0. It is the form of iGniter (Xu et al., IEEE TPDS 2023, the GPU active time of its
- * performance model). It decreases with s and increases with b. */
+/* The latency law without a floor per item, and with kink and exponent 1. That is the form of
+ * iGniter (Xu et al., IEEE TPDS 2023, the GPU active time of its performance model):
+ * t(b, s) = (k1·b² + k2·b + k3) / (s + k4) + k5 ms. */
 struct share_law {
-    double k[5];
+    struct latency_law law;
     double mape; /* mean |predicted / measured − 1| over the samples */
 };
 
-/* Fits all measurements of a model alone, with GSL's nonlinear least squares on relative residuals.
- */
+/* Fits all measurements of a model alone, by least squares of relative errors. */
 bool share_law_fit(const struct sample_set *set, const char *model, struct share_law *law,
                    struct error *error);
-double share_law_ms(const struct share_law *law, double batch, double share);
 
 /* ---- Output (output.c) ----------------------------------------------------------------------- */
 

@@ -35,7 +35,7 @@ static int vgpus[VGPUS] = {1, 2, 4, 7};
 
 static double sevenths_ms(const struct share_law *law, double batch, int vgpu)
 {
-    return share_law_ms(law, batch, vgpu / (double)UNIT);
+    return latency_law_ms(&law->law, batch, vgpu / (double)UNIT);
 }
 
 static double parvagpu_ms(const struct raw *raw, const char *model, int batch, int gpcs)
@@ -57,7 +57,7 @@ static double holdout_error(const struct raw *raw, const char *model, const stru
         if (strcmp(raw_text(row, "model"), model) != 0 || batch == 1 || share == 0.5)
             continue;
         double measured = raw_number(row, "gpu_ms");
-        sum += fabs(share_law_ms(law, batch, share) / measured - 1);
+        sum += fabs(latency_law_ms(&law->law, batch, share) / measured - 1);
         count++;
     }
     return sum / (double)count;
@@ -226,11 +226,12 @@ static double function_ms(const void *context, int batch, int vcpu, int vgpu)
 static cJSON *share_law_text(const struct function *function, const char *donor)
 {
     const struct share_law *law = &function->law;
+    const double *k = law->law.k;
     return profile_text(
         "t = (k1 b^2 + k2 b + k3) / (s + k4) + k5 ms, k = %.6g, %.6g, %.6g, %.6g, %.6g; MAPE "
         "%.2f %%; %.2f %% on hold-outs at shares 10 and 100 %%",
-        law->k[0], law->k[1], law->k[2], law->k[3], law->k[4], 100 * law->mape,
-        100 * holdout_error(function->raw, donor, law));
+        k[LAW_WORK_SQUARE], k[LAW_WORK_PER_ITEM], k[LAW_WORK], k[LAW_SHARE_OFFSET], k[LAW_FLOOR],
+        100 * law->mape, 100 * holdout_error(function->raw, donor, law));
 }
 
 static cJSON *gpu_text(const struct function *function)
