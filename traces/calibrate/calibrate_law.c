@@ -213,9 +213,9 @@ static const struct latency_law starts[STARTS] = {
     {{0.1, 0.1, 1e-5, 0.02, 0.02, 0.02, 6, 1}},
 };
 
-/* Least squares without Huber's weights, around the start. A root that tends to 0 converges slowly
- * and delays the others. Once it is close to 0 it is set to 0, where its gradient is 0, so it stays
- * there while the others converge. */
+/* Least squares without Huber's weights; what is held stays at the start. A root that tends to 0
+ * converges slowly and delays the others. Once it is close to 0 it is set to 0, where its gradient
+ * is 0, so it stays there while the others converge. */
 static bool search_relative(struct problem *problem, double x[],
                             gsl_multifit_nlinear_workspace *work, struct error *error)
 {

@@ -38,13 +38,8 @@ static cJSON *latency_row(const struct calibrated_grid *grid, const struct grid_
 static cJSON *error_row(const struct calibrated_grid *grid, const struct grid_cell *cells)
 {
     cJSON *row = cJSON_CreateArray();
-    for (size_t g = 0; g < grid->vgpus; g++) {
-        char text[32];
-        (void)snprintf(text, sizeof text, "%.2g", cells[g].expected_error);
-        (void)cJSON_AddItemToArray(row, isfinite(cells[g].expected_error)
-                                            ? cJSON_CreateNumber(strtod(text, NULL))
-                                            : cJSON_CreateNull());
-    }
+    for (size_t g = 0; g < grid->vgpus; g++)
+        (void)cJSON_AddItemToArray(row, profile_number(profile_round(cells[g].expected_error, 2)));
     return row;
 }
 

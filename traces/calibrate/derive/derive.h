@@ -60,7 +60,7 @@ double raw_latency_ms(const void *runs, int batch, int vcpu, int share);
 /* Mean of the measured process restarts of `model` (as PipeSwitch names it), NAN if not measured.
  */
 double raw_restart_ms(const struct raw *raw, const char *model);
-/* What the mean of `cold_start_mean_ms` below is. */
+/* Says what the mean cold start by raw_function is. */
 extern const char raw_restart_note[];
 /* Returns the row of the network in RAW_MODELS, NULL with ERROR_INPUT if there is none. Sets what
  * the inputs give for every set: the weights, the host's memory, the input, the assumed noise, the
@@ -111,8 +111,10 @@ struct output_head {
 /* A profile without functions. */
 cJSON *output_profile(const struct output_head *head);
 
-/* Writes the profile to FOLDER/NAME atomically (traces/json/atomic_file.h). */
-bool output_write(const cJSON *profile, const char *folder, const char *name, struct error *error);
+/* If `good`, writes the profile to FOLDER/NAME atomically (traces/json/atomic_file.h). Frees it.
+ * Returns whether it was written. */
+bool output_end(cJSON *profile, bool good, const char *folder, const char *name,
+                struct error *error);
 
 /* ---- The profiles ---------------------------------------------------------------------------- */
 

@@ -429,8 +429,6 @@ bool derive_esg(const struct raw *raw, const struct esg_variant *variant, const 
     cJSON *profile = output_profile(&head);
     for (const cJSON *row = raw->tables[RAW_ANCHORS]->child; fine && row != NULL; row = row->next)
         fine = add_function(raw, variant, row, profile, error);
-    fine = fine && add_interference(&raw->igniter, profile, error) &&
-           output_write(profile, out, variant->name, error);
-    cJSON_Delete(profile);
-    return fine;
+    fine = fine && add_interference(&raw->igniter, profile, error);
+    return output_end(profile, fine, out, variant->name, error);
 }

@@ -95,8 +95,6 @@ bool derive_igniter(const struct raw *raw, const char *out, struct error *error)
     bool fine = true;
     for (uint32_t i = 0; fine && i < raw->igniter.functions.count; i++)
         fine = add_function(raw, i, profile, error);
-    fine = fine && add_interference(&raw->igniter, profile, error) &&
-           output_write(profile, out, "v100-mps-igniter.json", error);
-    cJSON_Delete(profile);
-    return fine;
+    fine = fine && add_interference(&raw->igniter, profile, error);
+    return output_end(profile, fine, out, "v100-mps-igniter.json", error);
 }

@@ -74,14 +74,16 @@ cJSON *output_profile(const struct output_head *head)
     return profile;
 }
 
-bool output_write(const cJSON *profile, const char *folder, const char *name, struct error *error)
+bool output_end(cJSON *profile, bool good, const char *folder, const char *name,
+                struct error *error)
 {
     struct atomic_file file;
     char *path = NULL;
-    if (asprintf(&path, "%s/%s", folder, name) < 0)
-        return error_run(error, "%s/%s: out of memory", folder, name);
-    bool fine = atomic_file_open(&file, path, error) &&
-                atomic_file_end(&file, profile_print(profile, file.stream, error), error);
+    if (good && asprintf(&path, "%s/%s", folder, name) < 0)
+        good = error_run(error, "%s/%s: out of memory", folder, name);
+    good = good && atomic_file_open(&file, path, error) &&
+           atomic_file_end(&file, profile_print(profile, file.stream, error), error);
     free(path);
-    return fine;
+    cJSON_Delete(profile);
+    return good;
 }

@@ -111,7 +111,5 @@ bool derive_parvagpu(const struct raw *raw, const char *out, struct error *error
     bool fine = true;
     for (size_t i = 0; fine && i < raw->parvagpu.functions.count; i++)
         fine = add_function(raw, raw->parvagpu.functions.names[i], profile, error);
-    fine = fine && output_write(profile, out, "a100-mig-parvagpu.json", error);
-    cJSON_Delete(profile);
-    return fine;
+    return output_end(profile, fine, out, "a100-mig-parvagpu.json", error);
 }
