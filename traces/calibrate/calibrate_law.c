@@ -111,7 +111,7 @@ static int residuals_of(const gsl_vector *x, void *data, gsl_vector *residuals)
     return GSL_SUCCESS;
 }
 
-/* Gradient of the law: d log t / d k. Returns t. */
+/* Gradient of the law: d log t / d k. Returns log t. */
 static double law_gradient(const struct latency_law *law, const struct latency_point *point,
                            double gradient[LAW_COEFFICIENTS])
 {
@@ -131,7 +131,7 @@ static double law_gradient(const struct latency_law *law, const struct latency_p
     gradient[LAW_KINK] =
         (parts.floor_weight * parts.log_floor + work_weight * parts.log_work - parts.log_ms) / p;
     gradient[LAW_SHARE_EXPONENT] = -work_weight * log(base);
-    return exp(parts.log_ms);
+    return parts.log_ms;
 }
 
 static int jacobian_of(const gsl_vector *x, void *data, gsl_matrix *jacobian)
@@ -140,8 +140,8 @@ static int jacobian_of(const gsl_vector *x, void *data, gsl_matrix *jacobian)
     struct latency_law law = law_of(x);
     for (size_t i = 0; i < problem->count; i++) {
         double gradient[LAW_COEFFICIENTS];
-        double ms = law_gradient(&law, &problem->points[i], gradient);
-        double slope = problem->relative ? ms / problem->points[i].ms : 1;
+        double log_ms = law_gradient(&law, &problem->points[i], gradient);
+        double slope = problem->relative ? exp(log_ms) / problem->points[i].ms : 1;
         for (size_t j = 0; j < LAW_COEFFICIENTS; j++) {
             double root = gsl_vector_get(x, j);
             double inner = j == LAW_SHARE_EXPONENT ? 2 * sin(2 * root) : 2 * root;
