@@ -164,21 +164,24 @@ static void fit_constant(const struct sample_set *set, const bool *left_out,
 struct bandwidth_problem {
     const struct sample_set *set;
     const bool *left_out;
+    double share_exponent; /* NAN: fitted */
 };
 
 /* The parameters are square roots, which keeps the coefficient and the exponents non-negative. */
-static struct interference bandwidth_law(const gsl_vector *x)
+static struct interference bandwidth_law(const gsl_vector *x, double share_exponent)
 {
+    const bool held = !isnan(share_exponent);
     return (struct interference){.kind = INTERFERENCE_BANDWIDTH,
                                  .coefficient = gsl_pow_2(gsl_vector_get(x, 0)),
                                  .victim_exponent = gsl_pow_2(gsl_vector_get(x, 1)),
-                                 .share_exponent = gsl_pow_2(gsl_vector_get(x, 2))};
+                                 .share_exponent =
+                                     held ? share_exponent : gsl_pow_2(gsl_vector_get(x, 2))};
 }
 
 static int bandwidth_residuals(const gsl_vector *x, void *data, gsl_vector *residuals)
 {
     const struct bandwidth_problem *problem = data;
-    struct interference law = bandwidth_law(x);
+    struct interference law = bandwidth_law(x, problem->share_exponent);
     size_t row = 0;
     for (size_t i = 0; i < problem->set->co_run_count; i++)
         if (is_seen(problem->set, problem->left_out, i))
@@ -189,10 +192,11 @@ static int bandwidth_residuals(const gsl_vector *x, void *data, gsl_vector *resi
     return GSL_SUCCESS;
 }
 
-static bool fit_bandwidth(const struct sample_set *set, const bool *left_out,
+static bool fit_bandwidth(const struct sample_set *set, const bool *left_out, double share_exponent,
                           struct interference *law, struct error *error)
 {
-    struct bandwidth_problem data = {set, left_out};
+    struct bandwidth_problem data = {set, left_out, share_exponent};
+    const size_t count = isnan(share_exponent) ? BANDWIDTH_PARAMETERS : BANDWIDTH_PARAMETERS - 1;
     gsl_multifit_nlinear_parameters parameters = gsl_multifit_nlinear_default_parameters();
     double x[BANDWIDTH_PARAMETERS] = {0.5, 0.5, 0.5};
     size_t rows = 0;
@@ -202,23 +206,24 @@ static bool fit_bandwidth(const struct sample_set *set, const bool *left_out,
     if (rows < BANDWIDTH_PARAMETERS)
         return true;
     gsl_multifit_nlinear_fdf problem = {
-        .f = bandwidth_residuals, .n = rows, .p = BANDWIDTH_PARAMETERS, .params = &data};
-    gsl_vector_view from = gsl_vector_view_array(x, BANDWIDTH_PARAMETERS);
-    gsl_multifit_nlinear_workspace *work = gsl_multifit_nlinear_alloc(
-        gsl_multifit_nlinear_trust, &parameters, rows, BANDWIDTH_PARAMETERS);
+        .f = bandwidth_residuals, .n = rows, .p = count, .params = &data};
+    gsl_vector_view from = gsl_vector_view_array(x, count);
+    gsl_multifit_nlinear_workspace *work =
+        gsl_multifit_nlinear_alloc(gsl_multifit_nlinear_trust, &parameters, rows, count);
     if (work == NULL)
         return error_run(error, "out of memory for a fit of %zu slowdowns", rows);
     int status = gsl_multifit_nlinear_init(&from.vector, &problem, work);
     if (status == GSL_SUCCESS)
         status = gsl_multifit_nlinear_driver(ITERATIONS, 1e-8, 1e-8, 0, NULL, NULL, &why, work);
-    *law = bandwidth_law(gsl_multifit_nlinear_position(work));
+    *law = bandwidth_law(gsl_multifit_nlinear_position(work), share_exponent);
     gsl_multifit_nlinear_free(work);
     return status == GSL_SUCCESS || status == GSL_EMAXITER || status == GSL_ENOPROG ||
            error_run(error, "a fit of %zu slowdowns failed: %s", rows, gsl_strerror(status));
 }
 
-bool interference_law_fit(enum interference_kind kind, const struct sample_set *set,
-                          const bool *left_out, struct interference *law, struct error *error)
+bool interference_law_fit_held(enum interference_kind kind, double share_exponent,
+                               const struct sample_set *set, const bool *left_out,
+                               struct interference *law, struct error *error)
 {
     *law = (struct interference){.kind = kind};
     switch (kind) {
@@ -228,9 +233,15 @@ bool interference_law_fit(enum interference_kind kind, const struct sample_set *
     case INTERFERENCE_PAIRS:
         return fit_pairs(set, left_out, law, error);
     case INTERFERENCE_BANDWIDTH:
-        return fit_bandwidth(set, left_out, law, error);
+        return fit_bandwidth(set, left_out, share_exponent, law, error);
     }
     return false;
+}
+
+bool interference_law_fit(enum interference_kind kind, const struct sample_set *set,
+                          const bool *left_out, struct interference *law, struct error *error)
+{
+    return interference_law_fit_held(kind, NAN, set, left_out, law, error);
 }
 
 /* ---- Cross-validation ------------------------------------------------------------------------ */
@@ -279,9 +290,9 @@ static void error_add(struct mean_error *sum, double size)
     sum->worst = fmax(sum->worst, size);
 }
 
-static bool leave_out(enum interference_kind kind, enum interference_fold fold,
-                      const struct sample_set *set, size_t locations, struct mean_error *errors,
-                      struct error *error)
+bool interference_cross_validate(enum interference_kind kind, double share_exponent,
+                                 enum interference_fold fold, const struct sample_set *set,
+                                 size_t locations, struct mean_error *errors, struct error *error)
 {
     bool *left_out = calloc(2 * locations, sizeof *left_out);
     bool fine = true;
@@ -293,7 +304,7 @@ static bool leave_out(enum interference_kind kind, enum interference_fold fold,
         if (done[set->co_runs[i].location] || isnan(set->co_runs[i].slowdown))
             continue;
         mark_fold(set, fold, i, left_out, locations);
-        fine = interference_law_fit(kind, set, left_out, &law, error);
+        fine = interference_law_fit_held(kind, share_exponent, set, left_out, &law, error);
         for (size_t j = 0; fine && j < set->co_run_count; j++) {
             const struct co_run *run = &set->co_runs[j];
             if (!left_out[run->location] || done[run->location] || isnan(run->slowdown))
@@ -402,8 +413,8 @@ bool interference_calibrate(const struct sample_set *set, struct interference_fi
             continue;
         fine = interference_law_fit(law, set, NULL, &fit->laws[kind], error);
         for (int fold = 0; fine && fold < INTERFERENCE_FOLDS; fold++)
-            fine = leave_out(law, (enum interference_fold)fold, set, fit->locations,
-                             &fit->errors[kind][fold], error);
+            fine = interference_cross_validate(law, NAN, (enum interference_fold)fold, set,
+                                               fit->locations, &fit->errors[kind][fold], error);
         for (size_t i = 0; fine && law != INTERFERENCE_BANDWIDTH && i < INTERFERENCE_MET; i++) {
             const struct meeting meeting = {law, interference_met[i], &fit->met[kind][i]};
             fine = leave_out_all_but(&meeting, set, fit->locations, error);

@@ -55,9 +55,18 @@ struct interference_fit {
  * none). Allocates `law->pairs`. */
 bool interference_law_fit(enum interference_kind kind, const struct sample_set *set,
                           const bool *left_out, struct interference *law, struct error *error);
+/* The same, with the exponent of the share held if the law has one (NAN: fitted). */
+bool interference_law_fit_held(enum interference_kind kind, double share_exponent,
+                               const struct sample_set *set, const bool *left_out,
+                               struct interference *law, struct error *error);
 /* Predicted slowdown of co-run `index`. */
 double interference_law_slowdown(const struct interference *law, const struct sample_set *set,
                                  size_t index);
+/* Adds the errors of a law at the co-runs of each fold, fitted without them; each co-run is left
+ * out once. All `location` are below `locations`. O(folds) fits. */
+bool interference_cross_validate(enum interference_kind kind, double share_exponent,
+                                 enum interference_fold fold, const struct sample_set *set,
+                                 size_t locations, struct mean_error *errors, struct error *error);
 /* Fits all laws and selects one. ERROR_INPUT if the set has no slowdowns. Free with
  * interference_fit_clear. */
 bool interference_calibrate(const struct sample_set *set, struct interference_fit *fit,

@@ -2,6 +2,7 @@
 
 #include <math.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include <gsl/gsl_errno.h>
 #include <gsl/gsl_math.h>
@@ -9,10 +10,16 @@
 #include <gsl/gsl_sort.h>
 #include <gsl/gsl_statistics_double.h>
 
-enum { ITERATIONS = 60, REWEIGHTINGS = 8, STARTS = 4 };
+enum { REWEIGHTINGS = 8, STARTS = 4 };
 
-/* A search that begins at a fit to about the same points ends sooner. */
-enum { ITERATIONS_AFTER = 12 };
+/* When a search ends. One that begins at a fit to about the same points ends sooner. */
+struct effort {
+    size_t iterations;
+    double step, gradient;
+};
+static const struct effort first_effort = {60, 1e-6, 1e-6};
+static const struct effort effort_after = {12, 1e-4, 1e-6};
+static const struct effort last_digits = {500, 1e-10, 1e-10};
 
 const char *const latency_coefficient_names[LAW_COEFFICIENTS] = {
     "floor_ms", "floor_per_item_ms", "work_square_ms", "work_per_item_ms",
@@ -86,6 +93,7 @@ struct problem {
     struct latency_prior prior;
     double *weights; /* of points and of the additional rows */
     double *sizes;   /* |residuals|, for computing their median */
+    bool relative;   /* residuals are relative errors, not those of logarithms */
 };
 
 static int residuals_of(const gsl_vector *x, void *data, gsl_vector *residuals)
@@ -94,8 +102,8 @@ static int residuals_of(const gsl_vector *x, void *data, gsl_vector *residuals)
     struct latency_law law = law_of(x);
     for (size_t i = 0; i < problem->count; i++) {
         const struct latency_point *point = &problem->points[i];
-        gsl_vector_set(residuals, i,
-                       law_parts(&law, point->batch, point->share).log_ms - log(point->ms));
+        double of_log = law_parts(&law, point->batch, point->share).log_ms - log(point->ms);
+        gsl_vector_set(residuals, i, problem->relative ? expm1(of_log) : of_log);
     }
     for (size_t j = 0; j < LAW_COEFFICIENTS; j++)
         gsl_vector_set(residuals, problem->count + j,
@@ -103,9 +111,9 @@ static int residuals_of(const gsl_vector *x, void *data, gsl_vector *residuals)
     return GSL_SUCCESS;
 }
 
-/* Gradient of the law: d log t / d k. */
-static void law_gradient(const struct latency_law *law, const struct latency_point *point,
-                         double gradient[LAW_COEFFICIENTS])
+/* Gradient of the law: d log t / d k. Returns log t. */
+static double law_gradient(const struct latency_law *law, const struct latency_point *point,
+                           double gradient[LAW_COEFFICIENTS])
 {
     const double *k = law->k;
     struct parts parts = law_parts(law, point->batch, point->share);
@@ -123,6 +131,7 @@ static void law_gradient(const struct latency_law *law, const struct latency_poi
     gradient[LAW_KINK] =
         (parts.floor_weight * parts.log_floor + work_weight * parts.log_work - parts.log_ms) / p;
     gradient[LAW_SHARE_EXPONENT] = -work_weight * log(base);
+    return parts.log_ms;
 }
 
 static int jacobian_of(const gsl_vector *x, void *data, gsl_matrix *jacobian)
@@ -131,11 +140,12 @@ static int jacobian_of(const gsl_vector *x, void *data, gsl_matrix *jacobian)
     struct latency_law law = law_of(x);
     for (size_t i = 0; i < problem->count; i++) {
         double gradient[LAW_COEFFICIENTS];
-        law_gradient(&law, &problem->points[i], gradient);
+        double log_ms = law_gradient(&law, &problem->points[i], gradient);
+        double slope = problem->relative ? exp(log_ms) / problem->points[i].ms : 1;
         for (size_t j = 0; j < LAW_COEFFICIENTS; j++) {
             double root = gsl_vector_get(x, j);
             double inner = j == LAW_SHARE_EXPONENT ? 2 * sin(2 * root) : 2 * root;
-            gsl_matrix_set(jacobian, i, j, gradient[j] * inner);
+            gsl_matrix_set(jacobian, i, j, slope * gradient[j] * inner);
         }
     }
     for (size_t j = 0; j < LAW_COEFFICIENTS; j++)
@@ -145,7 +155,7 @@ static int jacobian_of(const gsl_vector *x, void *data, gsl_matrix *jacobian)
 }
 
 /* One weighted least-squares search from x, which is replaced by the result. */
-static bool descend(struct problem *problem, double *x, bool near,
+static bool descend(struct problem *problem, double *x, const struct effort *effort,
                     gsl_multifit_nlinear_workspace *work, struct error *error)
 {
     size_t rows = problem->count + LAW_COEFFICIENTS;
@@ -156,8 +166,8 @@ static bool descend(struct problem *problem, double *x, bool near,
     int why = 0;
     int status = gsl_multifit_nlinear_winit(&from.vector, &weights.vector, &system, work);
     if (status == GSL_SUCCESS)
-        status = gsl_multifit_nlinear_driver(near ? ITERATIONS_AFTER : ITERATIONS,
-                                             near ? 1e-4 : 1e-6, 1e-6, 0, NULL, NULL, &why, work);
+        status = gsl_multifit_nlinear_driver(effort->iterations, effort->step, effort->gradient, 0,
+                                             NULL, NULL, &why, work);
     /* A search that ends with EMAXITER or ENOPROG has reached sufficient precision. */
     if (status != GSL_SUCCESS && status != GSL_EMAXITER && status != GSL_ENOPROG)
         return error_run(error, "a fit of %zu points failed: %s", problem->count,
@@ -203,6 +213,22 @@ static const struct latency_law starts[STARTS] = {
     {{0.1, 0.1, 1e-5, 0.02, 0.02, 0.02, 6, 1}},
 };
 
+/* Least squares without Huber's weights; what is held stays at the start. A root that tends to 0
+ * converges slowly and delays the others. Once it is close to 0 it is set to 0, where its gradient
+ * is 0, so it stays there while the others converge. */
+static bool search_relative(struct problem *problem, double x[],
+                            gsl_multifit_nlinear_workspace *work, struct error *error)
+{
+    memcpy(problem->prior.place, x, sizeof problem->prior.place);
+    for (int round = 0; round < 2; round++) {
+        if (!descend(problem, x, &last_digits, work, error))
+            return false;
+        for (size_t j = 0; j < LAW_COEFFICIENTS; j++)
+            x[j] = x[j] * x[j] < 1e-6 ? 0 : x[j];
+    }
+    return true;
+}
+
 static bool search(struct problem *problem, const struct latency_law *start, bool near, double x[],
                    double *loss, gsl_multifit_nlinear_workspace *work, struct error *error)
 {
@@ -211,8 +237,11 @@ static bool search(struct problem *problem, const struct latency_law *start, boo
     double before = 0;
     search_place(start, x);
     (void)reweight(problem, x, infinite_scale);
+    *loss = 0;
+    if (problem->relative)
+        return search_relative(problem, x, work, error);
     for (int round = 0; round < REWEIGHTINGS; round++) {
-        if (!descend(problem, x, near && round > 0, work, error))
+        if (!descend(problem, x, near && round > 0 ? &effort_after : &first_effort, work, error))
             return false;
         (void)reweight(problem, x, infinite_scale);
         double scale = residual_scale(problem);
@@ -317,23 +346,41 @@ bool latency_law_fit(const struct latency_point *points, size_t count, const boo
     return latency_law_fit_near(points, count, left_out, start, &prior, law, error);
 }
 
+static bool fit(struct problem *problem, const struct latency_point *points, size_t count,
+                const bool *left_out, const struct latency_law *start, struct latency_law *law,
+                struct error *error)
+{
+    gsl_multifit_nlinear_parameters parameters = gsl_multifit_nlinear_default_parameters();
+    gsl_multifit_nlinear_workspace *work = NULL;
+    bool fine = problem_fill(problem, points, count, left_out, error);
+    if (fine) {
+        work = gsl_multifit_nlinear_alloc(gsl_multifit_nlinear_trust, &parameters,
+                                          problem->count + LAW_COEFFICIENTS, LAW_COEFFICIENTS);
+        fine = work != NULL || error_run(error, "out of memory for a fit of %zu points", count);
+    }
+    fine = fine && search_all(problem, start, law, work, error);
+    gsl_multifit_nlinear_free(work);
+    free(problem->points);
+    free(problem->weights);
+    free(problem->sizes);
+    return fine;
+}
+
 bool latency_law_fit_near(const struct latency_point *points, size_t count, const bool *left_out,
                           const struct latency_law *start, const struct latency_prior *prior,
                           struct latency_law *law, struct error *error)
 {
     struct problem problem = {.prior = *prior};
-    gsl_multifit_nlinear_parameters parameters = gsl_multifit_nlinear_default_parameters();
-    gsl_multifit_nlinear_workspace *work = NULL;
-    bool fine = problem_fill(&problem, points, count, left_out, error);
-    if (fine) {
-        work = gsl_multifit_nlinear_alloc(gsl_multifit_nlinear_trust, &parameters,
-                                          problem.count + LAW_COEFFICIENTS, LAW_COEFFICIENTS);
-        fine = work != NULL || error_run(error, "out of memory for a fit of %zu points", count);
-    }
-    fine = fine && search_all(&problem, start, law, work, error);
-    gsl_multifit_nlinear_free(work);
-    free(problem.points);
-    free(problem.weights);
-    free(problem.sizes);
-    return fine;
+    return fit(&problem, points, count, left_out, start, law, error);
+}
+
+bool latency_law_fit_relative(const struct latency_point *points, size_t count,
+                              const struct latency_law *start, const bool held[LAW_COEFFICIENTS],
+                              struct latency_law *law, struct error *error)
+{
+    static const double firm = 1e6;
+    struct problem problem = {.relative = true};
+    for (size_t j = 0; j < LAW_COEFFICIENTS; j++)
+        problem.prior.pull[j] = held[j] ? firm : 0;
+    return fit(&problem, points, count, NULL, start, law, error);
 }

@@ -1,7 +1,5 @@
 /* Conversion of a calibration to a profile in JSON. */
-#include <errno.h>
 #include <math.h>
-#include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -10,6 +8,7 @@
 #include "traces/calibrate/calibrate.h"
 #include "traces/calibrate/calibrate_grid.h"
 #include "traces/calibrate/calibrate_launches.h"
+#include "traces/calibrate/profile_writer.h"
 
 /* The surfaces of one function are [first, end). */
 struct span {
@@ -23,48 +22,6 @@ struct writer {
     size_t cells, predicted; /* of all functions so far, that have a latency */
 };
 
-/* ---- Values ---------------------------------------------------------------------------------- */
-
-/* Six significant digits are more than the measurements have, and the same on every machine. */
-static double rounded(double value)
-{
-    char text[32];
-    (void)snprintf(text, sizeof text, "%.6g", value);
-    return strtod(text, NULL);
-}
-
-static cJSON *number(double value)
-{
-    return isfinite(value) ? cJSON_CreateNumber(rounded(value)) : cJSON_CreateNull();
-}
-
-static void put_number(cJSON *object, const char *key, double value)
-{
-    (void)cJSON_AddItemToObject(object, key, number(value));
-}
-
-static void put_known(cJSON *object, const char *key, double value)
-{
-    if (isfinite(value))
-        put_number(object, key, value);
-}
-
-static void put_text(cJSON *object, const char *key, const char *format, ...)
-    __attribute__((format(printf, 3, 4)));
-
-static void put_text(cJSON *object, const char *key, const char *format, ...)
-{
-    char *text = NULL;
-    va_list args;
-    va_start(args, format);
-    int length = vasprintf(&text, format, args);
-    va_end(args);
-    if (length < 0)
-        return;
-    (void)cJSON_AddStringToObject(object, key, text);
-    free(text);
-}
-
 /* ---- The grid -------------------------------------------------------------------------------- */
 
 typedef cJSON *cell_row(const struct calibrated_grid *grid, const struct grid_cell *cells);
@@ -73,7 +30,7 @@ static cJSON *latency_row(const struct calibrated_grid *grid, const struct grid_
 {
     cJSON *row = cJSON_CreateArray();
     for (size_t g = 0; g < grid->vgpus; g++)
-        (void)cJSON_AddItemToArray(row, number(cells[g].ms));
+        (void)cJSON_AddItemToArray(row, profile_number(cells[g].ms));
     return row;
 }
 
@@ -81,13 +38,8 @@ static cJSON *latency_row(const struct calibrated_grid *grid, const struct grid_
 static cJSON *error_row(const struct calibrated_grid *grid, const struct grid_cell *cells)
 {
     cJSON *row = cJSON_CreateArray();
-    for (size_t g = 0; g < grid->vgpus; g++) {
-        char text[32];
-        (void)snprintf(text, sizeof text, "%.2g", cells[g].expected_error);
-        (void)cJSON_AddItemToArray(row, isfinite(cells[g].expected_error)
-                                            ? cJSON_CreateNumber(strtod(text, NULL))
-                                            : cJSON_CreateNull());
-    }
+    for (size_t g = 0; g < grid->vgpus; g++)
+        (void)cJSON_AddItemToArray(row, profile_number(profile_round(cells[g].expected_error, 2)));
     return row;
 }
 
@@ -121,11 +73,9 @@ static bool put_grid(struct writer *writer, const struct calibrated_grid *cells,
         return error_input(error,
                            "no share of %s is a whole number of units of 1/%d; give another --unit",
                            function->string, writer->unit);
-    cJSON *grid = cJSON_AddObjectToObject(function, "grid");
-    (void)cJSON_AddItemToObject(grid, "batch",
-                                cJSON_CreateIntArray(cells->batch, (int)cells->batches));
-    (void)cJSON_AddItemToObject(grid, "vcpu", cJSON_CreateIntArray(cells->vcpu, (int)cells->vcpus));
-    (void)cJSON_AddItemToObject(grid, "vgpu", cJSON_CreateIntArray(cells->vgpu, (int)cells->vgpus));
+    profile_put_axes(function, &(struct profile_axis){cells->batch, cells->batches},
+                     &(struct profile_axis){cells->vcpu, cells->vcpus},
+                     &(struct profile_axis){cells->vgpu, cells->vgpus});
     put_cells(cells, "latency_ms", latency_row, function);
     put_cells(cells, "source", source_row, function);
     put_cells(cells, "expected_error", error_row, function);
@@ -142,24 +92,24 @@ static bool put_grid(struct writer *writer, const struct calibrated_grid *cells,
 static void put_errors(cJSON *object, const char *key, const struct surface_errors *errors)
 {
     cJSON *pair = cJSON_AddObjectToObject(object, key);
-    put_number(pair, "mape", errors->all.mape);
-    put_number(pair, "points", (double)errors->all.count);
-    put_number(pair, "inner_mape", errors->inner.mape);
-    put_number(pair, "inner_points", (double)errors->inner.count);
+    profile_put_number(pair, "mape", errors->all.mape);
+    profile_put_number(pair, "points", (double)errors->all.count);
+    profile_put_number(pair, "inner_mape", errors->inner.mape);
+    profile_put_number(pair, "inner_points", (double)errors->inner.count);
 }
 
 static void put_surface(const struct calibrated_surface *surface, cJSON *list)
 {
     cJSON *object = cJSON_CreateObject();
-    put_number(object, "vcpu", surface->vcpu);
-    put_text(object, "predictor", "%s", surface_kind_names[surface->surface.kind]);
+    profile_put_number(object, "vcpu", surface->vcpu);
+    profile_put_text(object, "predictor", "%s", surface_kind_names[surface->surface.kind]);
     put_errors(object, "left_out_with_choice", &surface->surface.chosen);
     cJSON *errors = cJSON_AddObjectToObject(object, "left_out");
     for (int fold = 0; fold < SURFACE_FOLDS; fold++)
         put_errors(errors, surface_fold_names[fold],
                    &surface->surface.errors[surface->surface.kind][fold]);
     put_errors(object, "naive", &surface->surface.errors[SURFACE_NAIVE][FOLD_POINT]);
-    put_number(object, "residual_cv", surface->surface.residual_cv);
+    profile_put_number(object, "residual_cv", surface->surface.residual_cv);
     (void)cJSON_AddItemToArray(list, object);
 }
 
@@ -182,9 +132,9 @@ static cJSON *law_json(const struct writer *writer, const struct calibrated_surf
     const int most = grid->batch[grid->batches - 1];
     cJSON *law = cJSON_CreateObject();
     for (int i = 0; i < LAW_COEFFICIENTS; i++)
-        put_number(law, latency_coefficient_names[i], found->k[i]);
-    put_known(law, "expected_error",
-              fit->chosen.inner.count > 0 ? fit->chosen.inner.mape : fit->chosen.all.mape);
+        profile_put_number(law, latency_coefficient_names[i], found->k[i]);
+    profile_put_known(law, "expected_error",
+                      fit->chosen.inner.count > 0 ? fit->chosen.inner.mape : fit->chosen.all.mape);
     put_range(law, "batch", grid->batch, grid->batches,
               extended > 0 && extended < most ? most : extended);
     put_range(law, "vgpu", grid->vgpu, grid->vgpus, extended > 0 ? writer->unit : 0);
@@ -192,7 +142,7 @@ static cJSON *law_json(const struct writer *writer, const struct calibrated_surf
         return law;
     cJSON *parts = cJSON_AddArrayToObject(law, "parts");
     for (int vgpu = 1; vgpu <= writer->unit; vgpu++)
-        (void)cJSON_AddItemToArray(parts, number(grid->parts[vgpu]));
+        (void)cJSON_AddItemToArray(parts, profile_number(grid->parts[vgpu]));
     return law;
 }
 
@@ -218,9 +168,9 @@ static void put_laws(const struct writer *writer, struct span span,
 static double fact(double measured, double base, const char *key, cJSON *evidence)
 {
     if (isfinite(measured))
-        put_text(evidence, key, "measured");
+        profile_put_text(evidence, key, "measured");
     else if (isfinite(base))
-        put_text(evidence, key, "taken from the base profile");
+        profile_put_text(evidence, key, "taken from the base profile");
     return isfinite(measured) ? measured : base;
 }
 
@@ -234,43 +184,31 @@ static void put_facts(const struct writer *writer, uint32_t index, cJSON *functi
                                                     .gpu_per_item_mb = NAN,
                                                     .host_memory_mb = NAN,
                                                     .bandwidth_share = NAN};
-    const struct function_facts *facts = &writer->calibration->set->facts[index];
+    const struct function_facts *measured = &writer->calibration->set->facts[index];
     const struct profile_function *base =
         writer->options->base == NULL ? NULL
                                       : profile_find(writer->options->base, function->string);
-    base = base == NULL ? &unknown : base;
-    double noise =
-        fact(calibration_noise(writer->calibration, index), base->noise_cv, "noise.cv", evidence);
-    if (isfinite(noise))
-        put_number(cJSON_AddObjectToObject(function, "noise"), "cv", noise);
-    double cold = fact(facts->cold_count > 0 ? facts->cold_samples_ms[0] : facts->cold_start_ms,
-                       base->cold_start_mean_ms, "cold_start_ms", evidence);
-    if (facts->cold_count > 0) {
-        cJSON *object = cJSON_AddObjectToObject(function, "cold_start_ms");
-        cJSON *samples = cJSON_AddArrayToObject(object, "samples_ms");
-        for (size_t i = 0; i < facts->cold_count; i++)
-            (void)cJSON_AddItemToArray(samples, number(facts->cold_samples_ms[i]));
-    } else if (isfinite(cold)) {
-        cJSON *object = cJSON_AddObjectToObject(function, "cold_start_ms");
-        put_number(object, "mean", cold);
-        put_known(object, "cv",
-                  isfinite(facts->cold_start_ms) ? facts->cold_start_cv : base->cold_start_cv);
-    }
-    double weights =
-        fact(facts->weights_mb, base->gpu_weights_mb, "gpu_memory_mb.weights", evidence);
-    double item =
-        fact(facts->per_item_mb, base->gpu_per_item_mb, "gpu_memory_mb.per_item", evidence);
-    if (isfinite(weights) || isfinite(item)) {
-        cJSON *memory = cJSON_AddObjectToObject(function, "gpu_memory_mb");
-        put_known(memory, "weights", weights);
-        put_known(memory, "per_item", item);
-    }
-    put_known(function, "host_memory_mb",
-              fact(facts->host_memory_mb, base->host_memory_mb, "host_memory_mb", evidence));
-    put_known(function, "bandwidth_share",
-              fact(facts->demand, base->bandwidth_share, "bandwidth_share", evidence));
-    put_known(function, "input_bytes",
-              fact(facts->input_bytes, base->input_bytes, "input_bytes", evidence));
+    struct profile_function facts = base == NULL ? unknown : *base;
+    const bool sampled = measured->cold_count > 0;
+    facts.noise_cv =
+        fact(calibration_noise(writer->calibration, index), facts.noise_cv, "noise.cv", evidence);
+    facts.cold_start_mean_ms =
+        fact(sampled ? measured->cold_samples_ms[0] : measured->cold_start_ms,
+             facts.cold_start_mean_ms, "cold_start_ms", evidence);
+    if (isfinite(measured->cold_start_ms))
+        facts.cold_start_cv = measured->cold_start_cv;
+    facts.cold_start_samples_ms = sampled ? measured->cold_samples_ms : NULL;
+    facts.cold_start_sample_count = measured->cold_count;
+    facts.gpu_weights_mb =
+        fact(measured->weights_mb, facts.gpu_weights_mb, "gpu_memory_mb.weights", evidence);
+    facts.gpu_per_item_mb =
+        fact(measured->per_item_mb, facts.gpu_per_item_mb, "gpu_memory_mb.per_item", evidence);
+    facts.host_memory_mb =
+        fact(measured->host_memory_mb, facts.host_memory_mb, "host_memory_mb", evidence);
+    facts.bandwidth_share =
+        fact(measured->demand, facts.bandwidth_share, "bandwidth_share", evidence);
+    facts.input_bytes = fact(measured->input_bytes, facts.input_bytes, "input_bytes", evidence);
+    profile_put_facts(function, &facts);
 }
 
 static void put_launches(const struct sample_set *set, uint32_t index, cJSON *function)
@@ -279,8 +217,8 @@ static void put_launches(const struct sample_set *set, uint32_t index, cJSON *fu
     if (!launches_of(set, index, &launches))
         return;
     cJSON *object = cJSON_AddObjectToObject(function, "launch_bound");
-    put_number(object, "launches", launches.count);
-    put_number(object, "batch", launches.up_to);
+    profile_put_number(object, "launches", launches.count);
+    profile_put_number(object, "batch", launches.up_to);
 }
 
 static bool put_function(struct writer *writer, struct span span, cJSON *functions,
@@ -291,18 +229,19 @@ static bool put_function(struct writer *writer, struct span span, cJSON *functio
     cJSON *function = cJSON_AddObjectToObject(functions, name);
     cJSON *evidence = cJSON_CreateObject();
     struct calibrated_grid grid = {0};
-    put_text(function, "model", "%s", name);
+    profile_put_text(function, "model", "%s", name);
     bool fine = calibrated_grid_fill(writer->calibration, span.first, span.end, writer->options,
                                      writer->unit, &grid, error) &&
                 put_grid(writer, &grid, function, error);
-    put_text(evidence, "latency_ms",
-             "source: m measured (median of repeats), i interpolated and x extrapolated by the "
-             "predictor; null: did not run");
+    profile_put_text(
+        evidence, "latency_ms",
+        "source: m measured (median of repeats), i interpolated and x extrapolated by the "
+        "predictor; null: did not run");
     if (fine)
         put_laws(writer, span, &grid, function);
-    put_text(evidence, "law",
-             "fitted; shapes latency between cells, and outside the grid if its "
-             "ranges are wider");
+    profile_put_text(evidence, "law",
+                     "fitted; shapes latency between cells, and outside the grid if its "
+                     "ranges are wider");
     calibrated_grid_clear(&grid);
     put_facts(writer, first->function, function, evidence);
     put_launches(writer->calibration->set, first->function, function);
@@ -315,50 +254,20 @@ static bool put_function(struct writer *writer, struct span span, cJSON *functio
 
 /* ---- Interference ---------------------------------------------------------------------------- */
 
-/* Lists only functions with a latency, because a profile cannot name others. */
-static void put_pairs(const struct writer *writer, const struct interference *law, cJSON *functions,
-                      cJSON *object)
-{
-    cJSON *names = cJSON_AddArrayToObject(object, "functions");
-    cJSON *rows = cJSON_AddArrayToObject(object, "excess");
-    for (size_t i = 0; i < law->pair_count; i++) {
-        const char *name = writer->calibration->set->functions.names[i];
-        if (cJSON_GetObjectItemCaseSensitive(functions, name) == NULL)
-            continue;
-        cJSON *row = cJSON_CreateArray();
-        (void)cJSON_AddItemToArray(names, cJSON_CreateString(name));
-        for (size_t j = 0; j < law->pair_count; j++)
-            if (cJSON_GetObjectItemCaseSensitive(
-                    functions, writer->calibration->set->functions.names[j]) != NULL)
-                (void)cJSON_AddItemToArray(row, number(law->pairs[i * law->pair_count + j]));
-        (void)cJSON_AddItemToArray(rows, row);
-    }
-}
-
-static void put_interference(const struct writer *writer, cJSON *functions, cJSON *profile)
+static void put_interference(const struct writer *writer, cJSON *profile)
 {
     const struct interference_fit *fit = &writer->calibration->interference;
-    const struct interference *law = &fit->laws[fit->kind];
-    cJSON *object = cJSON_AddObjectToObject(profile, "interference");
-    put_text(object, "model", "%s", interference_law_names[fit->kind]);
-    if (fit->kind == INTERFERENCE_BANDWIDTH) {
-        put_number(object, "coefficient", law->coefficient);
-        put_number(object, "victim_exponent", law->victim_exponent);
-        put_number(object, "share_exponent", law->share_exponent);
-    } else {
-        put_number(object, "constant", law->constant);
-    }
-    if (fit->kind == INTERFERENCE_PAIRS)
-        put_pairs(writer, law, functions, object);
-    put_text(object, "evidence", "measured");
+    cJSON *object = profile_put_interference(profile, &fit->laws[fit->kind]);
+    profile_put_text(object, "evidence", "measured");
     cJSON *errors = cJSON_AddObjectToObject(object, "calibration");
-    put_number(errors, "slowdowns", (double)fit->none.count);
-    put_number(errors, "none", fit->none.mape);
+    profile_put_number(errors, "slowdowns", (double)fit->none.count);
+    profile_put_number(errors, "none", fit->none.mape);
     for (int kind = 0; kind < INTERFERENCE_LAWS; kind++) {
         cJSON *by_fold = cJSON_AddObjectToObject(errors, interference_law_names[kind]);
         for (int fold = 0; fold < INTERFERENCE_FOLDS; fold++)
             if (fit->errors[kind][fold].count > 0)
-                put_number(by_fold, interference_fold_names[fold], fit->errors[kind][fold].mape);
+                profile_put_number(by_fold, interference_fold_names[fold],
+                                   fit->errors[kind][fold].mape);
     }
 }
 
@@ -366,23 +275,24 @@ static void put_interference(const struct writer *writer, cJSON *functions, cJSO
 
 static void put_origin(const struct sample_set *set, cJSON *profile)
 {
-    put_text(profile, "device", "%s", set->device == NULL ? "" : set->device);
-    put_text(profile, "evidence", "%s", set->evidence == NULL ? "measured" : set->evidence);
-    put_text(profile, "source", "%s", set->source == NULL ? "" : set->source);
-    put_text(profile, "licence", "%s", set->licence == NULL ? "" : set->licence);
+    profile_put_text(profile, "device", "%s", set->device == NULL ? "" : set->device);
+    profile_put_text(profile, "evidence", "%s", set->evidence == NULL ? "measured" : set->evidence);
+    profile_put_text(profile, "source", "%s", set->source == NULL ? "" : set->source);
+    profile_put_text(profile, "licence", "%s", set->licence == NULL ? "" : set->licence);
     cJSON *derivation = cJSON_AddObjectToObject(profile, "derivation");
-    put_text(
+    profile_put_text(
         derivation, "latency_ms",
         "measured, and between and beyond it the predictor chosen for each function by leaving "
         "points out, see its \"calibration\" (errors as fractions); %zu configurations "
         "measured",
         set->latency_count);
     if (calibrated_has_parts(set))
-        put_text(derivation, "share",
-                 "fitted over the multiprocessors that a share came to, of all of the device's; "
-                 "vGPUs name the shares that were asked for");
+        profile_put_text(
+            derivation, "share",
+            "fitted over the multiprocessors that a share came to, of all of the device's; "
+            "vGPUs name the shares that were asked for");
     if (set->left_out != NULL)
-        put_text(derivation, "left_out", "%s", set->left_out);
+        profile_put_text(derivation, "left_out", "%s", set->left_out);
 }
 
 /* Measured times do not make predicted cells measured. */
@@ -407,7 +317,7 @@ bool calibration_write_profile(const struct calibration *calibration,
         return error_input(error, "there are no latencies; a profile needs them");
     cJSON *profile = cJSON_CreateObject();
     put_origin(calibration->set, profile);
-    put_number(profile, "unit", writer.unit);
+    profile_put_number(profile, "unit", writer.unit);
     cJSON *functions = cJSON_AddObjectToObject(profile, "functions");
     bool fine = true;
     for (size_t s = 0; fine && s < calibration->surface_count;) {
@@ -420,13 +330,8 @@ bool calibration_write_profile(const struct calibration *calibration,
     }
     qualify_evidence(&writer, profile);
     if (fine && calibration->has_interference)
-        put_interference(&writer, functions, profile);
-    char *text = fine ? cJSON_Print(profile) : NULL;
-    if (fine && text == NULL)
-        fine = error_run(error, "out of memory for the profile");
-    if (fine)
-        (void)fprintf(out, "%s\n", text);
-    cJSON_free(text);
+        put_interference(&writer, profile);
+    fine = fine && profile_print(profile, out, error);
     cJSON_Delete(profile);
     return fine;
 }

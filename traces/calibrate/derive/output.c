@@ -1,97 +1,89 @@
-#include "traces/calibrate/derive/output.h"
+#include "traces/calibrate/derive/derive.h"
 
 #include <math.h>
-#include <stdarg.h>
-#include <stdio.h>
 #include <stdlib.h>
 
 #include "traces/json/atomic_file.h"
 
-double output_round(double value)
-{
-    char text[32];
-    (void)snprintf(text, sizeof text, "%.6g", value);
-    return strtod(text, NULL);
-}
-
-void output_number(cJSON *object, const char *key, double value)
-{
-    (void)cJSON_AddNumberToObject(object, key, output_round(value));
-}
-
-void output_note(cJSON *object, const char *key, const char *format, ...)
-{
-    char *text = NULL;
-    va_list args;
-    va_start(args, format);
-    int length = vasprintf(&text, format, args);
-    va_end(args);
-    if (length < 0)
-        return;
-    (void)cJSON_AddStringToObject(object, key, text);
-    free(text);
-}
-
-static void output_integers(cJSON *object, const char *key, const int *values, size_t count)
-{
-    (void)cJSON_AddItemToObject(object, key, cJSON_CreateIntArray(values, (int)count));
-}
-
-static void print_row(FILE *out, const double *row, size_t count)
-{
-    for (size_t i = 0; i < count; i++) {
-        (void)fputs(i == 0 ? "[" : ", ", out);
-        if (isnan(row[i]))
-            (void)fputs("null", out);
-        else
-            (void)fprintf(out, "%.6g", row[i]);
-    }
-    (void)fputs("]", out);
-}
-
-bool output_latency(cJSON *function, const struct output_grid *grid, struct error *error)
+/* The latencies in the layout of cJSON, but with a line for each batch. NULL: out of memory. */
+static char *latency_text(const struct profile_function *facts, output_latency *latency,
+                          const void *context)
 {
     char *text = NULL;
     size_t size = 0;
     FILE *out = open_memstream(&text, &size);
-    if (out == NULL)
-        return error_run(error, "out of memory for a latency grid");
-    for (size_t b = 0; b < grid->batches; b++) {
-        (void)fputs(b == 0 ? "[\n\t\t\t\t" : ",\n\t\t\t\t", out);
-        for (size_t c = 0; c < grid->vcpus; c++) {
-            (void)fputs(c == 0 ? "[" : ", ", out);
-            print_row(out, grid->latency_ms + (b * grid->vcpus + c) * grid->vgpus, grid->vgpus);
+    for (size_t b = 0; out != NULL && b < facts->batch.count; b++) {
+        (void)fputs(b == 0 ? "[\n\t\t\t\t[" : ",\n\t\t\t\t[", out);
+        for (size_t c = 0; c < facts->vcpu.count; c++) {
+            (void)fputs(c == 0 ? "[" : ", [", out);
+            for (size_t g = 0; g < facts->vgpu.count; g++) {
+                double ms = latency(context, facts->batch.values[b], facts->vcpu.values[c],
+                                    facts->vgpu.values[g]);
+                (void)fputs(g == 0 ? "" : ", ", out);
+                (void)fprintf(out, isnan(ms) ? "null" : "%.6g", ms);
+            }
+            (void)fputs("]", out);
         }
         (void)fputs("]", out);
     }
-    (void)fputs("\n\t\t\t]", out);
-    if (fclose(out) != 0) {
-        free(text);
-        return error_run(error, "out of memory for a latency grid");
-    }
-    cJSON *axes = cJSON_AddObjectToObject(function, "grid");
-    output_integers(axes, "batch", grid->batch, grid->batches);
-    output_integers(axes, "vcpu", grid->vcpu, grid->vcpus);
-    output_integers(axes, "vgpu", grid->vgpu, grid->vgpus);
-    (void)cJSON_AddRawToObject(function, "latency_ms", text);
+    if (out != NULL && fputs("\n\t\t\t]", out) >= 0 && fclose(out) == 0)
+        return text;
     free(text);
-    return true;
+    return NULL;
 }
 
-bool output_write(const cJSON *profile, const char *folder, const char *name, struct error *error)
+static void put_notes(cJSON *function, const struct output_note *notes)
+{
+    cJSON *evidence = cJSON_AddObjectToObject(function, "evidence");
+    cJSON *derivation = cJSON_AddObjectToObject(function, "derivation");
+    for (; notes->key != NULL; notes++) {
+        if (notes->evidence != NULL)
+            (void)cJSON_AddStringToObject(evidence, notes->key, notes->evidence);
+        if (notes->derivation != NULL)
+            (void)cJSON_AddItemToObject(derivation, notes->key, notes->derivation);
+    }
+}
+
+bool output_function(cJSON *profile, const char *name, const char *model,
+                     const struct profile_function *facts, const struct output_note *notes,
+                     output_latency *latency, const void *context, struct error *error)
+{
+    cJSON *functions = cJSON_GetObjectItemCaseSensitive(profile, "functions");
+    cJSON *function = cJSON_AddObjectToObject(functions, name);
+    char *text = latency_text(facts, latency, context);
+    profile_put_text(function, "model", "%s", model);
+    profile_put_axes(function, &facts->batch, &facts->vcpu, &facts->vgpu);
+    (void)cJSON_AddRawToObject(function, "latency_ms", text);
+    profile_put_facts(function, facts);
+    put_notes(function, notes);
+    bool fine = text != NULL || error_run(error, "out of memory for a latency grid");
+    free(text);
+    return fine;
+}
+
+cJSON *output_profile(const struct output_head *head)
+{
+    cJSON *profile = cJSON_CreateObject();
+    (void)cJSON_AddStringToObject(profile, "device", head->device);
+    (void)cJSON_AddStringToObject(profile, "evidence", head->evidence);
+    (void)cJSON_AddStringToObject(profile, "source", head->source);
+    (void)cJSON_AddStringToObject(profile, "licence", head->licence);
+    (void)cJSON_AddItemToObject(profile, "derivation", head->derivation);
+    profile_put_number(profile, "unit", head->unit);
+    (void)cJSON_AddObjectToObject(profile, "functions");
+    return profile;
+}
+
+bool output_end(cJSON *profile, bool good, const char *folder, const char *name,
+                struct error *error)
 {
     struct atomic_file file;
     char *path = NULL;
-    char *text = cJSON_Print(profile);
-    bool fine = text != NULL && asprintf(&path, "%s/%s", folder, name) >= 0;
-    if (!fine)
-        error_run(error, "%s/%s: out of memory", folder, name);
-    fine = fine && atomic_file_open(&file, path, error);
-    if (fine) {
-        (void)fprintf(file.stream, "%s\n", text);
-        fine = atomic_file_end(&file, true, error);
-    }
+    if (good && asprintf(&path, "%s/%s", folder, name) < 0)
+        good = error_run(error, "%s/%s: out of memory", folder, name);
+    good = good && atomic_file_open(&file, path, error) &&
+           atomic_file_end(&file, profile_print(profile, file.stream, error), error);
     free(path);
-    cJSON_free(text);
-    return fine;
+    cJSON_Delete(profile);
+    return good;
 }
