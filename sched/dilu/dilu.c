@@ -55,8 +55,6 @@
 
 #define TICK SIM_NONE
 
-/* ---- Set-up ---------------------------------------------------------------------------------- */
-
 /* ---- Events ---------------------------------------------------------------------------------- */
 
 /* Call after jobs entered or left the queue. */
@@ -182,8 +180,6 @@ static bool make(struct dilu *self, struct platform *platform, uint32_t index, b
     if (id == SIM_NONE)
         return false;
     deployment->instances[deployment->instance_count++] = id;
-    self->counters.created++;
-    self->counters.makeshift += makeshift;
     self->moved = true;
     unique_fifo_add(&self->turns, index);
     return true;
@@ -264,7 +260,6 @@ static double rate_of(const struct dilu *self, const struct platform *platform,
 static void scale_in(struct dilu *self, struct platform *platform,
                      struct dilu_deployment *deployment, uint32_t id)
 {
-    self->counters.ins++;
     self->hosts.instances[id].draining = true;
     deployment->reap = true;
     reap(self, platform, deployment);
@@ -290,10 +285,7 @@ static void sample(struct dilu *self, struct platform *platform, uint32_t index)
     platform_charge(platform, deployment->window.count + deployment->instance_count);
     const int step = dilu_lazy(&deployment->window, &self->lazy, capacity, without, staying);
     if (step > 0 && self->starving == 0 && make(self, platform, index, false)) {
-        self->counters.outs++;
         dilu_window_restart(&deployment->window);
-    } else if (step > 0) {
-        self->counters.refused++;
     } else if (step < 0) {
         scale_in(self, platform, deployment, last);
         dilu_window_restart(&deployment->window);
@@ -372,10 +364,8 @@ static void relieve(struct dilu *self, struct platform *platform)
         return;
     }
     const uint32_t spare = spare_instance(self, platform, backlog_since(&deployment->backlog));
-    if (spare == SIM_NONE)
-        return;
-    self->counters.reclaimed++;
-    end(self, platform, spare);
+    if (spare != SIM_NONE)
+        end(self, platform, spare);
 }
 
 /* ---- Serving --------------------------------------------------------------------------------- */
@@ -508,30 +498,6 @@ static bool dilu_decide(void *state, struct platform *platform)
         self->moved = true;
     dilu_hosts_grant(&self->hosts, platform);
     return self->moved;
-}
-
-/* ---- For tests ------------------------------------------------------------------------------- */
-
-const struct dilu_hosts *dilu_hosts_of(const void *state)
-{
-    return &((const struct dilu *)state)->hosts;
-}
-
-void dilu_count(const void *state, struct dilu_counters *counters)
-{
-    *counters = ((const struct dilu *)state)->counters;
-}
-
-size_t dilu_deployment_count(const void *state)
-{
-    return ((const struct dilu *)state)->deployment_count;
-}
-
-struct dilu_deployment_view dilu_deployment(const void *state, size_t index)
-{
-    const struct dilu_deployment *deployment = &((const struct dilu *)state)->deployments[index];
-    return (struct dilu_deployment_view){deployment->profiles, deployment->instances,
-                                         deployment->instance_count};
 }
 
 extern const struct policy policy_dilu;

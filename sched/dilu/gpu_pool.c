@@ -464,17 +464,3 @@ void dilu_pool_admit_all(struct dilu_pool *pool)
         pool->free_on[pool->gpus[g].node] += pool->gpus[g].active ? 0 : 1;
     }
 }
-
-void dilu_pool_fragmentation(const struct dilu_pool *pool, double *compute, double *memory)
-{
-    *compute = 0;
-    *memory = 0;
-    for (uint32_t i = 0; i < pool->active.count; i++) {
-        *compute += 1 - pool->gpus[pool->active.gpus[i]].request;
-        *memory += 1 - pool->gpus[pool->active.gpus[i]].memory / pool->gpu_memory;
-    }
-    if (pool->active.count == 0)
-        return;
-    *compute /= pool->active.count;
-    *memory /= pool->active.count;
-}

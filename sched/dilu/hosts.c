@@ -94,20 +94,6 @@ static void apply(struct dilu_hosts *hosts, struct platform *platform, uint32_t 
     }
 }
 
-static void count_changes(struct dilu_hosts *hosts, uint32_t host)
-{
-    bool changed = false;
-    for (uint32_t i = 0; i < hosts->gpus[host].instances; i++) {
-        const struct dilu_instance *from = &hosts->instances[hosts->hosts[host].residents[i]];
-        const struct dilu_holder *to = &hosts->holders[i];
-        changed = changed || to->level != from->level || to->quota != from->quota;
-        hosts->counters.raised += to->level > from->level;
-        hosts->counters.partial += to->level > from->level && to->level + 1 < to->level_count;
-        hosts->counters.contended += to->level < from->level;
-    }
-    hosts->counters.grants += changed;
-}
-
 static bool holders_grow(struct dilu_hosts *hosts, uint32_t count)
 {
     if (count <= hosts->holder_room)
@@ -139,7 +125,6 @@ static void grant_beside(struct dilu_hosts *hosts, struct platform *platform, ui
         hosts->holders[i].level = 0;
         hosts->holders[i].quota = quota > 100 ? 100 : quota < 1 ? 1 : quota;
     }
-    count_changes(hosts, host);
     dilu_trainings_apply(hosts->trainings, platform, host, true);
     apply(hosts, platform, host, true);
     apply(hosts, platform, host, false);
@@ -171,7 +156,6 @@ static void grant(struct dilu_hosts *hosts, struct platform *platform, uint32_t 
     }
     if (!dilu_grant(hosts->hosts[host].units, hosts->holders, count))
         return;
-    count_changes(hosts, host);
     apply(hosts, platform, host, true);
     apply(hosts, platform, host, false);
 }

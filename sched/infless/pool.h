@@ -1,4 +1,4 @@
-/* INFless: the state of the policy, shared by its files only.
+/* INFless: the state of the policy, shared by its files; tests read it.
  *
  * A pool is one deployment: the queues that it serves, its instances, and its candidates for new
  * instances.
@@ -13,7 +13,6 @@
 #include "sched/common/planner.h"
 #include "sched/common/unique_fifo.h"
 #include "sched/infless/estimator.h"
-#include "sched/infless/infless.h"
 #include "sched/infless/lsth.h"
 #include "sched/infless/regimes.h"
 #include "sched/policy.h"
@@ -97,7 +96,6 @@ struct infless {
     struct lsth *lsth;                   /* by function */
     uint32_t *function_count;            /* living instances by function */
     const struct invoker_group **groups; /* by invoker */
-    struct infless_counters counters;
 };
 
 /* scaler.c */

@@ -131,7 +131,6 @@ static bool instance_make(struct infless *self, struct platform *platform,
     pool->instances[pool->instance_count++] = id;
     infless_rates_changed(pool);
     self->function_count[pool->function]++;
-    self->counters.created++;
     if (pool->starving) {
         pool->starving = false;
         self->starving--;
@@ -174,7 +173,6 @@ static void instance_end(struct infless *self, struct platform *platform, uint32
     self->instances[id].pool = SIM_NONE;
     self->instances[id].due = false;
     self->function_count[pool->function]--;
-    self->counters.killed++;
     self->freed = true;
     if (platform_kill(platform, id))
         prewarm_later(self, platform, pool->function);
@@ -263,7 +261,6 @@ static void divide(struct infless *self, struct platform *platform, struct infle
     for (size_t i = 0; i < count; i++)
         self->instances[self->share_ids[i]].rate = self->shares[i].rate;
     infless_rates_changed(pool);
-    self->counters.retiring += split.regime == INFLESS_RETIRED && pool->instance_count > 0;
 }
 
 void infless_rates(struct infless *self, struct platform *platform, struct infless_pool *pool)
@@ -284,7 +281,6 @@ bool infless_scale(struct infless *self, struct platform *platform, struct infle
     const bool more = pool->excess > LEAST_EXCESS * pool->observed;
     pool->wanted = more ? pool->excess : 0;
     pool->first = true;
-    self->counters.overloads += more;
     bool killed = false;
     for (size_t i = more ? 0 : pool->instance_count; i-- > 0;) {
         const uint32_t id = pool->instances[i];
@@ -319,7 +315,6 @@ bool infless_grow(struct infless *self, struct platform *platform, struct infles
         return false;
     const struct infless_choice choice = choose(self, platform, pool, pool->wanted, pool->first);
     if (choice.candidate == NULL || !instance_make(self, platform, pool, &choice)) {
-        self->counters.shortages += choice.looked > 0;
         pool->wanted = 0;
         return false;
     }
@@ -471,7 +466,6 @@ bool infless_relieve(struct infless *self, struct platform *platform)
     for (uint32_t i = 0; i < backlog->queue_count; i++)
         infless_refresh(self, platform, backlog->queues[i]);
     instance_end(self, platform, spare);
-    self->counters.reclaimed++;
     return true;
 }
 
@@ -481,7 +475,6 @@ bool infless_first(struct infless *self, struct platform *platform, struct infle
         return false;
     if (self->starving == 0 && make_any(self, platform, pool))
         return true;
-    self->counters.shortages++;
     pool->starving = true;
     self->starving++;
     return infless_relieve(self, platform);

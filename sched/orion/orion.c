@@ -57,7 +57,6 @@
 #include "sched/common/kinds.h"
 #include "sched/common/placement.h"
 #include "sched/common/planner.h"
-#include "sched/orion/orion.h"
 #include "sched/orion/requests.h"
 
 enum { HOME_PROBES = 4, LEVELS_MAX = 64, CUTOFF_MAX = 10000000 };
@@ -148,7 +147,6 @@ struct orion {
     uint32_t *starting; /* by function: containers that this policy started and that should not
                          * be ready yet */
     uint32_t cursor;    /* next queue of the round robin */
-    struct orion_counters counters;
 };
 
 /* ---- Set-up ---------------------------------------------------------------------------------- */
@@ -263,7 +261,6 @@ static uint32_t bundle_open(struct orion *orion, const struct orion_plan *plan,
         index = orion->bundle_count++;
     }
     orion->bundles[index] = (struct orion_bundle){.plan = plan, .application = application};
-    orion->counters.open++;
     return index;
 }
 
@@ -283,7 +280,6 @@ static void bundle_release(struct orion *orion, uint32_t index)
             orion->expected[bundle_function(orion, bundle, s)]--;
     bundle->next_free = orion->bundle_free;
     orion->bundle_free = index;
-    orion->counters.open--;
 }
 
 static void bundle_dispatched(struct orion *orion, uint32_t index, uint32_t stage)
@@ -348,7 +344,6 @@ static void prewarm_due(struct orion *orion, struct platform *platform, uint32_t
     if (platform_warm_total(platform, f) + orion->starting[f] >= orion->expected[f] ||
         !prewarm_start(platform, f, bundle->plan->configuration[s]))
         return;
-    orion->counters.prewarms++;
     orion->starting[f]++;
     platform_set_timer(platform,
                        platform_now(platform) +
@@ -403,13 +398,10 @@ static const struct orion_plan *orion_plan(struct orion *orion, struct platform 
         (void)orion_plan_search(sizing->model, target, (uint32_t)orion->values[PARAMETER_CUTOFF],
                                 (enum orion_method)orion->values[PARAMETER_METHOD], plan);
     }
-    orion->counters.searches++;
-    orion->counters.infeasible += plan->feasible ? 0 : 1;
     if (known && orion->values[PARAMETER_CHARGE] == CHARGE_FIRST) {
         platform_charge(platform, 1);
         return plan;
     }
-    orion->counters.evaluations += plan->evaluations;
     platform_charge(platform,
                     (uint64_t)llround(plan->evaluations * orion->values[PARAMETER_UNITS]));
     return plan;
@@ -561,8 +553,6 @@ static bool orion_try(struct orion *orion, struct platform *platform, uint32_t q
     const uint32_t invoker = orion_place_any(orion, platform, queue, jobs, &configuration);
     if (invoker == SIM_NONE)
         return false;
-    orion->counters.batches++;
-    orion->counters.misses += jobs < function->configurations[planned].batch ? 1 : 0;
     if (bundle != SIM_NONE && orion->bundles[bundle].done == 0 &&
         orion->values[PARAMETER_PREWARM] == 0)
         prewarm_schedule(orion, platform, bundle);
@@ -599,13 +589,6 @@ static bool orion_decide(void *state, struct platform *platform)
             return false;
     }
     return false;
-}
-
-void orion_count(const void *state, struct orion_counters *counters)
-{
-    const struct orion *orion = state;
-    *counters = orion->counters;
-    counters->remembered = orion->requests.count;
 }
 
 extern const struct policy policy_orion;
