@@ -262,7 +262,8 @@ static void planner_choice_is_the_best_of_all_by_brute_force(void **state)
         assert_non_null(planner);
         for (uint32_t jobs = 1; jobs < 7; jobs++) {
             for (sim_time_t budget = -1; budget < 42; budget++)
-                check_cheapest(all, planner_cheapest(planner, 0, jobs, budget), jobs, budget);
+                check_cheapest(all, planner_cheapest_among(planner, KINDS_ALL, 0, jobs, budget),
+                               jobs, budget);
             const struct configuration *small =
                 &all[planner_smallest_among(planner, KINDS_ALL, 0, jobs)];
             const struct configuration *large =

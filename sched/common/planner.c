@@ -358,12 +358,6 @@ uint32_t planner_cheapest_among(const struct planner *planner, uint64_t kinds, u
     return best;
 }
 
-uint32_t planner_cheapest(const struct planner *planner, uint32_t function, uint32_t jobs,
-                          sim_time_t budget)
-{
-    return planner_cheapest_among(planner, KINDS_ALL, function, jobs, budget);
-}
-
 uint32_t planner_smallest_among(const struct planner *planner, uint64_t kinds, uint32_t function,
                                 uint32_t jobs)
 {

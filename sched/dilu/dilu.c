@@ -49,6 +49,7 @@
 #include "sched/dilu/dilu_internal.h"
 #include "sched/policy_bookkeeping.h"
 #include "sched/policy_instances.h"
+#include "sim/array.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -152,19 +153,6 @@ static void dilu_on_training_finished(void *state, struct platform *platform, ui
 
 /* ---- Instances ------------------------------------------------------------------------------- */
 
-static bool instance_list_grow(struct dilu_deployment *deployment)
-{
-    if (deployment->instance_count < deployment->instance_room)
-        return true;
-    const uint32_t room = deployment->instance_room > 0 ? 2 * deployment->instance_room : 8;
-    uint32_t *grown = realloc(deployment->instances, room * sizeof *grown);
-    if (grown == NULL)
-        return false;
-    deployment->instances = grown;
-    deployment->instance_room = room;
-    return true;
-}
-
 /* Makes one more instance by the profile, or with `makeshift` the smallest that fits; on the best
  * kind of GPU that has room. */
 static bool make(struct dilu *self, struct platform *platform, uint32_t index, bool makeshift)
@@ -172,7 +160,8 @@ static bool make(struct dilu *self, struct platform *platform, uint32_t index, b
     struct dilu_deployment *deployment = &self->deployments[index];
     const struct dilu_profile *profiles = makeshift ? deployment->smallest : deployment->profiles;
     uint32_t id = SIM_NONE;
-    if (!instance_list_grow(deployment))
+    if (!array_reserve(&deployment->instances, &deployment->instance_room,
+                       deployment->instance_count + 1, sizeof *deployment->instances))
         return false;
     for (uint32_t p = 0; p < deployment->profile_count && id == SIM_NONE; p++)
         id = dilu_hosts_create(&self->hosts, platform, deployment->function, index, &profiles[p],
