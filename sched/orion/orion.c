@@ -58,6 +58,7 @@
 #include "sched/common/placement.h"
 #include "sched/common/planner.h"
 #include "sched/orion/requests.h"
+#include "sim/array.h"
 
 enum { HOME_PROBES = 4, LEVELS_MAX = 64, CUTOFF_MAX = 10000000 };
 
@@ -249,15 +250,10 @@ static uint32_t bundle_open(struct orion *orion, const struct orion_plan *plan,
     if (index != SIM_NONE) {
         orion->bundle_free = orion->bundles[index].next_free;
     } else {
-        if (orion->bundle_count == orion->bundle_room) {
-            const uint32_t room = orion->bundle_room > 0 ? orion->bundle_room * 2 : 64;
-            struct orion_bundle *bundles =
-                room <= BUNDLES_MAX ? realloc(orion->bundles, room * sizeof *bundles) : NULL;
-            if (bundles == NULL)
-                return SIM_NONE;
-            orion->bundles = bundles;
-            orion->bundle_room = room;
-        }
+        if (orion->bundle_count == BUNDLES_MAX ||
+            !array_reserve(&orion->bundles, &orion->bundle_room, orion->bundle_count + 1,
+                           sizeof *orion->bundles))
+            return SIM_NONE;
         index = orion->bundle_count++;
     }
     orion->bundles[index] = (struct orion_bundle){.plan = plan, .application = application};
