@@ -51,7 +51,6 @@
 #include "sched/policy_instances.h"
 #include "sim/array.h"
 
-#include <stdlib.h>
 #include <string.h>
 
 #define TICK SIM_NONE

@@ -13,7 +13,6 @@
 #include "sched/headway/headway_internal.h"
 
 #include <math.h>
-#include <stdlib.h>
 
 #include "sched/policy_bookkeeping.h"
 #include "sim/array.h"

@@ -2,7 +2,6 @@
 
 #include <math.h>
 #include <stdlib.h>
-#include <string.h>
 
 #include "sched/common/kinds.h"
 #include "sched/common/planner.h"

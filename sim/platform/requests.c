@@ -1,6 +1,5 @@
 #include <inttypes.h>
 #include <stdlib.h>
-#include <string.h>
 
 #include "sim/platform/requests.h"
 #include "sim/platform/containers.h"

@@ -1,7 +1,6 @@
 #include "traces/readers/training_trace.h"
 
 #include <math.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
