@@ -62,14 +62,6 @@ const struct policy *policy_at(size_t index)
     return index < POLICY_COUNT ? policies[index] : NULL;
 }
 
-const struct policy *policy_for_requests(size_t index)
-{
-    for (size_t i = 0; i < POLICY_COUNT; i++)
-        if (policies[i]->serves != SERVES_TRAININGS && index-- == 0)
-            return policies[i];
-    return NULL;
-}
-
 const struct policy *policy_training_form(const char *name)
 {
     for (size_t i = 0; i < sizeof training_forms / sizeof *training_forms; i++)

@@ -7,8 +7,6 @@
 
 /* The i-th registered policy, NULL past the last. */
 const struct policy *policy_at(size_t index);
-/* The i-th of those that serve requests, NULL past the last. */
-const struct policy *policy_for_requests(size_t index);
 /* The form for trainings of a policy that serves requests under the same name; NULL: it has none.
  */
 const struct policy *policy_training_form(const char *name);

@@ -26,6 +26,19 @@ struct event {
     double fragmentation[SCHEMES]; /* NAN: not recorded */
 };
 
+/* Means over the active GPUs of 1 − Σ request, and of 1 − Σ memory / memory; 0 if none is active.
+ */
+static inline void pool_fragmentation(const struct dilu_pool *pool, double *compute, double *memory)
+{
+    *compute = 0;
+    *memory = 0;
+    for (uint32_t i = 0; i < pool->active.count; i++) {
+        const struct dilu_pool_gpu *gpu = &pool->gpus[pool->active.gpus[i]];
+        *compute += (1 - gpu->request) / pool->active.count;
+        *memory += (1 - gpu->memory / pool->gpu_memory) / pool->active.count;
+    }
+}
+
 /* Fields of a line that may be empty. */
 static inline void read_figures(char *text, struct event *event)
 {

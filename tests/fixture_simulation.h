@@ -13,6 +13,7 @@
 
 #include <cmocka.h>
 
+#include "sched/registry.h"
 #include "sim/cli/run_once.h"
 #include "sim/platform/simulation.h"
 
@@ -24,6 +25,16 @@ struct log {
     struct batch_row batches[ROWS_MAX];    /* as they finished */
     size_t request_count, batch_count;
 };
+
+/* The i-th registered policy of those that serve requests, NULL past the last. */
+static inline const struct policy *policy_for_requests(size_t index)
+{
+    const struct policy *policy = NULL;
+    for (size_t i = 0; (policy = policy_at(i)) != NULL; i++)
+        if (policy->serves != SERVES_TRAININGS && index-- == 0)
+            break;
+    return policy;
+}
 
 static inline bool log_request(void *context, const struct request_row *row, struct error *error)
 {

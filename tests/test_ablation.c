@@ -7,6 +7,7 @@
 
 #include <cmocka.h>
 
+#include "sched/common/kinds.h"
 #include "sched/common/load_index.h"
 #include "sched/common/placement.h"
 #include "sched/common/planner.h"
@@ -295,7 +296,7 @@ static void without_redistribution_every_stage_keeps_the_plan_of_its_quota(void 
             planner_budget(planner, queue, experiment->workload.applications[0].slo);
         const struct configuration *wanted =
             &experiment->workload.functions[function]
-                 .configurations[planner_cheapest(planner, function, 1, budget)];
+                 .configurations[planner_cheapest_among(planner, KINDS_ALL, function, 1, budget)];
         uint32_t vcpu = 0, vgpu = 0;
         assert_int_equal(configurations_of(log, queue, &vcpu, &vgpu), 1);
         assert_int_equal(vcpu, wanted->vcpu);

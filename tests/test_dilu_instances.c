@@ -135,7 +135,7 @@ static void compare(const struct event *events, size_t count, enum dilu_scheme s
         expected->sum += pool.active.count;
         if (pool.active.count > expected->most) {
             expected->most = pool.active.count;
-            dilu_pool_fragmentation(&pool, &expected->compute, &expected->memory);
+            pool_fragmentation(&pool, &expected->compute, &expected->memory);
         }
     }
     assert_int_equal(lease_count, started);

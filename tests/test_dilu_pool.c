@@ -30,7 +30,7 @@ static void replay(const struct event *events, size_t count, enum dilu_scheme sc
         const double theirs = event->active[scheme];
         double compute = 0;
         double memory = 0;
-        dilu_pool_fragmentation(&pool, &compute, &memory);
+        pool_fragmentation(&pool, &compute, &memory);
         outcome->differ += ours != theirs ? 1 : 0;
         outcome->sum += ours / (double)count;
         outcome->sum_theirs += theirs / (double)count;

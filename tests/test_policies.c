@@ -11,6 +11,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "sched/common/kinds.h"
 #include "sched/common/planner.h"
 #include "sched/common/queue_order.h"
 #include "sched/registry.h"
@@ -277,9 +278,12 @@ static void planner_choice_is_the_best_of_all_by_brute_force(void **state)
         assert_non_null(planner);
         for (uint32_t jobs = 1; jobs < 7; jobs++) {
             for (sim_time_t budget = -1; budget < 42; budget++)
-                check_cheapest(all, planner_cheapest(planner, 0, jobs, budget), jobs, budget);
-            const struct configuration *small = &all[planner_smallest(planner, 0, jobs)];
-            const struct configuration *large = &all[planner_largest(planner, 0, jobs)];
+                check_cheapest(all, planner_cheapest_among(planner, KINDS_ALL, 0, jobs, budget),
+                               jobs, budget);
+            const struct configuration *small =
+                &all[planner_smallest_among(planner, KINDS_ALL, 0, jobs)];
+            const struct configuration *large =
+                &all[planner_largest_among(planner, KINDS_ALL, 0, jobs)];
             assert_int_equal(small->vgpu * 10 + small->vcpu, 11);
             assert_int_equal(large->vgpu * 10 + large->vcpu, 44);
             assert_true(small->batch <= jobs && small->batch * 2u > (jobs < 4 ? jobs : 4));

@@ -2,11 +2,8 @@
  * in and keys sorted, on one line. It has the form of an experiment file. The profile and the trace
  * are represented by their digests.
  */
-#include <math.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "sched/keep_alive.h"
 #include "traces/profile/profile.h"

@@ -3,7 +3,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "traces/profile/profile.h"
 #include "workloads/loader_internal.h"
 
 enum { FUNCTIONS_LIMIT = 4096 };

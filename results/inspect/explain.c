@@ -5,7 +5,6 @@
 
 #include <cjson/cJSON.h>
 
-#include "traces/json/json.h"
 #include "workloads/workload.h"
 
 struct owned {

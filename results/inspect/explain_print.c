@@ -1,6 +1,5 @@
 /* An explanation in words and as JSON. */
 #include <inttypes.h>
-#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 

@@ -10,6 +10,7 @@
 
 #include "results/inspect/timeline_training.h"
 #include "results/inspect/trace_events.h"
+#include "sim/array.h"
 
 /* Process ids; invoker i is PID_INVOKERS + i. */
 enum { PID_CLUSTER = 1, PID_REQUESTS, PID_QUEUES, PID_INVOKERS = 10 };
@@ -26,7 +27,8 @@ struct partition_stream {
 /* Lanes of one GPU or application, sorted by the end of their last slice. */
 struct lanes {
     struct partition_stream *items;
-    size_t count, capacity;
+    size_t count;
+    uint32_t capacity;
 };
 
 /* One step of a request, for its flow. */
@@ -83,15 +85,10 @@ static bool lanes_take(struct timeline *timeline, struct lanes *lanes, sim_time_
             high = middle;
     }
     *is_new = low == 0;
-    if (*is_new && lanes->count == lanes->capacity) {
-        const size_t capacity = lanes->capacity == 0 ? 4 : 2 * lanes->capacity;
-        struct partition_stream *items = realloc(lanes->items, capacity * sizeof *items);
-        if (items == NULL)
-            return error_run(error, "%s: out of memory for %zu lanes", timeline->events.path,
-                             capacity);
-        lanes->items = items;
-        lanes->capacity = capacity;
-    }
+    if (*is_new && !array_reserve(&lanes->items, &lanes->capacity, (uint32_t)lanes->count + 1,
+                                  sizeof *lanes->items))
+        return error_run(error, "%s: out of memory for %zu lanes", timeline->events.path,
+                         lanes->count + 1);
     *tid = *is_new ? timeline->next_tid++ : lanes->items[low - 1].tid;
     if (!*is_new)
         memmove(&lanes->items[low - 1], &lanes->items[low],

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "sched/common/unique_fifo.h"
+#include "sim/array.h"
 
 enum server_state { SERVER_ASLEEP, SERVER_RUNNABLE, SERVER_BUSY, SERVER_BLOCKED };
 
@@ -157,27 +158,12 @@ void duty_cycle_begin(struct duty_cycle *rounds)
     memset(rounds->of_invoker, 0, ((size_t)rounds->invoker_count + 1) * sizeof(uint32_t));
 }
 
-/* Doubles the room if it is used up. The old block remains if memory is short. */
-static bool grow(void **block, uint32_t used, uint32_t *room, size_t bytes, struct error *error)
-{
-    if (used < *room)
-        return true;
-    const uint32_t more = *room > 0 ? *room * 2 : 64;
-    void *larger = realloc(*block, more * bytes);
-    if (larger == NULL)
-        return error_run(error, "out of memory for a plan of %u servers", more);
-    *block = larger;
-    *room = more;
-    return true;
-}
-
 bool duty_cycle_add_server(struct duty_cycle *rounds, uint32_t invoker, uint32_t size,
                            struct error *error)
 {
-    void *block = rounds->servers;
-    if (!grow(&block, rounds->server_count, &rounds->server_room, sizeof(struct server), error))
-        return false;
-    rounds->servers = block;
+    if (!array_reserve(&rounds->servers, &rounds->server_room, rounds->server_count + 1,
+                       sizeof *rounds->servers))
+        return error_run(error, "out of memory for a plan of %u servers", rounds->server_count);
     rounds->servers[rounds->server_count++] = (struct server){
         .invoker = invoker, .size = size, .first = rounds->slot_count, .state = SERVER_BUSY};
     return true;
@@ -186,10 +172,8 @@ bool duty_cycle_add_server(struct duty_cycle *rounds, uint32_t invoker, uint32_t
 bool duty_cycle_add_slot(struct duty_cycle *rounds, struct duty_cycle_slot slot,
                          struct error *error)
 {
-    void *block = rounds->slots;
-    if (!grow(&block, rounds->slot_count, &rounds->slot_room, sizeof slot, error))
-        return false;
-    rounds->slots = block;
+    if (!array_reserve(&rounds->slots, &rounds->slot_room, rounds->slot_count + 1, sizeof slot))
+        return error_run(error, "out of memory for a plan of %u servers", rounds->server_count);
     rounds->slots[rounds->slot_count++] = slot;
     rounds->servers[rounds->server_count - 1].count++;
     rounds->planned[slot.queue] = true;

@@ -358,12 +358,6 @@ uint32_t planner_cheapest_among(const struct planner *planner, uint64_t kinds, u
     return best;
 }
 
-uint32_t planner_cheapest(const struct planner *planner, uint32_t function, uint32_t jobs,
-                          sim_time_t budget)
-{
-    return planner_cheapest_among(planner, KINDS_ALL, function, jobs, budget);
-}
-
 uint32_t planner_smallest_among(const struct planner *planner, uint64_t kinds, uint32_t function,
                                 uint32_t jobs)
 {
@@ -373,11 +367,6 @@ uint32_t planner_smallest_among(const struct planner *planner, uint64_t kinds, u
             return level->smallest;
     }
     return SIM_NONE;
-}
-
-uint32_t planner_smallest(const struct planner *planner, uint32_t function, uint32_t jobs)
-{
-    return planner_smallest_among(planner, KINDS_ALL, function, jobs);
 }
 
 uint32_t planner_largest_among(const struct planner *planner, uint64_t kinds, uint32_t function,
@@ -392,11 +381,6 @@ uint32_t planner_largest_among(const struct planner *planner, uint64_t kinds, ui
             best = level->largest;
     }
     return best;
-}
-
-uint32_t planner_largest(const struct planner *planner, uint32_t function, uint32_t jobs)
-{
-    return planner_largest_among(planner, KINDS_ALL, function, jobs);
 }
 
 uint32_t planner_substitute(const struct workload *workload, uint64_t kinds, uint32_t function,

@@ -51,26 +51,20 @@ sim_time_t planner_budget(const struct planner *planner, uint32_t queue, sim_tim
 sim_time_t planner_budget_left(const struct planner *planner, uint32_t queue, sim_time_t slack);
 
 /* Index of the configuration of `function` that costs least per job, among those with batch <=
- * `jobs` (>= 1) and time <= `budget`, on GPUs of any kind. The fastest if no configuration
- * qualifies. O(kinds × log configurations). */
-uint32_t planner_cheapest(const struct planner *planner, uint32_t function, uint32_t jobs,
-                          sim_time_t budget);
-
-/* Fewest vGPUs, then fewest vCPUs, then the largest batch <= `jobs`, on the first kind of GPU on
- * which the function runs. */
-uint32_t planner_smallest(const struct planner *planner, uint32_t function, uint32_t jobs);
-
-/* Most vGPUs, then most vCPUs, then the largest batch <= `jobs`, on the kind of GPU on which this
- * is fastest. */
-uint32_t planner_largest(const struct planner *planner, uint32_t function, uint32_t jobs);
-
-/* The same for the GPU kinds of the set `kinds` (kinds.h): where the best kind has no room, the
- * next best is asked for. SIM_NONE if there is none. planner_cheapest_among leaves out kinds that
- * miss the budget while another, in the set or not, meets it: to wait for that one is better. */
+ * `jobs` (>= 1) and time <= `budget`, on GPUs of the set `kinds` (kinds.h): where the best kind has
+ * no room, the next best is asked for. The fastest if no configuration qualifies, SIM_NONE if the
+ * set has none. Leaves out kinds that miss the budget while another, in the set or not, meets it:
+ * to wait for that one is better. O(kinds × log configurations). */
 uint32_t planner_cheapest_among(const struct planner *planner, uint64_t kinds, uint32_t function,
                                 uint32_t jobs, sim_time_t budget);
+
+/* Fewest vGPUs, then fewest vCPUs, then the largest batch <= `jobs`, on the first kind of the set
+ * on which the function runs. SIM_NONE if there is none. */
 uint32_t planner_smallest_among(const struct planner *planner, uint64_t kinds, uint32_t function,
                                 uint32_t jobs);
+
+/* Most vGPUs, then most vCPUs, then the largest batch <= `jobs`, on the kind of the set on which
+ * this is fastest. SIM_NONE if there is none. */
 uint32_t planner_largest_among(const struct planner *planner, uint64_t kinds, uint32_t function,
                                uint32_t jobs);
 

@@ -49,13 +49,11 @@
 #include "sched/dilu/dilu_internal.h"
 #include "sched/policy_bookkeeping.h"
 #include "sched/policy_instances.h"
+#include "sim/array.h"
 
-#include <stdlib.h>
 #include <string.h>
 
 #define TICK SIM_NONE
-
-/* ---- Set-up ---------------------------------------------------------------------------------- */
 
 /* ---- Events ---------------------------------------------------------------------------------- */
 
@@ -154,19 +152,6 @@ static void dilu_on_training_finished(void *state, struct platform *platform, ui
 
 /* ---- Instances ------------------------------------------------------------------------------- */
 
-static bool instance_list_grow(struct dilu_deployment *deployment)
-{
-    if (deployment->instance_count < deployment->instance_room)
-        return true;
-    const uint32_t room = deployment->instance_room > 0 ? 2 * deployment->instance_room : 8;
-    uint32_t *grown = realloc(deployment->instances, room * sizeof *grown);
-    if (grown == NULL)
-        return false;
-    deployment->instances = grown;
-    deployment->instance_room = room;
-    return true;
-}
-
 /* Makes one more instance by the profile, or with `makeshift` the smallest that fits; on the best
  * kind of GPU that has room. */
 static bool make(struct dilu *self, struct platform *platform, uint32_t index, bool makeshift)
@@ -174,7 +159,8 @@ static bool make(struct dilu *self, struct platform *platform, uint32_t index, b
     struct dilu_deployment *deployment = &self->deployments[index];
     const struct dilu_profile *profiles = makeshift ? deployment->smallest : deployment->profiles;
     uint32_t id = SIM_NONE;
-    if (!instance_list_grow(deployment))
+    if (!array_reserve(&deployment->instances, &deployment->instance_room,
+                       deployment->instance_count + 1, sizeof *deployment->instances))
         return false;
     for (uint32_t p = 0; p < deployment->profile_count && id == SIM_NONE; p++)
         id = dilu_hosts_create(&self->hosts, platform, deployment->function, index, &profiles[p],
@@ -182,8 +168,6 @@ static bool make(struct dilu *self, struct platform *platform, uint32_t index, b
     if (id == SIM_NONE)
         return false;
     deployment->instances[deployment->instance_count++] = id;
-    self->counters.created++;
-    self->counters.makeshift += makeshift;
     self->moved = true;
     unique_fifo_add(&self->turns, index);
     return true;
@@ -264,7 +248,6 @@ static double rate_of(const struct dilu *self, const struct platform *platform,
 static void scale_in(struct dilu *self, struct platform *platform,
                      struct dilu_deployment *deployment, uint32_t id)
 {
-    self->counters.ins++;
     self->hosts.instances[id].draining = true;
     deployment->reap = true;
     reap(self, platform, deployment);
@@ -290,10 +273,7 @@ static void sample(struct dilu *self, struct platform *platform, uint32_t index)
     platform_charge(platform, deployment->window.count + deployment->instance_count);
     const int step = dilu_lazy(&deployment->window, &self->lazy, capacity, without, staying);
     if (step > 0 && self->starving == 0 && make(self, platform, index, false)) {
-        self->counters.outs++;
         dilu_window_restart(&deployment->window);
-    } else if (step > 0) {
-        self->counters.refused++;
     } else if (step < 0) {
         scale_in(self, platform, deployment, last);
         dilu_window_restart(&deployment->window);
@@ -372,10 +352,8 @@ static void relieve(struct dilu *self, struct platform *platform)
         return;
     }
     const uint32_t spare = spare_instance(self, platform, backlog_since(&deployment->backlog));
-    if (spare == SIM_NONE)
-        return;
-    self->counters.reclaimed++;
-    end(self, platform, spare);
+    if (spare != SIM_NONE)
+        end(self, platform, spare);
 }
 
 /* ---- Serving --------------------------------------------------------------------------------- */
@@ -508,30 +486,6 @@ static bool dilu_decide(void *state, struct platform *platform)
         self->moved = true;
     dilu_hosts_grant(&self->hosts, platform);
     return self->moved;
-}
-
-/* ---- For tests ------------------------------------------------------------------------------- */
-
-const struct dilu_hosts *dilu_hosts_of(const void *state)
-{
-    return &((const struct dilu *)state)->hosts;
-}
-
-void dilu_count(const void *state, struct dilu_counters *counters)
-{
-    *counters = ((const struct dilu *)state)->counters;
-}
-
-size_t dilu_deployment_count(const void *state)
-{
-    return ((const struct dilu *)state)->deployment_count;
-}
-
-struct dilu_deployment_view dilu_deployment(const void *state, size_t index)
-{
-    const struct dilu_deployment *deployment = &((const struct dilu *)state)->deployments[index];
-    return (struct dilu_deployment_view){deployment->profiles, deployment->instances,
-                                         deployment->instance_count};
 }
 
 extern const struct policy policy_dilu;

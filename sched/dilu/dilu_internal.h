@@ -1,4 +1,4 @@
-/* Dilu: the state of the policy, shared by its files only.
+/* Dilu: the state of the policy, shared by its files; tests read it.
  *   setup.c  parameters, set-up, clean-up
  *   dilu.c   the policy: callbacks, instances, lazy scaling, serving
  */
@@ -7,7 +7,7 @@
 
 #include "sched/common/backlog.h"
 #include "sched/common/unique_fifo.h"
-#include "sched/dilu/dilu.h"
+#include "sched/dilu/hosts.h"
 #include "sched/dilu/scaler.h"
 #include "sched/policy.h"
 
@@ -74,7 +74,6 @@ struct dilu {
     bool freed;                 /* resources may have become free since the starving ones were
                                  * last processed */
     bool ticking, moved;
-    struct dilu_counters counters;
 };
 
 /* By enum dilu_parameter. */

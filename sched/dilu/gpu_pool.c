@@ -4,6 +4,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "sim/array.h"
+
 enum { NONE = -1 };
 
 /* ---- Lists ----------------------------------------------------------------------------------- */
@@ -286,52 +288,25 @@ static bool choose_training(struct dilu_pool *pool, const struct dilu_job *job)
 
 /* ---- Starting and ending --------------------------------------------------------------------- */
 
-static bool grow_gpu(struct dilu_pool_gpu *gpu)
-{
-    if (gpu->count < gpu->capacity)
-        return true;
-    const uint32_t capacity = gpu->capacity == 0 ? 4 : 2 * gpu->capacity;
-    uint32_t *residents = realloc(gpu->residents, capacity * sizeof *residents);
-    if (residents == NULL)
-        return false;
-    gpu->residents = residents;
-    gpu->capacity = capacity;
-    return true;
-}
-
-static bool grow_functions(struct dilu_pool *pool, uint32_t function)
-{
-    if (function < pool->functions)
-        return true;
-    const uint32_t room = 2 * function + 16;
-    uint32_t *instances = realloc(pool->instances, room * sizeof *instances);
-    if (instances == NULL)
-        return false;
-    memset(instances + pool->functions, 0, (room - pool->functions) * sizeof *instances);
-    pool->instances = instances;
-    pool->functions = room;
-    return true;
-}
-
 static struct dilu_placed *new_placed(struct dilu_pool *pool, const struct dilu_job *job,
                                       uint32_t count)
 {
-    if (pool->placed_count == pool->placed_capacity) {
-        const uint32_t capacity = pool->placed_capacity == 0 ? 64 : 2 * pool->placed_capacity;
-        struct dilu_placed *placed = realloc(pool->placed, capacity * sizeof *placed);
-        if (placed == NULL)
-            return NULL;
-        pool->placed = placed;
-        pool->placed_capacity = capacity;
-    }
+    if (!array_reserve(&pool->placed, &pool->placed_capacity, pool->placed_count + 1,
+                       sizeof *pool->placed))
+        return NULL;
     struct dilu_placed *placed = &pool->placed[pool->placed_count];
     *placed = (struct dilu_placed){.job = *job, .limit = job->limit};
     placed->gpus = malloc(count * sizeof *placed->gpus);
     placed->memories = malloc(count * sizeof *placed->memories);
-    bool good = placed->gpus != NULL && placed->memories != NULL &&
-                (job->kind == DILU_TRAINING || grow_functions(pool, job->function));
-    for (uint32_t i = 0; i < count && good; i++)
-        good = grow_gpu(&pool->gpus[pool->chosen[i]]);
+    bool good =
+        placed->gpus != NULL && placed->memories != NULL &&
+        (job->kind == DILU_TRAINING || array_reserve(&pool->instances, &pool->functions,
+                                                     job->function + 1, sizeof *pool->instances));
+    for (uint32_t i = 0; i < count && good; i++) {
+        struct dilu_pool_gpu *gpu = &pool->gpus[pool->chosen[i]];
+        good =
+            array_reserve(&gpu->residents, &gpu->capacity, gpu->count + 1, sizeof *gpu->residents);
+    }
     if (!good) {
         free(placed->gpus);
         free(placed->memories);
@@ -463,18 +438,4 @@ void dilu_pool_admit_all(struct dilu_pool *pool)
         pool->barred--;
         pool->free_on[pool->gpus[g].node] += pool->gpus[g].active ? 0 : 1;
     }
-}
-
-void dilu_pool_fragmentation(const struct dilu_pool *pool, double *compute, double *memory)
-{
-    *compute = 0;
-    *memory = 0;
-    for (uint32_t i = 0; i < pool->active.count; i++) {
-        *compute += 1 - pool->gpus[pool->active.gpus[i]].request;
-        *memory += 1 - pool->gpus[pool->active.gpus[i]].memory / pool->gpu_memory;
-    }
-    if (pool->active.count == 0)
-        return;
-    *compute /= pool->active.count;
-    *memory /= pool->active.count;
 }

@@ -102,8 +102,4 @@ void dilu_pool_end(struct dilu_pool *pool, uint32_t instance);
 void dilu_pool_bar(struct dilu_pool *pool, uint32_t gpu);
 void dilu_pool_admit_all(struct dilu_pool *pool);
 
-/* Means over the active GPUs of 1 − Σ request, and of 1 − Σ memory / memory; 0 if none is active.
- */
-void dilu_pool_fragmentation(const struct dilu_pool *pool, double *compute, double *memory);
-
 #endif

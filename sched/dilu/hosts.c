@@ -1,6 +1,7 @@
 #include "sched/dilu/hosts.h"
 #include "sched/policy_bookkeeping.h"
 #include "sched/policy_instances.h"
+#include "sim/array.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -94,32 +95,6 @@ static void apply(struct dilu_hosts *hosts, struct platform *platform, uint32_t 
     }
 }
 
-static void count_changes(struct dilu_hosts *hosts, uint32_t host)
-{
-    bool changed = false;
-    for (uint32_t i = 0; i < hosts->gpus[host].instances; i++) {
-        const struct dilu_instance *from = &hosts->instances[hosts->hosts[host].residents[i]];
-        const struct dilu_holder *to = &hosts->holders[i];
-        changed = changed || to->level != from->level || to->quota != from->quota;
-        hosts->counters.raised += to->level > from->level;
-        hosts->counters.partial += to->level > from->level && to->level + 1 < to->level_count;
-        hosts->counters.contended += to->level < from->level;
-    }
-    hosts->counters.grants += changed;
-}
-
-static bool holders_grow(struct dilu_hosts *hosts, uint32_t count)
-{
-    if (count <= hosts->holder_room)
-        return true;
-    struct dilu_holder *grown = realloc(hosts->holders, 2 * count * sizeof *grown);
-    if (grown == NULL)
-        return false;
-    hosts->holders = grown;
-    hosts->holder_room = 2 * count;
-    return true;
-}
-
 /* Beside trainings an instance has its request, of which idle instances keep what the trainings
  * leave: dilu_grant's rule for one that works alone does not apply, since trainings launch. */
 static void grant_beside(struct dilu_hosts *hosts, struct platform *platform, uint32_t host)
@@ -139,7 +114,6 @@ static void grant_beside(struct dilu_hosts *hosts, struct platform *platform, ui
         hosts->holders[i].level = 0;
         hosts->holders[i].quota = quota > 100 ? 100 : quota < 1 ? 1 : quota;
     }
-    count_changes(hosts, host);
     dilu_trainings_apply(hosts->trainings, platform, host, true);
     apply(hosts, platform, host, true);
     apply(hosts, platform, host, false);
@@ -155,7 +129,7 @@ static void grant(struct dilu_hosts *hosts, struct platform *platform, uint32_t 
 {
     const uint32_t count = hosts->gpus[host].instances;
     const sim_time_t now = platform_now(platform);
-    if (!holders_grow(hosts, count))
+    if (!array_reserve(&hosts->holders, &hosts->holder_room, count, sizeof *hosts->holders))
         return;
     for (uint32_t i = 0; i < count; i++) {
         const struct dilu_instance *instance = &hosts->instances[hosts->hosts[host].residents[i]];
@@ -171,7 +145,6 @@ static void grant(struct dilu_hosts *hosts, struct platform *platform, uint32_t 
     }
     if (!dilu_grant(hosts->hosts[host].units, hosts->holders, count))
         return;
-    count_changes(hosts, host);
     apply(hosts, platform, host, true);
     apply(hosts, platform, host, false);
 }
@@ -213,35 +186,6 @@ static void take_back(struct dilu_hosts *hosts, struct platform *platform, uint3
 }
 
 /* ---- Life ------------------------------------------------------------------------------------ */
-
-static bool instances_grow(struct dilu_hosts *hosts, uint32_t id)
-{
-    uint32_t room = hosts->instance_room > 0 ? hosts->instance_room : 64;
-    while (room <= id)
-        room *= 2;
-    if (room == hosts->instance_room)
-        return true;
-    struct dilu_instance *grown = realloc(hosts->instances, room * sizeof *grown);
-    if (grown == NULL)
-        return false;
-    memset(grown + hosts->instance_room, 0, (room - hosts->instance_room) * sizeof *grown);
-    hosts->instances = grown;
-    hosts->instance_room = room;
-    return true;
-}
-
-static bool residents_grow(struct dilu_host *host, uint32_t count)
-{
-    if (count < host->room)
-        return true;
-    const uint32_t room = host->room > 0 ? 2 * host->room : 4;
-    uint32_t *grown = realloc(host->residents, room * sizeof *grown);
-    if (grown == NULL)
-        return false;
-    host->residents = grown;
-    host->room = room;
-    return true;
-}
 
 struct asking {
     struct dilu_hosts *hosts;
@@ -383,7 +327,8 @@ uint32_t dilu_hosts_create(struct dilu_hosts *hosts, struct platform *platform, 
         host = pooled ? choose_in_pool(hosts, platform, function, profile, anyhow, &placed)
                       : choose(hosts, platform, function, profile, anyhow);
         if (host == hosts->count ||
-            !residents_grow(&hosts->hosts[host], hosts->gpus[host].instances))
+            !array_reserve(&hosts->hosts[host].residents, &hosts->hosts[host].room,
+                           hosts->gpus[host].instances + 1, sizeof(uint32_t)))
             return SIM_NONE;
         id = platform_create(platform,
                              &(struct instance_request){.function = function,
@@ -396,7 +341,8 @@ uint32_t dilu_hosts_create(struct dilu_hosts *hosts, struct platform *platform, 
         dilu_pool_end(&hosts->trainings->pool, placed);
     if (id == SIM_NONE)
         return SIM_NONE;
-    if (!instances_grow(hosts, id)) {
+    if (!array_reserve(&hosts->instances, &hosts->instance_room, id + 1,
+                       sizeof *hosts->instances)) {
         (void)platform_kill(platform, id);
         return SIM_NONE;
     }
@@ -474,7 +420,7 @@ void dilu_hosts_watch(struct dilu_hosts *hosts, struct platform *platform, uint3
         instance->bursting = false;
         const double ticks =
             ceil((double)(instance->idle_from - instance->burst_from) / (double)RCKM_TICK);
-        rckm_burst(rckm, &instance->task, ticks, false,
+        rckm_burst(rckm, &instance->task, ticks,
                    dilu_trainings_requests(hosts->trainings, platform, host));
     }
     if (idle)

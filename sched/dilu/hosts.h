@@ -33,13 +33,6 @@ struct dilu_host {
     bool touched; /* dirty flag: its shares have to be granted again */
 };
 
-struct dilu_share_counters {
-    uint64_t grants;    /* passes over a GPU of several instances that changed something */
-    uint64_t raised;    /* instances that got more than their request */
-    uint64_t partial;   /* of these, with less than their limit */
-    uint64_t contended; /* instances that were reduced to their request */
-};
-
 struct dilu_hosts {
     const struct workload *workload;
     struct dilu_instance *instances; /* by the platform's instance id; owned */
@@ -53,7 +46,6 @@ struct dilu_hosts {
     uint32_t holder_room;
     struct dilu_rule rule;
     bool nominal; /* gamma counts factor × request instead of the share that covers it */
-    struct dilu_share_counters counters;
     struct dilu_trainings *trainings; /* places instances too; NULL: placement.h does. Not owned */
 };
 

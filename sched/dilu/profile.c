@@ -62,20 +62,6 @@ bool dilu_search(const struct dilu_grid *grid, double bound, double drop, struct
     return true;
 }
 
-bool dilu_search_all(const struct dilu_grid *grid, double bound, struct dilu_pick *pick)
-{
-    bool found = false;
-    *pick = (struct dilu_pick){0};
-    for (size_t batch = 0; batch < grid->batch_count; batch++)
-        for (size_t size = 0; size < grid->size_count; size++)
-            if (trial(grid, batch, size, bound, pick) &&
-                (!found || efficiency_at(grid, batch, size) > pick->efficiency)) {
-                accept(grid, batch, size, pick);
-                found = true;
-            }
-    return found;
-}
-
 /* ---- A function's profile -------------------------------------------------------------------- */
 
 /* A function's surface as input of the search, with the configuration of each point. */
@@ -284,7 +270,6 @@ bool dilu_profile_fill(struct dilu_profile *profile, const struct workload *work
     const size_t at = pick.batch * surface.grid.size_count + pick.size;
     const bool done = dilu_profile_single(profile, workload, planner, function,
                                           surface.configurations[at], rule->factor, error);
-    profile->trials = pick.trials;
     profile->feasible = feasible;
     surface_clear(&surface);
     return done;

@@ -57,10 +57,6 @@ struct dilu_pick {
 /* Runs the search. False if no size brings the smallest batch within `bound`. */
 bool dilu_search(const struct dilu_grid *grid, double bound, double drop, struct dilu_pick *pick);
 
-/* The point of the greatest efficiency within `bound`, by exhaustive search; ties go to the first
- * in the table. False if there is none. */
-bool dilu_search_all(const struct dilu_grid *grid, double bound, struct dilu_pick *pick);
-
 /* A share at which an instance may run. */
 struct dilu_level {
     uint32_t configuration; /* index of the function's configuration */
@@ -77,9 +73,8 @@ struct dilu_profile {
     double limit;      /* in units: factor × request, at most the grid's largest share */
     double memory_mb;  /* of the GPU */
     double throughput; /* jobs/s at the request, with full batches */
-    uint32_t trials;
-    bool feasible;  /* true if the request meets the bound */
-    bool makeshift; /* not by the search, for lack of room */
+    bool feasible;     /* true if the request meets the bound */
+    bool makeshift;    /* not by the search, for lack of room */
 };
 
 struct dilu_profile_rule {

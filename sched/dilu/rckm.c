@@ -3,7 +3,7 @@
 #include <math.h>
 
 static const double start_kappa = 0.1;
-static const double emergency = 1.6, emergency_llm = 1.3, beyond = 4;
+static const double emergency = 1.6, beyond = 4;
 static const double recovery = 1.2, growth = 1.3;
 static const double floor_part = 0.01; /* of Σr: the least κ after an emergency */
 static const double shortest_counted = 6;
@@ -19,29 +19,15 @@ void rckm_active(struct rckm *rckm)
     rckm->mode = RCKM_BESIDE;
 }
 
-/* Shortest of the recent bursts, at least 2 ticks. */
-static double recent_shortest(const struct rckm_task *task)
-{
-    double shortest = INFINITY;
-    for (uint32_t i = 0; i < RCKM_RECENT; i++)
-        if (task->recent[i] > 0)
-            shortest = fmin(shortest, task->recent[i]);
-    return fmax(2, shortest);
-}
-
-void rckm_burst(struct rckm *rckm, struct rckm_task *task, double ticks, bool llm, double requests)
+void rckm_burst(struct rckm *rckm, struct rckm_task *task, double ticks, double requests)
 {
     const bool known = task->shortest > 0;
     if (ticks > shortest_counted && (!known || ticks < task->shortest))
         task->shortest = ticks;
-    task->recent[task->bursts++ % RCKM_RECENT] = ticks;
-    double ratio = 0;
-    if (task->shortest > 0)
-        ratio = ticks / (llm ? recent_shortest(task) : task->shortest);
-    if (ratio >= (llm ? emergency_llm : emergency) && ratio < beyond) {
-        const double least = (llm ? 0.1 : 1) * floor_part * requests;
-        const double lower = rckm->kappa / ratio;
-        rckm->kappa = lower < least ? floor_part * requests : lower;
+    task->bursts++;
+    const double ratio = task->shortest > 0 ? ticks / task->shortest : 0;
+    if (ratio >= emergency && ratio < beyond) {
+        rckm->kappa = fmax(rckm->kappa / ratio, floor_part * requests);
     } else if (ratio < recovery && task->bursts % RECOVERY_EVERY == 0) {
         rckm->kappa = fmin(1, growth * rckm->kappa);
     }

@@ -15,8 +15,8 @@
  * A training has at most its limit. A burst is a time in which an instance executes without a gap
  * of a tick. Its length counts in whole ticks, rounded up. At its end:
  * - Emergency: κ falls, in proportion to the length, when the burst was at least 1.6 times, and
- * less than 4 times, as long as the instance's shortest burst of more than 6 ticks. For a large
- *   language model: 1.3 times its shortest of the last 20.
+ * less than 4 times, as long as the instance's shortest burst of more than 6 ticks. (The original's
+ *   rule for large language models is left out: their instances have no bursts here.)
  * - Recovery: at every fifth burst that was less than 1.2 times as long, κ grows by 1.3, up to 1.
  */
 #ifndef ESGSIM_SCHED_DILU_RCKM_H
@@ -28,7 +28,7 @@
 #include "sim/units.h"
 
 #define RCKM_TICK (5 * SIM_MS)
-enum { RCKM_IDLE_TICKS = 120, RCKM_RECENT = 20 };
+enum { RCKM_IDLE_TICKS = 120 };
 
 enum rckm_mode {
     RCKM_ALONE, /* no inference yet */
@@ -43,8 +43,7 @@ struct rckm {
 
 /* What is known of the bursts of an inference instance. All zeros: nothing. */
 struct rckm_task {
-    double shortest;            /* ticks; 0: no burst of more than 6 ticks yet */
-    double recent[RCKM_RECENT]; /* ticks; 0: none yet */
+    double shortest; /* ticks; 0: no burst of more than 6 ticks yet */
     uint32_t bursts;
 };
 
@@ -54,7 +53,7 @@ void rckm_open(struct rckm *rckm);
 void rckm_active(struct rckm *rckm);
 
 /* A burst of `ticks` >= 1 ended. `requests` is Σr of the GPU's trainings. */
-void rckm_burst(struct rckm *rckm, struct rckm_task *task, double ticks, bool llm, double requests);
+void rckm_burst(struct rckm *rckm, struct rckm_task *task, double ticks, double requests);
 
 /* All inference instances have been idle for more than RCKM_IDLE_TICKS. */
 void rckm_idle(struct rckm *rckm);

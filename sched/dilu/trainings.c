@@ -1,5 +1,6 @@
 #include "sched/dilu/trainings.h"
 #include "sched/policy_bookkeeping.h"
+#include "sim/array.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -112,19 +113,9 @@ const char *dilu_trainings_refuse(struct dilu_trainings *trainings, uint32_t gpu
 
 static bool items_grow(struct dilu_trainings *trainings, uint32_t id)
 {
-    if (id < trainings->room)
-        return true;
-    const uint32_t room = 2 * id + 64;
-    struct dilu_training *items = realloc(trainings->items, room * sizeof *items);
-    if (items == NULL)
-        return false;
-    trainings->items = items;
-    uint32_t *waiting = realloc(trainings->waiting, room * sizeof *waiting);
-    if (waiting == NULL)
-        return false;
-    trainings->waiting = waiting;
-    trainings->room = room;
-    return true;
+    uint32_t room = trainings->room;
+    return array_reserve(&trainings->items, &room, id + 1, sizeof *trainings->items) &&
+           array_reserve(&trainings->waiting, &trainings->room, id + 1, sizeof *trainings->waiting);
 }
 
 bool dilu_trainings_arrived(struct dilu_trainings *trainings, struct platform *platform,
@@ -256,18 +247,6 @@ bool dilu_trainings_place(struct dilu_trainings *trainings, struct platform *pla
     return false;
 }
 
-static bool wanted_grow(struct dilu_trainings *trainings, uint32_t count)
-{
-    if (count <= trainings->wanted_room)
-        return true;
-    uint32_t *grown = realloc(trainings->wanted, 2 * count * sizeof *grown);
-    if (grown == NULL)
-        return false;
-    trainings->wanted = grown;
-    trainings->wanted_room = 2 * count;
-    return true;
-}
-
 uint32_t dilu_trainings_plan(struct dilu_trainings *trainings, struct platform *platform,
                              uint32_t gpu, uint32_t available)
 {
@@ -278,7 +257,8 @@ uint32_t dilu_trainings_plan(struct dilu_trainings *trainings, struct platform *
     const uint32_t count = sum_up(trainings, platform, gpu, &requests, &limits);
     uint32_t total = 0;
     platform_charge(platform, count);
-    if (!wanted_grow(trainings, count)) {
+    if (!array_reserve(&trainings->wanted, &trainings->wanted_room, count,
+                       sizeof *trainings->wanted)) {
         platform_stop(platform, "policy dilu: out of memory");
         return 0;
     }
@@ -321,6 +301,6 @@ void dilu_trainings_apply(struct dilu_trainings *trainings, struct platform *pla
         const uint32_t parts = grant->share * grant->quota;
         if (parts == held || (parts < held) != less)
             continue;
-        trainings->resizes += platform_resize(platform, id, trainings->grants, count);
+        (void)platform_resize(platform, id, trainings->grants, count);
     }
 }

@@ -47,7 +47,6 @@ struct dilu_trainings {
     struct training_grant *grants; /* scratch, a grant per GPU; owned */
     uint32_t *wanted;              /* scratch: parts of the trainings of one GPU; owned */
     uint32_t wanted_room;
-    uint64_t resizes;
     uint64_t placed;
 };
 

@@ -31,7 +31,6 @@
  */
 #include "sched/esg/esg_internal.h"
 
-#include <stdlib.h>
 #include <string.h>
 
 #include "sched/common/kinds.h"

@@ -201,7 +201,6 @@ static void scale_down(struct fast_gshare *self, struct platform *platform,
     for (size_t i = 0; i < count; i++)
         if (pods[i].remove)
             pods_drain(&self->pods, platform, pods[i].id);
-    self->counters.downs += removed > 0;
     self->moved = self->moved || removed > 0;
     free(pods);
 }
@@ -212,18 +211,15 @@ static bool create(struct fast_gshare *self, struct platform *platform, uint32_t
     const uint32_t id = pods_create(&self->pods, platform, index, (uint32_t)point, room);
     if (id == SIM_NONE)
         return false;
-    self->counters.created++;
-    self->counters.makeshift += is_makeshift(&self->deployments[index], (uint32_t)point);
     self->moved = true;
     unique_fifo_add(&self->turns, index);
     return true;
 }
 
 /* Creates pods of the points from the first on, each as often as it fits, until `gap` is covered. A
- * point that had no room on any plane also excludes points at least as wide and as high. Returns
- * the remaining gap. */
-static double create_others(struct fast_gshare *self, struct platform *platform, uint32_t index,
-                            double gap)
+ * point that had no room on any plane also excludes points at least as wide and as high. */
+static void create_others(struct fast_gshare *self, struct platform *platform, uint32_t index,
+                          double gap)
 {
     const struct scaler_points *points = &self->deployments[index].points;
     uint32_t no_room[WORKLOAD_MAX_KINDS]
@@ -243,7 +239,6 @@ static double create_others(struct fast_gshare *self, struct platform *platform,
         if (!room && point->share < least[point->quota])
             least[point->quota] = point->share;
     }
-    return gap;
 }
 
 static void scale_up(struct fast_gshare *self, struct platform *platform, uint32_t index)
@@ -272,9 +267,7 @@ static void scale_up(struct fast_gshare *self, struct platform *platform, uint32
         (growth.residual == SCALER_NONE || create(self, platform, index, growth.residual, &room)))
         gap = 0;
     if (gap > 0)
-        gap = create_others(self, platform, index, gap);
-    self->counters.ups++;
-    self->counters.refused += gap > 0;
+        create_others(self, platform, index, gap);
 }
 
 static void scale_step(struct fast_gshare *self, struct platform *platform)
@@ -408,7 +401,6 @@ static void claim_clear(struct fast_gshare *self, struct platform *platform, uin
     }
     if (best == SIM_NONE)
         return;
-    self->counters.cleared++;
     self->moved = true;
     unique_fifo_add(&self->turns, self->pods.pods[best].deployment);
     pods_drain(&self->pods, platform, best);
@@ -428,7 +420,6 @@ static void bootstrap(struct fast_gshare *self, struct platform *platform, uint3
         const uint32_t spare =
             deployment->claim == SIM_NONE ? find_spare(self, platform) : SIM_NONE;
         if (spare != SIM_NONE) {
-            self->counters.cleared++;
             pods_drain(&self->pods, platform, spare);
             continue;
         }
@@ -544,18 +535,6 @@ static bool fast_gshare_decide(void *state, struct platform *platform)
         serve(self, platform, index);
     pods_lend(&self->pods, platform);
     return self->moved;
-}
-
-const struct pods *fast_gshare_pods(const void *state, size_t *deployment_count)
-{
-    const struct fast_gshare *self = state;
-    *deployment_count = self->deployment_count;
-    return &self->pods;
-}
-
-void fast_gshare_count(const void *state, struct fast_gshare_counters *counters)
-{
-    *counters = ((const struct fast_gshare *)state)->counters;
 }
 
 extern const struct policy policy_fast_gshare;

@@ -1,4 +1,4 @@
-/* FaST-GShare: the state of the policy, shared by its files only.
+/* FaST-GShare: the state of the policy, shared by its files; tests read it.
  *   setup.c        parameters, set-up, clean-up
  *   fast_gshare.c  the policy: callbacks, the scaling step, serving
  */
@@ -6,7 +6,7 @@
 #define ESGSIM_SCHED_FAST_GSHARE_FAST_GSHARE_INTERNAL_H
 
 #include "sched/common/unique_fifo.h"
-#include "sched/fast_gshare/fast_gshare.h"
+#include "sched/fast_gshare/pods.h"
 #include "sched/policy.h"
 
 enum fast_gshare_parameter {
@@ -49,7 +49,6 @@ struct fast_gshare {
     size_t scaling;             /* remaining parts of the current scaling step: all scale-downs,
                                  * then all scale-ups */
     bool ticking, moved;
-    struct fast_gshare_counters counters;
 };
 
 /* By enum fast_gshare_parameter. */

@@ -180,19 +180,3 @@ bool rectangles_remove(struct rectangles *plane, uint32_t owner)
     memmove(&plane->used[at], &plane->used[at + 1], (plane->used_count - at) * sizeof *plane->used);
     return true;
 }
-
-const struct rectangle *rectangles_of(const struct rectangles *plane, uint32_t owner)
-{
-    for (size_t i = 0; i < plane->used_count; i++)
-        if (plane->used[i].owner == owner)
-            return &plane->used[i].place;
-    return NULL;
-}
-
-uint64_t rectangles_used_area(const struct rectangles *plane)
-{
-    uint64_t area = 0;
-    for (size_t i = 0; i < plane->used_count; i++)
-        area += (uint64_t)plane->used[i].place.width * plane->used[i].place.height;
-    return area;
-}

@@ -63,10 +63,4 @@ bool rectangles_place(struct rectangles *plane, struct rectangle place, uint32_t
  * memory. */
 bool rectangles_remove(struct rectangles *plane, uint32_t owner);
 
-/* The rectangle of `owner`, or NULL if it has none. */
-const struct rectangle *rectangles_of(const struct rectangles *plane, uint32_t owner);
-
-/* Sum of the areas in use. */
-uint64_t rectangles_used_area(const struct rectangles *plane);
-
 #endif

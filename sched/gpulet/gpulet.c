@@ -46,7 +46,6 @@
 #include "sched/gpulet/gpulet_internal.h"
 
 #include <math.h>
-#include <stdlib.h>
 
 #include <gsl/gsl_cdf.h>
 

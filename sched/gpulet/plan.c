@@ -154,14 +154,13 @@ static bool occupy(const struct gpulet_world *world, struct gpulet_gpu *gpu, siz
 }
 
 /* Tries the wish at a place. On failure the GPU is unchanged. */
-static bool place_try(struct maker *maker, size_t gpu, size_t which, const struct gpulet_wish *wish,
-                      bool split)
+static bool place_try(struct maker *maker, size_t gpu, size_t which, const struct gpulet_wish *wish)
 {
     const struct gpulet_world *world = maker->world;
     struct gpulet_gpu trial = maker->plan->gpus[gpu];
     const uint16_t size = world->parts[wish->part];
     maker->plan->work++;
-    if (split && trial.lets[which].units == whole(world) && size < whole(world)) {
+    if (trial.lets[which].units == whole(world) && size < whole(world)) {
         trial.lets[which].units = size;
         trial.lets[1 - which] = (struct gpulet){.units = (uint16_t)(whole(world) - size)};
     }
@@ -205,7 +204,7 @@ static bool wish_place(struct maker *maker, const struct gpulet_wish *wish)
         maker->plan->work += places;
         if (best == places)
             return false;
-        if (place_try(maker, best / GPULETS_PER_GPU, best % GPULETS_PER_GPU, wish, true))
+        if (place_try(maker, best / GPULETS_PER_GPU, best % GPULETS_PER_GPU, wish))
             return true;
         maker->refused[best] = true;
     }
@@ -296,7 +295,7 @@ static void task_readjust(struct maker *maker, uint32_t task)
             wish.batch = batch;
             wish.duty = batch / rate * (double)SIM_S;
         }
-        (void)place_try(maker, gpu, which, &wish, true);
+        (void)place_try(maker, gpu, which, &wish);
     }
 }
 

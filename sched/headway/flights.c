@@ -1,7 +1,6 @@
 #include "sched/headway/flights.h"
 
 #include <stdlib.h>
-#include <string.h>
 
 struct flights {
     uint32_t max_batch;

@@ -2,7 +2,6 @@
 
 #include <math.h>
 #include <stdlib.h>
-#include <string.h>
 
 #include "sched/common/kinds.h"
 #include "sched/common/planner.h"
@@ -493,16 +492,6 @@ size_t suffix_hurry(const struct suffix *suffix, uint32_t queue, sim_time_t left
     if (count == 0)
         options[count++] = option_of(&stage->entries[0]);
     return count;
-}
-
-struct option suffix_cheapest(const struct suffix *suffix, uint32_t queue)
-{
-    const struct stage_tables *stage = &suffix->stages[queue];
-    const struct entry *best = &stage->entries[0];
-    for (size_t i = 1; i < stage->first[1]; i++)
-        if (stage->entries[i].price[OBJECTIVE_COST] < best->price[OBJECTIVE_COST])
-            best = &stage->entries[i];
-    return option_of(best);
 }
 
 sim_time_t suffix_quantum(const struct suffix *suffix, uint32_t application)

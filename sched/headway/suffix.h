@@ -82,9 +82,6 @@ size_t suffix_options(const struct suffix *suffix, enum objective objective, uin
 size_t suffix_hurry(const struct suffix *suffix, uint32_t queue, sim_time_t left,
                     struct option *options);
 
-/* The cheapest batch of 1, whatever its time. */
-struct option suffix_cheapest(const struct suffix *suffix, uint32_t queue);
-
 /* Most options that suffix_options can write. */
 size_t suffix_room(const struct suffix *suffix);
 

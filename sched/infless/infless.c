@@ -327,10 +327,8 @@ static void pool_candidates(struct infless *self, struct infless_pool *pool, uin
         pool->candidate_count =
             infless_candidates(&self->rule, function, allowed, pool->slo, max_batch, room);
     }
-    if (pool->candidate_count > 0)
-        return;
-    pool->candidate_count = infless_best_effort(&self->rule, function, allowed, room);
-    self->counters.best_effort++;
+    if (pool->candidate_count == 0)
+        pool->candidate_count = infless_best_effort(&self->rule, function, allowed, room);
 }
 
 static bool fill_candidates(struct infless *self, uint32_t max_batch, struct error *error)
@@ -457,8 +455,8 @@ static void prewarm(struct infless *self, struct platform *platform, uint32_t fu
         if (smallest != SIM_NONE)
             invoker = platform_best_fit(platform, function, smallest, false);
     }
-    if (invoker != SIM_NONE && platform_prewarm(platform, function, invoker))
-        self->counters.prewarms++;
+    if (invoker != SIM_NONE)
+        (void)platform_prewarm(platform, function, invoker);
 }
 
 static void tick(struct infless *self, struct platform *platform)
@@ -536,11 +534,6 @@ static bool infless_decide(void *state, struct platform *platform)
         }
     }
     return false;
-}
-
-void infless_count(const void *state, struct infless_counters *counters)
-{
-    *counters = ((const struct infless *)state)->counters;
 }
 
 extern const struct policy policy_infless;

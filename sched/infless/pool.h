@@ -1,4 +1,4 @@
-/* INFless: the state of the policy, shared by its files only.
+/* INFless: the state of the policy, shared by its files; tests read it.
  *
  * A pool is one deployment: the queues that it serves, its instances, and its candidates for new
  * instances.
@@ -13,7 +13,6 @@
 #include "sched/common/planner.h"
 #include "sched/common/unique_fifo.h"
 #include "sched/infless/estimator.h"
-#include "sched/infless/infless.h"
 #include "sched/infless/lsth.h"
 #include "sched/infless/regimes.h"
 #include "sched/policy.h"
@@ -45,7 +44,8 @@ struct infless_pool {
     size_t candidate_count;
     double best;         /* result of infless_best_throughput */
     uint32_t *instances; /* instance ids, oldest first */
-    size_t instance_count, instance_room;
+    size_t instance_count;
+    uint32_t instance_room;
     uint32_t due;      /* head of the list of due instances, linked by next_due */
     uint64_t arrivals; /* in the current tick */
     uint64_t *looks;   /* arrivals of the last ticks; a ring of look_count; not owned */
@@ -93,11 +93,10 @@ struct infless {
                         * processed */
     struct infless_share *shares; /* scratch, with room for all instances of a pool */
     uint32_t *share_ids;
-    size_t share_room;
+    uint32_t share_room;
     struct lsth *lsth;                   /* by function */
     uint32_t *function_count;            /* living instances by function */
     const struct invoker_group **groups; /* by invoker */
-    struct infless_counters counters;
 };
 
 /* scaler.c */

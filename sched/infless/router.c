@@ -46,7 +46,6 @@ bool infless_fail(struct infless *self, struct platform *platform, struct infles
             const uint32_t length = platform_queue_length(platform, queue);
             if (length == 0 || !platform_drop(platform, queue, length - 1))
                 continue;
-            self->counters.failed++;
             acted = true;
         }
     }
@@ -146,7 +145,6 @@ static bool launch_due(struct infless *self, struct platform *platform, uint32_t
     }
     const struct configuration *one =
         &self->workload->functions[view.function].configurations[view.configuration];
-    self->counters.late += !full;
     self->pools[instance->pool].full = false;
     platform_explain(platform, instance->alternatives, one->cost_usd, candidate->time);
     return platform_launch(platform, id, full ? candidate->batch : view.buffered);

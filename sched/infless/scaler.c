@@ -1,11 +1,11 @@
 #include <math.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "sched/common/placement.h"
 #include "sched/infless/pool.h"
 #include "sched/policy_bookkeeping.h"
 #include "sched/policy_instances.h"
+#include "sim/array.h"
 
 /* As a fraction of the rate: a smaller excess makes no instances [code]. */
 static const double LEAST_EXCESS = 0.03;
@@ -85,26 +85,13 @@ static bool fullest_slot(void *context, const struct infless_candidate *candidat
 
 static bool room_for(struct infless *self, struct infless_pool *pool, uint32_t id)
 {
-    if (pool->instance_count == pool->instance_room) {
-        const size_t room = pool->instance_room > 0 ? 2 * pool->instance_room : 8;
-        uint32_t *grown = realloc(pool->instances, room * sizeof *grown);
-        if (grown == NULL)
-            return false;
-        pool->instances = grown;
-        pool->instance_room = room;
-    }
-    if (id >= self->instance_room) {
-        uint32_t room = self->instance_room > 0 ? self->instance_room : 64;
-        while (room <= id)
-            room *= 2;
-        struct infless_instance *grown = realloc(self->instances, room * sizeof *grown);
-        if (grown == NULL)
-            return false;
-        for (uint32_t i = self->instance_room; i < room; i++)
-            grown[i] = (struct infless_instance){.pool = SIM_NONE};
-        self->instances = grown;
-        self->instance_room = room;
-    }
+    const uint32_t before = self->instance_room;
+    if (!array_reserve(&pool->instances, &pool->instance_room, (uint32_t)pool->instance_count + 1,
+                       sizeof *pool->instances) ||
+        !array_reserve(&self->instances, &self->instance_room, id + 1, sizeof *self->instances))
+        return false;
+    for (uint32_t i = before; i < self->instance_room; i++)
+        self->instances[i].pool = SIM_NONE;
     return true;
 }
 
@@ -131,7 +118,6 @@ static bool instance_make(struct infless *self, struct platform *platform,
     pool->instances[pool->instance_count++] = id;
     infless_rates_changed(pool);
     self->function_count[pool->function]++;
-    self->counters.created++;
     if (pool->starving) {
         pool->starving = false;
         self->starving--;
@@ -174,7 +160,6 @@ static void instance_end(struct infless *self, struct platform *platform, uint32
     self->instances[id].pool = SIM_NONE;
     self->instances[id].due = false;
     self->function_count[pool->function]--;
-    self->counters.killed++;
     self->freed = true;
     if (platform_kill(platform, id))
         prewarm_later(self, platform, pool->function);
@@ -200,18 +185,10 @@ static void observe(const struct infless *self, struct infless_pool *pool)
 
 static bool share_scratch(struct infless *self, size_t count)
 {
-    if (count <= self->share_room)
-        return true;
-    struct infless_share *shares = realloc(self->shares, 2 * count * sizeof *shares);
-    if (shares != NULL)
-        self->shares = shares;
-    uint32_t *ids = realloc(self->share_ids, 2 * count * sizeof *ids);
-    if (ids != NULL)
-        self->share_ids = ids;
-    if (shares == NULL || ids == NULL)
-        return false;
-    self->share_room = 2 * count;
-    return true;
+    uint32_t room = self->share_room;
+    return array_reserve(&self->shares, &room, (uint32_t)count, sizeof *self->shares) &&
+           array_reserve(&self->share_ids, &self->share_room, (uint32_t)count,
+                         sizeof *self->share_ids);
 }
 
 /* Collects the pool's instances, makeshift or not; without `all`, only those that have started. */
@@ -263,7 +240,6 @@ static void divide(struct infless *self, struct platform *platform, struct infle
     for (size_t i = 0; i < count; i++)
         self->instances[self->share_ids[i]].rate = self->shares[i].rate;
     infless_rates_changed(pool);
-    self->counters.retiring += split.regime == INFLESS_RETIRED && pool->instance_count > 0;
 }
 
 void infless_rates(struct infless *self, struct platform *platform, struct infless_pool *pool)
@@ -284,7 +260,6 @@ bool infless_scale(struct infless *self, struct platform *platform, struct infle
     const bool more = pool->excess > LEAST_EXCESS * pool->observed;
     pool->wanted = more ? pool->excess : 0;
     pool->first = true;
-    self->counters.overloads += more;
     bool killed = false;
     for (size_t i = more ? 0 : pool->instance_count; i-- > 0;) {
         const uint32_t id = pool->instances[i];
@@ -319,7 +294,6 @@ bool infless_grow(struct infless *self, struct platform *platform, struct infles
         return false;
     const struct infless_choice choice = choose(self, platform, pool, pool->wanted, pool->first);
     if (choice.candidate == NULL || !instance_make(self, platform, pool, &choice)) {
-        self->counters.shortages += choice.looked > 0;
         pool->wanted = 0;
         return false;
     }
@@ -471,7 +445,6 @@ bool infless_relieve(struct infless *self, struct platform *platform)
     for (uint32_t i = 0; i < backlog->queue_count; i++)
         infless_refresh(self, platform, backlog->queues[i]);
     instance_end(self, platform, spare);
-    self->counters.reclaimed++;
     return true;
 }
 
@@ -481,7 +454,6 @@ bool infless_first(struct infless *self, struct platform *platform, struct infle
         return false;
     if (self->starving == 0 && make_any(self, platform, pool))
         return true;
-    self->counters.shortages++;
     pool->starving = true;
     self->starving++;
     return infless_relieve(self, platform);

@@ -43,9 +43,6 @@
  */
 #include "sched/nexus/nexus_internal.h"
 
-#include <math.h>
-#include <stdlib.h>
-
 #include "sched/policy_bookkeeping.h"
 
 enum { SCALINGS = 8 };

@@ -57,8 +57,8 @@
 #include "sched/common/kinds.h"
 #include "sched/common/placement.h"
 #include "sched/common/planner.h"
-#include "sched/orion/orion.h"
 #include "sched/orion/requests.h"
+#include "sim/array.h"
 
 enum { HOME_PROBES = 4, LEVELS_MAX = 64, CUTOFF_MAX = 10000000 };
 
@@ -148,7 +148,6 @@ struct orion {
     uint32_t *starting; /* by function: containers that this policy started and that should not
                          * be ready yet */
     uint32_t cursor;    /* next queue of the round robin */
-    struct orion_counters counters;
 };
 
 /* ---- Set-up ---------------------------------------------------------------------------------- */
@@ -251,19 +250,13 @@ static uint32_t bundle_open(struct orion *orion, const struct orion_plan *plan,
     if (index != SIM_NONE) {
         orion->bundle_free = orion->bundles[index].next_free;
     } else {
-        if (orion->bundle_count == orion->bundle_room) {
-            const uint32_t room = orion->bundle_room > 0 ? orion->bundle_room * 2 : 64;
-            struct orion_bundle *bundles =
-                room <= BUNDLES_MAX ? realloc(orion->bundles, room * sizeof *bundles) : NULL;
-            if (bundles == NULL)
-                return SIM_NONE;
-            orion->bundles = bundles;
-            orion->bundle_room = room;
-        }
+        if (orion->bundle_count == BUNDLES_MAX ||
+            !array_reserve(&orion->bundles, &orion->bundle_room, orion->bundle_count + 1,
+                           sizeof *orion->bundles))
+            return SIM_NONE;
         index = orion->bundle_count++;
     }
     orion->bundles[index] = (struct orion_bundle){.plan = plan, .application = application};
-    orion->counters.open++;
     return index;
 }
 
@@ -283,7 +276,6 @@ static void bundle_release(struct orion *orion, uint32_t index)
             orion->expected[bundle_function(orion, bundle, s)]--;
     bundle->next_free = orion->bundle_free;
     orion->bundle_free = index;
-    orion->counters.open--;
 }
 
 static void bundle_dispatched(struct orion *orion, uint32_t index, uint32_t stage)
@@ -348,7 +340,6 @@ static void prewarm_due(struct orion *orion, struct platform *platform, uint32_t
     if (platform_warm_total(platform, f) + orion->starting[f] >= orion->expected[f] ||
         !prewarm_start(platform, f, bundle->plan->configuration[s]))
         return;
-    orion->counters.prewarms++;
     orion->starting[f]++;
     platform_set_timer(platform,
                        platform_now(platform) +
@@ -403,13 +394,10 @@ static const struct orion_plan *orion_plan(struct orion *orion, struct platform 
         (void)orion_plan_search(sizing->model, target, (uint32_t)orion->values[PARAMETER_CUTOFF],
                                 (enum orion_method)orion->values[PARAMETER_METHOD], plan);
     }
-    orion->counters.searches++;
-    orion->counters.infeasible += plan->feasible ? 0 : 1;
     if (known && orion->values[PARAMETER_CHARGE] == CHARGE_FIRST) {
         platform_charge(platform, 1);
         return plan;
     }
-    orion->counters.evaluations += plan->evaluations;
     platform_charge(platform,
                     (uint64_t)llround(plan->evaluations * orion->values[PARAMETER_UNITS]));
     return plan;
@@ -561,8 +549,6 @@ static bool orion_try(struct orion *orion, struct platform *platform, uint32_t q
     const uint32_t invoker = orion_place_any(orion, platform, queue, jobs, &configuration);
     if (invoker == SIM_NONE)
         return false;
-    orion->counters.batches++;
-    orion->counters.misses += jobs < function->configurations[planned].batch ? 1 : 0;
     if (bundle != SIM_NONE && orion->bundles[bundle].done == 0 &&
         orion->values[PARAMETER_PREWARM] == 0)
         prewarm_schedule(orion, platform, bundle);
@@ -599,13 +585,6 @@ static bool orion_decide(void *state, struct platform *platform)
             return false;
     }
     return false;
-}
-
-void orion_count(const void *state, struct orion_counters *counters)
-{
-    const struct orion *orion = state;
-    *counters = orion->counters;
-    counters->remembered = orion->requests.count;
 }
 
 extern const struct policy policy_orion;

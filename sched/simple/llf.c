@@ -16,6 +16,7 @@
 #include <stdlib.h>
 
 #include "sched/common/dispatcher.h"
+#include "sched/common/kinds.h"
 
 struct llf {
     struct dispatcher dispatcher; /* first member, so that the dispatcher's functions accept a
@@ -42,9 +43,10 @@ static void remaining_fill(struct llf *llf, const struct workload *workload,
         const uint32_t function = application->stages[s].function;
         const sim_time_t budget =
             planner_budget(planner, application->first_queue + s, application->slo);
-        time[s] = workload->functions[function]
-                      .configurations[planner_cheapest(planner, function, 1, budget)]
-                      .time;
+        time[s] =
+            workload->functions[function]
+                .configurations[planner_cheapest_among(planner, KINDS_ALL, function, 1, budget)]
+                .time;
     }
     slo_rest(application, time, remaining);
     for (size_t s = 0; s < application->stage_count; s++)

@@ -1,6 +1,5 @@
 /* esgsim list policies, keep-alives. */
 #include <stdio.h>
-#include <string.h>
 
 #include "sched/keep_alive.h"
 #include "sched/registry.h"

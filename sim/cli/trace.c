@@ -10,6 +10,7 @@
 #include <zlib.h>
 
 #include "results/store/hdf5_utf8.h"
+#include "sim/array.h"
 #include "sim/cli/cli.h"
 #include "traces/readers/arrival_trace.h"
 #include "traces/profile/string_index.h"
@@ -139,7 +140,7 @@ struct window {
 struct source_tally {
     struct string_index labels;
     uint64_t *requests;
-    size_t capacity;
+    uint32_t capacity;
     bool full;
 };
 
@@ -157,16 +158,9 @@ static void tally_source(void *context, const char *label, uint64_t requests)
 {
     struct source_tally *tally = context;
     int32_t number = string_index_add(&tally->labels, label);
-    if (number != STRING_INDEX_NONE && (size_t)number >= tally->capacity) {
-        size_t capacity = tally->capacity == 0 ? 256 : 2 * tally->capacity;
-        uint64_t *grown = realloc(tally->requests, capacity * sizeof *grown);
-        if (grown != NULL) {
-            memset(grown + tally->capacity, 0, (capacity - tally->capacity) * sizeof *grown);
-            tally->requests = grown;
-            tally->capacity = capacity;
-        }
-    }
-    if (number == STRING_INDEX_NONE || (size_t)number >= tally->capacity)
+    if (number == STRING_INDEX_NONE ||
+        !array_reserve(&tally->requests, &tally->capacity, (uint32_t)number + 1,
+                       sizeof *tally->requests))
         tally->full = true;
     else
         tally->requests[number] += requests;

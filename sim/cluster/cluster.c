@@ -2,7 +2,8 @@
 
 #include <inttypes.h>
 #include <stdlib.h>
-#include <string.h>
+
+#include "sim/array.h"
 
 static bool function_uses_gpu(const struct cluster *cluster, uint32_t function)
 {
@@ -214,15 +215,9 @@ static uint32_t container_take(struct cluster *cluster)
         cluster->container_free = cluster->containers[id].next;
         return id;
     }
-    if (cluster->containers_used == cluster->container_capacity) {
-        const uint32_t capacity =
-            cluster->container_capacity == 0 ? 256 : 2 * cluster->container_capacity;
-        struct container *grown = realloc(cluster->containers, capacity * sizeof *grown);
-        if (grown == NULL)
-            return SIM_NONE;
-        cluster->containers = grown;
-        cluster->container_capacity = capacity;
-    }
+    if (!array_reserve(&cluster->containers, &cluster->container_capacity,
+                       cluster->containers_used + 1, sizeof *cluster->containers))
+        return SIM_NONE;
     return cluster->containers_used++;
 }
 

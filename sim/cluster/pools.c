@@ -1,6 +1,6 @@
-#include <stdlib.h>
 #include <string.h>
 
+#include "sim/array.h"
 #include "sim/cluster/cluster.h"
 
 /* ---- Pools ----------------------------------------------------------------------------------- */
@@ -73,32 +73,13 @@ static uint32_t pool_allocate(struct cluster *cluster, struct invoker_state *inv
         cluster->pool_free = cluster->pools[id].starting_head;
         return id;
     }
-    if (cluster->pools_used + POOLS_TOGETHER > cluster->pool_capacity) {
-        const uint32_t capacity = cluster->pool_capacity == 0 ? 64 : 2 * cluster->pool_capacity;
-        struct container_pool *grown = realloc(cluster->pools, capacity * sizeof *grown);
-        if (grown == NULL)
-            return SIM_NONE;
-        cluster->pools = grown;
-        cluster->pool_capacity = capacity;
-    }
+    if (!array_reserve(&cluster->pools, &cluster->pool_capacity,
+                       cluster->pools_used + POOLS_TOGETHER, sizeof *cluster->pools))
+        return SIM_NONE;
     invoker->next_pool = cluster->pools_used;
     cluster->pools_used += POOLS_TOGETHER;
     invoker->pools_end = cluster->pools_used;
     return invoker->next_pool++;
-}
-
-/* Ensures room for one more pool on the invoker. */
-static bool invoker_make_room(struct invoker_state *invoker)
-{
-    if (invoker->pool_count < invoker->pool_capacity)
-        return true;
-    const uint32_t capacity = invoker->pool_capacity == 0 ? 4 : 2 * invoker->pool_capacity;
-    struct pool_entry *grown = realloc(invoker->pools, capacity * sizeof *grown);
-    if (grown == NULL)
-        return false;
-    invoker->pools = grown;
-    invoker->pool_capacity = capacity;
-    return true;
 }
 
 uint32_t pool_take(struct cluster *cluster, uint32_t function, uint32_t invoker, uint32_t gpu)
@@ -108,7 +89,9 @@ uint32_t pool_take(struct cluster *cluster, uint32_t function, uint32_t invoker,
     const uint32_t rank = pool_rank(state, place);
     if (rank < state->pool_count && state->pools[rank].place == place)
         return state->pools[rank].pool;
-    const uint32_t id = invoker_make_room(state) ? pool_allocate(cluster, state) : SIM_NONE;
+    const bool room = array_reserve(&state->pools, &state->pool_capacity, state->pool_count + 1,
+                                    sizeof *state->pools);
+    const uint32_t id = room ? pool_allocate(cluster, state) : SIM_NONE;
     if (id == SIM_NONE)
         return SIM_NONE;
     cluster->pools[id] = (struct container_pool){.function = function,

@@ -2,6 +2,7 @@
 #include <math.h>
 #include <stdlib.h>
 
+#include "sim/array.h"
 #include "sim/platform/interference.h"
 #include "sim/platform/batches.h"
 #include "sim/platform/policy_api.h"
@@ -117,16 +118,12 @@ void gpu_work_clear(struct platform *platform)
 
 static bool work_grow(struct platform *platform, struct gpu_work *work)
 {
-    const uint32_t capacity = work->capacity == 0 ? 8 : 2 * work->capacity;
-    struct execution *executions = realloc(work->executions, capacity * sizeof *executions);
-    if (executions != NULL)
-        work->executions = executions;
-    if (executions == NULL || !table_make_room(&platform->work_table, capacity + 1)) {
-        platform_fail(platform, "out of memory for %" PRIu32 " batches on a GPU", work->count);
-        return false;
-    }
-    work->capacity = capacity;
-    return true;
+    if (array_reserve(&work->executions, &work->capacity, work->count + 1,
+                      sizeof *work->executions) &&
+        table_make_room(&platform->work_table, work->capacity + 1))
+        return true;
+    platform_fail(platform, "out of memory for %" PRIu32 " batches on a GPU", work->count);
+    return false;
 }
 
 static struct execution *work_find(const struct gpu_work *work, uint32_t id)

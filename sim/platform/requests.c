@@ -1,6 +1,5 @@
 #include <inttypes.h>
 #include <stdlib.h>
-#include <string.h>
 
 #include "sched/common/capacity_bound.h"
 #include "sim/platform/requests.h"

@@ -1,11 +1,11 @@
 #include "traces/readers/training_trace.h"
 
 #include <math.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
 
+#include "sim/array.h"
 #include "traces/readers/trace_layout.h"
 
 enum { FIELDS_MOST = 32, SYNERGY_FIELDS = 5, GAVEL_FIELDS = 7, PHILLY_FIELDS = 5, DILU_FIELDS = 8 };
@@ -42,7 +42,7 @@ static const char *const dilu_marks[DILU_FIELDS + 1] = {
 struct reader {
     struct trace_reader base; /* its lines, for the parsers of fields */
     struct training_trace *trace;
-    size_t capacity;
+    uint32_t capacity;
     size_t fields;                /* of every line */
     size_t columns[MURI_COLUMNS]; /* positions in Muri's layout */
     /* Of the layout dilu: the times of the first and of the last line, the place in that second,
@@ -217,15 +217,10 @@ static struct training_row *new_row(struct reader *reader, struct error *error)
         (void)line_fault(&reader->base.lines, error, "more than %d trainings", TRAINING_MOST_ROWS);
         return NULL;
     }
-    if (trace->count == reader->capacity) {
-        const size_t capacity = reader->capacity == 0 ? 256 : 2 * reader->capacity;
-        struct training_row *rows = realloc(trace->rows, capacity * sizeof *rows);
-        if (rows == NULL) {
-            (void)trace_no_memory(&reader->base, error);
-            return NULL;
-        }
-        trace->rows = rows;
-        reader->capacity = capacity;
+    if (!array_reserve(&trace->rows, &reader->capacity, (uint32_t)trace->count + 1,
+                       sizeof *trace->rows)) {
+        (void)trace_no_memory(&reader->base, error);
+        return NULL;
     }
     struct training_row *row = &trace->rows[trace->count];
     *row = (struct training_row){.id = trace->count};
