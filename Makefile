@@ -389,7 +389,7 @@ TIDY_NODES ?= 30000
 TIDY     := $(ALL_SRC:%.c=$(BUILD)/lint/%.tidy)
 CPPCHECK := $(BUILD)/lint/cppcheck.log
 FORMAT   := $(BUILD)/lint/clang-format.log
-DEFINED  := -DESGSIM_VERSION='""' -DESGSIM_DATADIR='""' -DESGSIM_COMMIT='""'
+DEFINED  := -DESGSIM_VERSION='""' -DESGSIM_DATADIR='""' -DESGSIM_COMMIT='""' -DESGSIM_SOURCES='""'
 
 .PHONY: lint-findings
 lint-findings: $(TIDY) $(CPPCHECK) $(FORMAT) $(BUILD)/lint/shellcheck.log

@@ -283,7 +283,7 @@ static void too_little_gives_no_figure(void **state)
 static void a_steady_rise_is_told_from_noise(void **state)
 {
     (void)state;
-    struct batch_means rising, level, bursts;
+    struct batch_means rising = {0}, level = {0}, bursts = {0};
     assert_true(batch_means_init(&rising, 1) && batch_means_init(&level, 1) &&
                 batch_means_init(&bursts, 1));
     for (int i = 0; i < 1000; i++) {

@@ -414,7 +414,8 @@ static struct jobs jobs_draw(const struct station *station, size_t count, uint64
     const struct jobs jobs = {calloc(count, sizeof(double)), calloc(count, sizeof(double))};
     const double sigma = sqrt(log1p(station->cv * station->cv));
     struct random_stream stream;
-    assert_true(jobs.gap != NULL && jobs.service != NULL);
+    if (jobs.gap == NULL || jobs.service == NULL)
+        abort();
     random_stream_open(&stream, seed, RANDOM_TEST, 3, 3);
     for (size_t i = 0; i < count; i++) {
         jobs.gap[i] = gsl_ran_exponential(&stream.rng, 1);

@@ -536,7 +536,7 @@ static void a_program_gets_bounds_when_it_asks_and_notices_always(void **state)
     struct experiment *experiment =
         load(EXPERIMENT("1", QUIET ",\"interference\":false", EVERY("6.25"),
                         ONE ",\"slo\":{\"ms\":150},\"warmup_requests\":0,\"requests\":400"));
-    struct simulation_result plain, asked;
+    struct simulation_result plain = {0}, asked = {0};
     struct error error = {0};
     const struct simulation_options bounds = {.bounds = true};
     if (!simulation_run(experiment, &scattered, NULL, NULL, NULL, &plain, &error) ||

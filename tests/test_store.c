@@ -523,7 +523,10 @@ static void a_file_that_is_no_results_file_is_not_replaced(void **state)
     assert_int_equal(error.kind, ERROR_INPUT);
     assert_non_null(strstr(error.message, "profile.json: is there and is no results file"));
     file = fopen(path, "r");
-    assert_true(file != NULL && fgets(text, sizeof text, file) != NULL && fclose(file) == 0);
+    assert_non_null(file);
+    const bool is_read = fgets(text, sizeof text, file) != NULL;
+    assert_int_equal(fclose(file), 0);
+    assert_true(is_read);
     assert_string_equal(text, "{}\n");
     assert_int_equal(unlink(path), 0);
     const hid_t foreign =

@@ -264,8 +264,10 @@ static void pairs_without_a_measurement_take_the_default(void **state)
                        "{\"name\":\"m\",\"models\":{\"a\":{},\"b\":{},\"c\":{}},\"pairs\":%s}",
                        cases[c].pairs);
         struct training_models *models = models_of(text, &error);
-        if (models == NULL)
+        if (models == NULL) {
             fail_msg("%s", error.message);
+            return;
+        }
         assert_int_equal(training_pairs_missing(models, &pairs), 0);
         assert_int_equal(pairs, 0);
         models->models[0].used = models->models[1].used = true;
