@@ -726,7 +726,7 @@ static void policies_that_draw_are_known(void **state)
     (void)state;
     size_t same = 0, drawing = 0;
     const struct policy *policy = NULL;
-    for (size_t i = 0; (policy = policy_for_requests(i)) != NULL; i++) {
+    for (size_t i = 0; (policy = policy_at(i)) != NULL; i++) {
         struct measures one = {0}, other = {0};
         bool random = false;
         if (!measure(policy->name, "1", &random, &one) ||
