@@ -38,27 +38,36 @@ static bool load_base(const struct json_value *root, struct training_models *mod
             json_as_number(&child, 1e-6, LIMIT_MB, &models->base_gb, error));
 }
 
-/* An optional array of ascending positive numbers. */
-static bool load_axis(const struct json_value *root, const char *key, double **axis, size_t *count,
-                      struct error *error)
+enum order { ANY, NOT_FALLING, RISING };
+
+/* The numbers of an array into values[json_size(array)]. */
+static bool load_numbers(const struct json_value *array, double low, double high, enum order order,
+                         double *values, struct error *error)
+{
+    for (size_t i = 0; i < json_size(array); i++) {
+        const struct json_value entry = json_entry(array, i);
+        if (!json_as_number(&entry, low, high, &values[i], error))
+            return false;
+        if (i > 0 && order == RISING && values[i] <= values[i - 1])
+            return json_fault(&entry, error, "must be above the entry before it");
+        if (i > 0 && order == NOT_FALLING && values[i] < values[i - 1])
+            return json_fault(&entry, error, "must not be below the entry before it");
+    }
+    return true;
+}
+
+/* An optional array of positive numbers. */
+static bool load_list(const struct json_value *root, const char *key, double high, enum order order,
+                      double **values, size_t *count, struct error *error)
 {
     struct json_value array;
     if (!json_child(root, key, &array))
         return true;
     if (!json_is_array(&array, 1, AXIS_MOST, error))
         return false;
-    *axis = load_array(json_size(&array), sizeof **axis, error);
-    if (*axis == NULL)
-        return false;
-    for (size_t i = 0; i < json_size(&array); i++) {
-        const struct json_value entry = json_entry(&array, i);
-        if (!json_as_number(&entry, 1e-6, 1e9, &(*axis)[i], error))
-            return false;
-        if (i > 0 && (*axis)[i] <= (*axis)[i - 1])
-            return json_fault(&entry, error, "must be above the entry before it");
-    }
     *count = json_size(&array);
-    return true;
+    *values = load_array(*count, sizeof **values, error);
+    return *values != NULL && load_numbers(&array, 1e-6, high, order, *values, error);
 }
 
 static bool load_gangs(const struct json_value *root, struct training_models *models,
@@ -101,12 +110,7 @@ static bool load_by_gang(const struct json_value *value, const struct training_m
     if (json_size(value) != models->gang_count)
         return json_fault(value, error, "has %zu numbers, not one per entry of \"gangs\" (%zu)",
                           json_size(value), models->gang_count);
-    for (size_t g = 0; g < models->gang_count; g++) {
-        const struct json_value entry = json_entry(value, g);
-        if (!json_as_number(&entry, low, high, &values[g], error))
-            return false;
-    }
-    return true;
+    return load_numbers(value, low, high, ANY, values, error);
 }
 
 /* ---- Models ---------------------------------------------------------------------------------- */
@@ -153,11 +157,9 @@ static bool load_throughput(const struct json_value *value, const struct trainin
                               "has %zu numbers, not one per entry of \"memory_gb\" "
                               "(%zu)",
                               json_size(&row), models->memory_count);
-        for (size_t k = 0; k < models->memory_count; k++) {
-            const struct json_value entry = json_entry(&row, k);
-            if (!json_as_number(&entry, 1e-6, 1e6, cell++, error))
-                return false;
-        }
+        if (!load_numbers(&row, 1e-6, 1e6, ANY, cell, error))
+            return false;
+        cell += models->memory_count;
     }
     const double base =
         models->base_vcpus > 0 ? cell_value(models, model, models->base_vcpus, models->base_gb) : 1;
@@ -176,46 +178,6 @@ static bool load_optional_by_gang(const struct json_value *value, const char *ke
                                load_by_gang(&child, models, low, LIMIT_S, *values, error));
 }
 
-/* An optional array of speeds by number of invokers. */
-static bool load_penalty(const struct json_value *value, double **penalty, size_t *count,
-                         struct error *error)
-{
-    struct json_value array;
-    if (!json_child(value, "penalty", &array))
-        return true;
-    if (!json_is_array(&array, 1, AXIS_MOST, error))
-        return false;
-    *count = json_size(&array);
-    *penalty = load_array(*count, sizeof **penalty, error);
-    for (size_t i = 0; *penalty != NULL && i < *count; i++) {
-        const struct json_value entry = json_entry(&array, i);
-        if (!json_as_number(&entry, 1e-6, 1, &(*penalty)[i], error))
-            return false;
-    }
-    return *penalty != NULL;
-}
-
-static bool load_speeds(const struct json_value *array, struct training_model *model,
-                        struct error *error)
-{
-    if (!json_is_array(array, 1, AXIS_MOST, error))
-        return false;
-    model->speed_count = json_size(array);
-    model->speed = load_array(model->speed_count, sizeof *model->speed, error);
-    if (model->speed == NULL)
-        return false;
-    for (size_t i = 0; i < model->speed_count; i++) {
-        const struct json_value entry = json_entry(array, i);
-        if (!json_as_number(&entry, 1e-6, 1, &model->speed[i], error))
-            return false;
-        if (i > 0 && model->speed[i] < model->speed[i - 1])
-            return json_fault(&entry, error, "must not be below the entry before it");
-        if (i + 1 == model->speed_count && model->speed[i] != 1)
-            return json_fault(&entry, error, "must be 1: the last entry is of the whole GPU");
-    }
-    return true;
-}
-
 static bool load_share(const struct json_value *value, struct training_model *model,
                        struct error *error)
 {
@@ -228,7 +190,13 @@ static bool load_share(const struct json_value *value, struct training_model *mo
         return false;
     if (model->limit < model->request || (model->request > 0) != (model->limit > 0))
         return json_fault(value, error, "must have a \"limit\" of at least its \"request\"");
-    return !json_child(value, "speed", &child) || load_speeds(&child, model, error);
+    if (!load_list(value, "speed", 1, NOT_FALLING, &model->speed, &model->speed_count, error))
+        return false;
+    if (model->speed == NULL || model->speed[model->speed_count - 1] == 1)
+        return true;
+    (void)json_child(value, "speed", &child);
+    child = json_entry(&child, model->speed_count - 1);
+    return json_fault(&child, error, "must be 1: the last entry is of the whole GPU");
 }
 
 static bool load_model(const struct json_value *value, const struct training_models *models,
@@ -252,7 +220,7 @@ static bool load_model(const struct json_value *value, const struct training_mod
          !json_number(&child, "memory_gb", 0, LIMIT_MB, &model->demand_gb, error)))
         return false;
     if ((json_child(value, "share", &child) && !load_share(&child, model, error)) ||
-        !load_penalty(value, &model->penalty, &model->penalty_count, error))
+        !load_list(value, "penalty", 1, ANY, &model->penalty, &model->penalty_count, error))
         return false;
     return !json_child(value, "throughput", &child) ||
            load_throughput(&child, models, model, error);
@@ -363,10 +331,11 @@ static bool load_all(const struct json_value *value, struct training_models *mod
            json_string(value, "gpu", &models->gpu, error) &&
            json_number(value, "overhead", 1e-3, 1e3, &models->overhead, error) &&
            load_base(value, models, error) &&
-           load_axis(value, "vcpus", &models->vcpus, &models->vcpu_count, error) &&
-           load_axis(value, "memory_gb", &models->memory_gb, &models->memory_count, error) &&
+           load_list(value, "vcpus", 1e9, RISING, &models->vcpus, &models->vcpu_count, error) &&
+           load_list(value, "memory_gb", 1e9, RISING, &models->memory_gb, &models->memory_count,
+                     error) &&
            load_gangs(value, models, error) &&
-           load_penalty(value, &models->penalty, &models->penalty_count, error) &&
+           load_list(value, "penalty", 1, ANY, &models->penalty, &models->penalty_count, error) &&
            json_require(value, "models", &child, error) && load_models(&child, models, error) &&
            (!json_child(value, "pairs", &child) || load_pairs(&child, models, error));
 }

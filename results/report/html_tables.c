@@ -253,17 +253,7 @@ static void front_write(const struct page *page, const struct report_scenario *s
 {
     size_t count = 0;
     for (size_t c = 0; c < scenario->contender_count; c++) {
-        const double hit = mean_of(page, &scenario->contenders[c], false);
-        const double cost = mean_of(page, &scenario->contenders[c], true);
-        /* Without both values a contender cannot be on the Pareto front. */
-        bool beaten = isnan(hit) || isnan(cost);
-        for (size_t o = 0; o < scenario->contender_count; o++) {
-            const double other_hit = mean_of(page, &scenario->contenders[o], false);
-            const double other_cost = mean_of(page, &scenario->contenders[o], true);
-            beaten = beaten || (other_hit >= hit && other_cost <= cost &&
-                                (other_hit > hit || other_cost < cost));
-        }
-        if (beaten)
+        if (!report_is_on_front(page->report, scenario, c))
             continue;
         (void)fputs(count == 0
                         ? "On the Pareto front, that is, by the means none here is as good and "

@@ -245,25 +245,20 @@ static bool print_world(const struct report *report, size_t first, bool settings
 
 static void print_legend(const struct report *report, FILE *out)
 {
-    size_t low = SIZE_MAX;
-    size_t high = 0;
+    struct text_range seeds = TEXT_RANGE_NONE;
+    char of_seeds[RANGE_TEXT];
     for (size_t s = 0; s < report->scenario_count; s++)
         for (size_t c = 0; c < report->scenarios[s].contender_count; c++) {
             const struct report_contender *contender = &report->scenarios[s].contenders[c];
-            const size_t seeds = contender->copies ? 1 : contender->run_count;
-            low = seeds < low ? seeds : low;
-            high = seeds > high ? seeds : high;
+            text_range_widen(&seeds, contender->copies ? 1 : contender->run_count);
         }
     const bool serves = report_serves(report);
-    (void)fprintf(out, "Overview: %s, mean over %zu",
+    (void)fprintf(out, "Overview: %s, mean over %s seed%s%s.\n",
                   serves ? "SLO hit % at cost in $ per 1,000 requests"
                          : "mean completion time of trainings and its 99th percentile in hours",
-                  low);
-    if (low < high)
-        (void)fprintf(out, " to %zu", high);
-    (void)fprintf(out, " seed%s%s.\n", high == 1 ? "" : "s",
+                  text_range(&seeds, true, of_seeds), seeds.high == 1 ? "" : "s",
                   serves ? ", all applications together" : "");
-    if (high > 1)
+    if (seeds.high > 1)
         (void)fprintf(out, "± x: half of the 95 %% interval of the %s\n",
                       serves ? "hit rate, if that is 1 point or more; [a, b]: its ends, if not "
                                "symmetric."

@@ -27,9 +27,22 @@ void report_column_html(const struct report *report, const struct report_contend
                         const char *application, const struct metric *metric, int decimals,
                         FILE *out);
 
+/* What the head of a report says of all runs, as text: seeds, measured requests, and measured
+ * trainings of the runs that have some. */
+struct run_ranges {
+    char seeds[RANGE_TEXT], requests[RANGE_TEXT], warmup[RANGE_TEXT], trainings[RANGE_TEXT];
+};
+void report_ranges(const struct results *results, struct run_ranges *ranges);
+
 /* Number of decimals, common to all contenders and applications. */
 int report_column_decimals(const struct report *report, const struct report_scenario *scenario,
                            const struct metric *metric);
+
+/* Returns whether the contender is on the Pareto front of hit rate and cost, over all applications:
+ * it has both, and no other is at least as cheap and as good, and better in one of the two.
+ * O(contenders). */
+bool report_is_on_front(const struct report *report, const struct report_scenario *scenario,
+                        size_t contender);
 
 /* Returns the contender whose runs have the scenario's bounds. They depend only on arrivals and
  * noise, so a sweep computes them for one policy. Several have them: the reference, else the first.

@@ -140,7 +140,8 @@ static void add_gang(const struct platform *platform, uint32_t id, int64_t *part
         const struct training_grant *grant = &trainings->items[id].grants[k];
         const int64_t own = (int64_t)grant->share * grant->quota;
         *parts += own * platform->cluster.gpus[grant_gpu(platform, grant)].weight;
-        trainings->micro_vcpus[grant->invoker] += grant_micro_vcpus(grant);
+        trainings->micro_vcpus[platform->cluster.pooled ? 0 : grant->invoker] +=
+            grant_micro_vcpus(grant); /* pooled: the first are full, one remainder is rounded up */
     }
 }
 
@@ -156,12 +157,6 @@ void trainings_add_holdings(const struct platform *platform, int64_t *vcpus, int
     for (uint32_t id = trainings->low; trainings->plan->save > 0 && id < trainings->arrived; id++)
         if (trainings->items[id].saving)
             add_gang(platform, id, parts);
-    if (platform->cluster.pooled) { /* first invokers are full: one remainder is rounded up */
-        for (uint32_t i = 1; i < invokers; i++)
-            trainings->micro_vcpus[0] += trainings->micro_vcpus[i];
-        *vcpus += (trainings->micro_vcpus[0] + MICRO - 1) / MICRO;
-        return;
-    }
     for (uint32_t i = 0; i < invokers; i++)
         *vcpus += (trainings->micro_vcpus[i] + MICRO - 1) / MICRO;
 }
