@@ -71,7 +71,7 @@ static const char *length_warning(const struct report *report, const struct repo
 {
     for (size_t n = 0; n < report->notice_count; n++)
         for (size_t s = 0; s < scenarios; s++)
-            if (report->notices[n].in[(size_t)(first - report->scenarios) + s] &&
+            if (report->notices[n].in[first[s].number] &&
                 strstr(report->notices[n].text, NOTICE_OF_LENGTH) != NULL)
                 return " Warning: hit rate and latency of some runs " NOTICE_OF_LENGTH ".";
     return "";

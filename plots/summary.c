@@ -26,14 +26,13 @@ static void dots_row(const struct source *source, const struct report_scenario *
 {
     const struct report_contender *contender = &scenario->contenders[c];
     const struct look look = source_look(scenario, c);
-    const struct estimate value =
-        source_estimate(source, contender, panel->application, panel->metric, panel->scale);
     sheet_count(sheet, number);
     sheet_text_cut(sheet, panel->title, 30);
     sheet_text(sheet, panel->axis);
     sheet_count(sheet, c + 1);
     sheet_text_cut(sheet, contender->title, LABEL_LIMIT);
-    sheet_estimate(sheet, &value);
+    sheet_estimate(
+        sheet, source_estimate(source, contender, panel->application, panel->metric, panel->scale));
     sheet_number(sheet, report_column_bound(source->report, scenario, panel->application,
                                             report_metric_find(panel->metric))
                             .mean);
@@ -172,11 +171,8 @@ static void tradeoff_row(const struct source *source, const struct report_scenar
     const struct look look = source_look(scenario, c);
     sheet_count(sheet, c + 1);
     sheet_text_cut(sheet, contender->title, LABEL_LIMIT);
-    for (size_t m = 0; m < 2; m++) {
-        const struct estimate value =
-            report_column_estimate(source->report, contender, NULL, metrics[m]);
-        sheet_estimate(sheet, &value);
-    }
+    for (size_t m = 0; m < 2; m++)
+        sheet_estimate(sheet, report_column_estimate(source->report, contender, NULL, metrics[m]));
     sheet_count(sheet, report_is_on_front(source->report, scenario, c));
     for (size_t m = 0; m < 2; m++)
         sheet_number(sheet, report_column_bound(source->report, scenario, NULL, metrics[m]).mean);
@@ -324,15 +320,14 @@ static void series_rows(const struct series *series, size_t first, size_t number
             const struct variant *variant = &series->variants[i];
             if (!same_but(&series->variants[first], variant, series->parameter))
                 continue;
-            const struct estimate value = source_estimate(series->source, variant->contender, NULL,
-                                                          panels[p].metric, panels[p].scale);
             sheet_count(sheet, p + 1);
             sheet_text(sheet, panels[p].axis);
             sheet_count(sheet, number);
             sheet_text_cut(sheet, title, 90);
             sheet_text(sheet, series->parameter);
             sheet_number(sheet, parameter_of(variant, series->parameter));
-            sheet_estimate(sheet, &value);
+            sheet_estimate(sheet, source_estimate(series->source, variant->contender, NULL,
+                                                  panels[p].metric, panels[p].scale));
             sheet_colour(sheet, look.colour);
             sheet_number(sheet, look.point);
             sheet_number(sheet, look.dash);

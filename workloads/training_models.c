@@ -366,32 +366,19 @@ struct training_models *training_models_read(const char *path, struct error *err
 
 struct training_models *training_models_of_instances(struct error *error)
 {
-    struct training_models *models = load_array(1, sizeof *models, error);
-    if (models == NULL)
-        return NULL;
-    models->name = strdup("instances");
-    models->evidence = strdup("every instance runs for its time, whatever its share: assumed");
-    models->gangs = load_array(1, sizeof *models->gangs, error);
-    models->models = load_array(INSTANCE_TYPES, sizeof *models->models, error);
-    bool good = models->name != NULL && models->evidence != NULL && models->gangs != NULL &&
-                models->models != NULL;
-    for (int type = 0; good && type < INSTANCE_TYPES; type++) {
-        struct training_model *model = &models->models[models->count++];
-        *model = (struct training_model){.name = strdup(instance_type_names[type]),
-                                         .iteration_s = load_array(1, sizeof(double), error),
-                                         .speedup = 1,
-                                         .type = (enum instance_type)type,
-                                         .timed = true};
-        good = model->name != NULL && model->iteration_s != NULL;
+    static const char text[] =
+        "{\"name\": \"instances\", \"evidence\": \"every instance runs for its time, whatever its "
+        "share: assumed\", \"models\": {\"training\": {}, \"inference\": {}, \"llm-inference\": "
+        "{}}}";
+    cJSON *root = json_parse(text, "models of instances", error);
+    const struct json_value value = json_root("models of instances", root);
+    struct training_models *models = root == NULL ? NULL : training_models_load(&value, error);
+    cJSON_Delete(root);
+    for (int type = 0; models != NULL && type < INSTANCE_TYPES; type++) {
+        models->models[type].type = (enum instance_type)type;
+        models->models[type].timed = true;
     }
-    if (good) {
-        models->gangs[0] = 1;
-        models->gang_count = 1;
-        return models;
-    }
-    training_models_free(models);
-    (void)error_run(error, "out of memory for the models of instances");
-    return NULL;
+    return models;
 }
 
 void training_models_free(struct training_models *models)

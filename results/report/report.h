@@ -36,6 +36,7 @@ struct report_contender {
 };
 
 struct report_scenario {
+    size_t number;        /* its index in the report of the whole file, as notices count */
     const char *name;     /* the experiment's */
     const char *setting;  /* the sweep's, or "" */
     const char *label;    /* display name given to the setting by the sweep, or "" */
