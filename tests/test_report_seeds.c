@@ -115,7 +115,7 @@ static char *page_of(const struct opened *opened)
     return text;
 }
 
-#define LOST "INCOMPLETE: 1 of 9 runs are missing (fifo: seeds 3)."
+#define LOST "INCOMPLETE: 1 of 9 runs are missing (fifo: seed 3)."
 
 static void every_format_says_first_which_runs_are_missing(void **state)
 {
@@ -171,7 +171,7 @@ static void the_seeds_of_a_policy_are_told_as_ranges(void **state)
     struct opened opened = report_open(RUNS, lose_several);
     assert_non_null(strstr(opened.report->incomplete,
                            "INCOMPLETE: 6 of 14 runs are missing (edf: seeds 3-6, 8; fifo: "
-                           "seeds 3)."));
+                           "seed 3)."));
     report_close(&opened);
     opened = report_open(RUNS, NULL);
     assert_null(opened.report->incomplete);

@@ -5,16 +5,6 @@
 
 #include "results/report/html.h"
 
-size_t report_columns(enum metric_table table, bool page,
-                      const struct metric *columns[static REPORT_COLUMNS])
-{
-    size_t count = 0;
-    for (size_t m = 0; m < metric_count && count < REPORT_COLUMNS; m++)
-        if (metrics[m].column.table == table && (page || metrics[m].column.in_text))
-            columns[count++] = &metrics[m];
-    return count;
-}
-
 struct estimate report_column_estimate(const struct report *report,
                                        const struct report_contender *contender,
                                        const char *application, const struct metric *metric)
@@ -63,8 +53,9 @@ void report_ranges(const struct results *results, struct run_ranges *ranges)
     (void)text_range(&trainings, true, ranges->trainings);
 }
 
-int report_column_decimals(const struct report *report, const struct report_scenario *scenario,
-                           const struct metric *metric)
+/* Number of decimals, common to all contenders and applications. */
+static int decimals_of(const struct report *report, const struct report_scenario *scenario,
+                       const struct metric *metric)
 {
     double largest = 0;
     if (metric->column.digits < 0)
@@ -79,6 +70,16 @@ int report_column_decimals(const struct report *report, const struct report_scen
                 largest = fabs(mean);
         }
     return text_table_decimals(largest, metric->column.digits);
+}
+
+void report_columns_add(const struct report *report, const struct report_scenario *scenario,
+                        enum metric_table table, bool page, struct report_columns *columns)
+{
+    for (size_t m = 0; m < metric_count && columns->count < REPORT_COLUMNS; m++)
+        if (metrics[m].column.table == table && (page || metrics[m].column.in_text)) {
+            columns->decimals[columns->count] = decimals_of(report, scenario, &metrics[m]);
+            columns->metrics[columns->count++] = &metrics[m];
+        }
 }
 
 bool report_is_on_front(const struct report *report, const struct report_scenario *scenario,

@@ -131,31 +131,23 @@ static void print_legend(FILE *out)
 
 /* ---- Tables of figures --------------------------------------------------------------------- */
 
-/* The columns of one table of a scenario. */
-struct columns {
-    const struct metric *metrics[REPORT_COLUMNS];
-    int decimals[REPORT_COLUMNS];
-    size_t count;
-};
-
 /* Selects the columns and creates a table with their headers after the column `first`. */
 static struct text_table *table_begin(const struct report *report,
                                       const struct report_scenario *scenario,
                                       enum metric_table which, const char *first,
-                                      struct columns *columns)
+                                      struct report_columns *columns)
 {
     const char *headers[1 + REPORT_COLUMNS] = {first};
-    columns->count = report_columns(which, false, columns->metrics);
-    for (size_t m = 0; m < columns->count; m++) {
+    columns->count = 0;
+    report_columns_add(report, scenario, which, false, columns);
+    for (size_t m = 0; m < columns->count; m++)
         headers[m + 1] = columns->metrics[m]->column.header;
-        columns->decimals[m] = report_column_decimals(report, scenario, columns->metrics[m]);
-    }
     return text_table_create(headers, columns->count + 1);
 }
 
 static void add_rows(const struct report *report, const struct report_scenario *scenario,
-                     const char *application, const struct columns *columns, const char *indent,
-                     struct text_table *table)
+                     const char *application, const struct report_columns *columns,
+                     const char *indent, struct text_table *table)
 {
     for (size_t c = 0; c < scenario->contender_count; c++) {
         text_table_row(table);
@@ -168,7 +160,7 @@ static void add_rows(const struct report *report, const struct report_scenario *
 }
 
 static void add_bound(const struct report *report, const struct report_scenario *scenario,
-                      const char *application, const struct columns *columns,
+                      const char *application, const struct report_columns *columns,
                       struct text_table *table)
 {
     if (report_bounded(report, scenario) == NULL)
@@ -202,7 +194,7 @@ static void print_base(const struct report *report, const struct report_scenario
 static bool print_applications(const struct report *report, const struct report_scenario *scenario,
                                FILE *out)
 {
-    struct columns columns;
+    struct report_columns columns;
     struct text_table *table =
         table_begin(report, scenario, METRIC_RESULTS, "application, policy", &columns);
     /* The group for all applications is redundant if there is only one. */
@@ -224,7 +216,7 @@ static bool print_applications(const struct report *report, const struct report_
 static bool print_overall(const struct report *report, const struct report_scenario *scenario,
                           const char *title, enum metric_table which, FILE *out)
 {
-    struct columns columns;
+    struct report_columns columns;
     struct text_table *table = table_begin(report, scenario, which, title, &columns);
     add_rows(report, scenario, NULL, &columns, "", table);
     (void)fputc('\n', out);
