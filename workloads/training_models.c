@@ -70,6 +70,16 @@ static bool load_list(const struct json_value *root, const char *key, double hig
     return *values != NULL && load_numbers(&array, 1e-6, high, order, *values, error);
 }
 
+/* Whether the value is an array with one entry for each of `axis`. */
+static bool is_along(const struct json_value *value, size_t most, const char *entries,
+                     const char *axis, size_t count, struct error *error)
+{
+    return json_is_array(value, 0, most, error) &&
+           (json_size(value) == count ||
+            json_fault(value, error, "has %zu %s, not one per entry of \"%s\" (%zu)",
+                       json_size(value), entries, axis, count));
+}
+
 static bool load_gangs(const struct json_value *root, struct training_models *models,
                        struct error *error)
 {
@@ -105,12 +115,8 @@ static bool load_by_gang(const struct json_value *value, const struct training_m
             values[g] = values[0];
         return true;
     }
-    if (!json_is_array(value, 0, GANGS_MOST, error))
-        return false;
-    if (json_size(value) != models->gang_count)
-        return json_fault(value, error, "has %zu numbers, not one per entry of \"gangs\" (%zu)",
-                          json_size(value), models->gang_count);
-    return load_numbers(value, low, high, ANY, values, error);
+    return is_along(value, GANGS_MOST, "numbers", "gangs", models->gang_count, error) &&
+           load_numbers(value, low, high, ANY, values, error);
 }
 
 /* ---- Models ---------------------------------------------------------------------------------- */
@@ -138,11 +144,8 @@ static bool load_throughput(const struct json_value *value, const struct trainin
 {
     if (models->vcpus == NULL || models->memory_gb == NULL)
         return json_fault(value, error, "needs the axes \"vcpus\" and \"memory_gb\" of the file");
-    if (!json_is_array(value, 0, AXIS_MOST, error))
+    if (!is_along(value, AXIS_MOST, "rows", "vcpus", models->vcpu_count, error))
         return false;
-    if (json_size(value) != models->vcpu_count)
-        return json_fault(value, error, "has %zu rows, not one per entry of \"vcpus\" (%zu)",
-                          json_size(value), models->vcpu_count);
     model->throughput =
         load_array(models->vcpu_count * models->memory_count, sizeof(double), error);
     if (model->throughput == NULL)
@@ -150,14 +153,8 @@ static bool load_throughput(const struct json_value *value, const struct trainin
     double *cell = model->throughput;
     for (size_t i = 0; i < models->vcpu_count; i++) {
         const struct json_value row = json_entry(value, i);
-        if (!json_is_array(&row, 0, AXIS_MOST, error))
-            return false;
-        if (json_size(&row) != models->memory_count)
-            return json_fault(&row, error,
-                              "has %zu numbers, not one per entry of \"memory_gb\" "
-                              "(%zu)",
-                              json_size(&row), models->memory_count);
-        if (!load_numbers(&row, 1e-6, 1e6, ANY, cell, error))
+        if (!is_along(&row, AXIS_MOST, "numbers", "memory_gb", models->memory_count, error) ||
+            !load_numbers(&row, 1e-6, 1e6, ANY, cell, error))
             return false;
         cell += models->memory_count;
     }
@@ -343,11 +340,11 @@ static bool load_all(const struct json_value *value, struct training_models *mod
 struct training_models *training_models_load(const struct json_value *value, struct error *error)
 {
     struct training_models *models = load_array(1, sizeof *models, error);
-    if (models != NULL) {
-        models->overhead = 1;
-        models->default_pair = NAN;
-    }
-    if (models != NULL && load_all(value, models, error))
+    if (models == NULL)
+        return NULL;
+    models->overhead = 1;
+    models->default_pair = NAN;
+    if (load_all(value, models, error))
         return models;
     training_models_free(models);
     return NULL;

@@ -98,7 +98,8 @@ bool report_lacks(const struct report *report, const char *policy)
         if (strlen(report->results->missing[i].policy) == length &&
             strncmp(report->results->missing[i].policy, policy, length) == 0)
             return true;
-    return report->results->missing_count < report->results->sweep.missing;
+    return report->results->missing_count < report->results->sweep.missing ||
+           report->results->sweep.shards > 1;
 }
 
 /* ---- Common seeds ---------------------------------------------------------------------------- */
