@@ -255,19 +255,14 @@ static bool find_model(const struct json_value *value, const struct training_mod
                        size_t *index, struct error *error)
 {
     const int32_t found = training_models_find(models, value->node->string);
-    if (found >= 0) {
-        *index = (size_t)found;
-        return true;
-    }
-    return json_fault(value, error, "no model of that name is in \"models\"");
+    *index = (size_t)found;
+    return found >= 0 || json_fault(value, error, "no model of that name is in \"models\"");
 }
 
 static bool load_victim(const struct json_value *value, struct training_models *models,
                         struct error *error)
 {
-    size_t victim = 0;
-    size_t other = 0;
-    size_t i = 0;
+    size_t victim = 0, other = 0, i = 0;
     if (!find_model(value, models, &victim, error) || !json_is_object(value, NULL, error))
         return false;
     for (struct json_value child = json_first(value); child.node != NULL;

@@ -170,21 +170,14 @@ static bool work_check(struct platform *platform, uint32_t id)
     const struct trainings *trainings = platform->trainings;
     const struct training *training = &trainings->items[id];
     const struct training_spec *spec = training_spec(platform, id);
-    if (trainings->plan->whole) {
-        if (training->done == spec->iterations)
-            return true;
-        platform_fail(platform,
-                      "invariant work: training %" PRIu32 " finished with %" PRIu64 " of %" PRIu64
-                      " iterations",
-                      id, training->done, spec->iterations);
-        return false;
-    }
-    const double work = (double)spec->iterations * spec->iteration_s * 1e9;
-    if (fabs(training->settled - work) <= 1e-9 * work + training->speed + 1)
+    const bool whole = trainings->plan->whole;
+    const double all = (double)spec->iterations;
+    const double work = whole ? all : all * spec->iteration_s * 1e9;
+    const double done = whole ? (double)training->done : training->settled;
+    if (fabs(done - work) <= (whole ? 0 : 1e-9 * work + training->speed + 1))
         return true;
-    platform_fail(platform,
-                  "invariant work: training %" PRIu32 " finished after %.9g ns of work, not %.9g",
-                  id, training->settled, work);
+    platform_fail(platform, "invariant work: training %" PRIu32 " finished after %.17g of %.17g %s",
+                  id, done, work, whole ? "iterations" : "ns of work");
     return false;
 }
 
