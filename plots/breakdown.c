@@ -294,9 +294,6 @@ static void settings_row(const struct source *source, const struct kinds *kinds,
         report_serves(source->report) ? of_requests : of_trainings;
     const struct report_scenario *scenario = &source->report->scenarios[s];
     const size_t k = kind_find(kinds, &scenario->contenders[c]);
-    const struct estimate value =
-        source_estimate(source, &scenario->contenders[c], NULL, settings_panels[panel].metric,
-                        settings_panels[panel].scale);
     sheet_count(sheet, panel + 1);
     sheet_text(sheet, settings_panels[panel].title);
     sheet_count(sheet, settings_panels[panel].logarithmic);
@@ -304,7 +301,9 @@ static void settings_row(const struct source *source, const struct kinds *kinds,
     sheet_text(sheet, scenario->title[0] != '\0' ? scenario->title : scenario->name);
     sheet_count(sheet, k + 1);
     sheet_text_cut(sheet, kinds->items[k].title, LABEL_LIMIT);
-    sheet_estimate(sheet, &value);
+    sheet_estimate(sheet,
+                   source_estimate(source, &scenario->contenders[c], NULL,
+                                   settings_panels[panel].metric, settings_panels[panel].scale));
     sheet_colour(sheet, kinds->items[k].look.colour);
     sheet_number(sheet, kinds->items[k].look.point);
     sheet_row_end(sheet);

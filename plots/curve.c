@@ -87,8 +87,6 @@ static void panel_write(struct curve_figure *figure, size_t row, const struct pa
         const struct look *look = &figure->series.looks[s];
         for (size_t i = 0; i < panel->lines[l].point_count; i++) {
             const struct curve_point *point = &panel->lines[l].points[i];
-            const struct estimate value =
-                source_estimate(figure->source, point->contender, NULL, like->metric, like->scale);
             sheet_count(sheet, row);
             sheet_text(sheet, like->axis);
             sheet_count(sheet, like->logarithmic);
@@ -99,7 +97,8 @@ static void panel_write(struct curve_figure *figure, size_t row, const struct pa
             sheet_text_cut(sheet, panel->lines[l].title, LABEL_LIMIT);
             sheet_text(sheet, figure->source->report->curves->key);
             sheet_number(sheet, point->value);
-            sheet_estimate(sheet, &value);
+            sheet_estimate(sheet, source_estimate(figure->source, point->contender, NULL,
+                                                  like->metric, like->scale));
             sheet_colour(sheet, look->colour);
             sheet_number(sheet, look->point);
             sheet_number(sheet, look->dash);

@@ -1,6 +1,5 @@
 #include "plots/families.h"
 
-#include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -72,7 +71,7 @@ static const char *length_warning(const struct report *report, const struct repo
 {
     for (size_t n = 0; n < report->notice_count; n++)
         for (size_t s = 0; s < scenarios; s++)
-            if (report->notices[n].in[(size_t)(first - report->scenarios) + s] &&
+            if (report->notices[n].in[first[s].number] &&
                 strstr(report->notices[n].text, NOTICE_OF_LENGTH) != NULL)
                 return " Warning: hit rate and latency of some runs " NOTICE_OF_LENGTH ".";
     return "";
@@ -84,37 +83,27 @@ char *source_caption(const struct source *source, const struct report_scenario *
     const struct report *report = source->report;
     const struct report_scenario *first = scenario != NULL ? scenario : report->scenarios;
     const size_t scenarios = scenario != NULL ? 1 : report->scenario_count;
-    uint64_t seeds[2] = {UINT64_MAX, 0};
-    uint64_t requests[2] = {UINT64_MAX, 0};
+    struct text_range seeds = TEXT_RANGE_NONE, requests = seeds;
+    char of_seeds[RANGE_TEXT], size[RANGE_TEXT];
     for (size_t s = 0; s < scenarios; s++)
         for (size_t c = 0; c < first[s].contender_count; c++) {
             const struct report_contender *contender = &first[s].contenders[c];
-            text_range_widen(seeds, contender->copies ? 1 : contender->run_count);
+            text_range_widen(&seeds, contender->copies ? 1 : contender->run_count);
             for (size_t i = 0; i < contender->run_count; i++)
-                text_range_widen(requests, source_run_size(source, &first[s], contender->runs[i]));
+                text_range_widen(&requests, source_run_size(source, &first[s], contender->runs[i]));
         }
-    char of_seeds[64];
-    char low[32];
-    char high[32];
-    if (seeds[0] == seeds[1])
-        (void)snprintf(of_seeds, sizeof of_seeds, "%" PRIu64, seeds[0]);
-    else
-        (void)snprintf(of_seeds, sizeof of_seeds, "%" PRIu64 " to %" PRIu64, seeds[0], seeds[1]);
-    (void)text_grouped(requests[0], low);
-    (void)text_grouped(requests[1], high);
     char *basis = source_basis(source, first);
     char *caption = NULL;
-    const bool several = seeds[1] > 1;
+    const bool several = seeds.high > 1;
     if (basis == NULL ||
-        asprintf(&caption, "%s%s%s%s%s%s seed%s of %s%s%s %s%s. %s%s",
+        asprintf(&caption, "%s%s%s%s%s%s seed%s of %s %s%s. %s%s",
                  report->incomplete == NULL ? "" : report->incomplete,
                  report->incomplete == NULL ? "" : " ", lead, lead[0] != '\0' ? " " : "",
                  !several    ? ""
                  : intervals ? "Means of "
                              : "All of ",
-                 of_seeds, several ? "s" : "", low, requests[0] == requests[1] ? "" : " to ",
-                 requests[0] == requests[1] ? "" : high,
-                 source_serves(first) ? "requests" : "trainings",
+                 text_range(&seeds, true, of_seeds), several ? "s" : "",
+                 text_range(&requests, true, size), source_serves(first) ? "requests" : "trainings",
                  intervals && several ? " each; bars: 95 % intervals" : "", basis,
                  length_warning(report, first, scenarios)) < 0)
         caption = NULL;

@@ -209,11 +209,11 @@ void sheet_number(struct sheet *sheet, double value)
         (void)fprintf(sheet->out, "%.10g", value);
 }
 
-void sheet_estimate(struct sheet *sheet, const struct estimate *estimate)
+void sheet_estimate(struct sheet *sheet, struct estimate estimate)
 {
-    sheet_number(sheet, estimate->mean);
-    sheet_number(sheet, estimate->low);
-    sheet_number(sheet, estimate->high);
+    sheet_number(sheet, estimate.mean);
+    sheet_number(sheet, estimate.low);
+    sheet_number(sheet, estimate.high);
 }
 
 void sheet_count(struct sheet *sheet, uint64_t value)

@@ -96,7 +96,7 @@ void sheet_text(struct sheet *sheet, const char *text);
 void sheet_text_cut(struct sheet *sheet, const char *text, size_t limit);
 void sheet_number(struct sheet *sheet, double value);
 /* The mean and the ends of its interval. */
-void sheet_estimate(struct sheet *sheet, const struct estimate *estimate);
+void sheet_estimate(struct sheet *sheet, struct estimate estimate);
 void sheet_count(struct sheet *sheet, uint64_t value);
 /* 0xRRGGBB */
 void sheet_colour(struct sheet *sheet, uint32_t colour);

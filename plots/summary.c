@@ -18,35 +18,24 @@ struct dots_panel {
     const char *axis;
     const char *application;
     const char *metric;
-    const char *bound; /* name of a metric, or NULL */
     double scale;
 };
-
-/* NAN: `metric` is NULL, or no run of the scenario has bounds. */
-static double bound_value(const struct source *source, const struct report_scenario *scenario,
-                          const char *application, const char *metric, double scale)
-{
-    const struct report_contender *bounded = report_bounded(source->report, scenario);
-    return metric == NULL || bounded == NULL
-               ? NAN
-               : source_estimate(source, bounded, application, metric, scale).mean;
-}
 
 static void dots_row(const struct source *source, const struct report_scenario *scenario,
                      const struct dots_panel *panel, size_t number, size_t c, struct sheet *sheet)
 {
     const struct report_contender *contender = &scenario->contenders[c];
     const struct look look = source_look(scenario, c);
-    const struct estimate value =
-        source_estimate(source, contender, panel->application, panel->metric, panel->scale);
     sheet_count(sheet, number);
     sheet_text_cut(sheet, panel->title, 30);
     sheet_text(sheet, panel->axis);
     sheet_count(sheet, c + 1);
     sheet_text_cut(sheet, contender->title, LABEL_LIMIT);
-    sheet_estimate(sheet, &value);
-    sheet_number(sheet,
-                 bound_value(source, scenario, panel->application, panel->bound, panel->scale));
+    sheet_estimate(
+        sheet, source_estimate(source, contender, panel->application, panel->metric, panel->scale));
+    sheet_number(sheet, report_column_bound(source->report, scenario, panel->application,
+                                            report_metric_find(panel->metric))
+                            .mean);
     sheet_colour(sheet, look.colour);
     sheet_number(sheet, look.point);
     sheet_row_end(sheet);
@@ -93,8 +82,7 @@ static bool dots_by_application(const struct source *source, const struct report
 static bool draw_hit_rate(const struct source *source, const struct report_scenario *scenario,
                           struct figure_list *list, struct error *error)
 {
-    static const struct dots_panel like = {NULL,           "SLO hit rate (%)",   NULL,
-                                           "slo_hit_rate", "bound_slo_hit_rate", 100};
+    static const struct dots_panel like = {NULL, "SLO hit rate (%)", NULL, "slo_hit_rate", 100};
     return dots_by_application(source, scenario, "hit-rate",
                                report_bounded(source->report, scenario) == NULL
                                    ? "Requests that finished within their SLO."
@@ -106,9 +94,8 @@ static bool draw_hit_rate(const struct source *source, const struct report_scena
 static bool draw_cost(const struct source *source, const struct report_scenario *scenario,
                       struct figure_list *list, struct error *error)
 {
-    static const struct dots_panel like = {
-        NULL, "$ per 1,000 requests", NULL, "cost_per_request_usd", "bound_cost_per_request_usd",
-        1000};
+    static const struct dots_panel like = {NULL, "$ per 1,000 requests", NULL,
+                                           "cost_per_request_usd", 1000};
     return dots_by_application(source, scenario, "cost",
                                report_bounded(source->report, scenario) == NULL
                                    ? "Pay-per-use: execution time × (vCPU + vGPU price); axes do "
@@ -123,9 +110,9 @@ static bool draw_decisions(const struct source *source, const struct report_scen
                            struct figure_list *list, struct error *error)
 {
     static const struct dots_panel panels[] = {
-        {"mean time", "µs per decision, simulated", NULL, "decision_us_mean", NULL, 1},
-        {"longest", "µs, simulated", NULL, "decision_us_max", NULL, 1},
-        {"mean work", "units per decision", NULL, "decision_units_mean", NULL, 1},
+        {"mean time", "µs per decision, simulated", NULL, "decision_us_mean", 1},
+        {"longest", "µs, simulated", NULL, "decision_us_max", 1},
+        {"mean work", "units per decision", NULL, "decision_units_mean", 1},
     };
     return dots(source, scenario, "decisions",
                 "Time charged for a decision and the work behind it as the policy counts it "
@@ -137,12 +124,12 @@ static bool draw_resources(const struct source *source, const struct report_scen
                            struct figure_list *list, struct error *error)
 {
     static const struct dots_panel panels[] = {
-        {"vGPUs", "held (%)", NULL, "gpu_utilisation", NULL, 100},
-        {"vCPUs", "held (%)", NULL, "vcpu_utilisation", NULL, 100},
-        {"GPU memory", "held (%)", NULL, "gpu_memory_utilisation", NULL, 100},
-        {"fragmented", "free on GPUs in use (%)", NULL, "gpu_fragmentation", NULL, 100},
-        {"stranded", "of the free vGPUs (%)", NULL, "stranded_vgpu", NULL, 100},
-        {"batches", "jobs per batch", NULL, "mean_batch", NULL, 1},
+        {"vGPUs", "held (%)", NULL, "gpu_utilisation", 100},
+        {"vCPUs", "held (%)", NULL, "vcpu_utilisation", 100},
+        {"GPU memory", "held (%)", NULL, "gpu_memory_utilisation", 100},
+        {"fragmented", "free on GPUs in use (%)", NULL, "gpu_fragmentation", 100},
+        {"stranded", "of the free vGPUs (%)", NULL, "stranded_vgpu", 100},
+        {"batches", "jobs per batch", NULL, "mean_batch", 1},
     };
     enum { OF_TRAININGS = 4 }; /* the first panels make sense without requests */
     if (!source_serves(scenario))
@@ -159,12 +146,12 @@ static bool draw_jct(const struct source *source, const struct report_scenario *
 {
     static const double hours = 1.0 / 3600;
     const struct dots_panel panels[] = {
-        {"mean", "completion time (h)", NULL, "jct_s_mean", NULL, hours},
-        {"99th percentile", "completion time (h)", NULL, "jct_s_p99", NULL, hours},
-        {"mean wait", "without GPUs (h)", NULL, "queueing_s_mean", NULL, hours},
-        {"slowdown", "completion time / alone", NULL, "slowdown", NULL, 1},
-        {"GPUs", "held x speed / best (%)", NULL, "gpu_effective", NULL, 100},
-        {"fragmented", "free GPUs of no use", NULL, "fragmented_gpus_mean", NULL, 1},
+        {"mean", "completion time (h)", NULL, "jct_s_mean", hours},
+        {"99th percentile", "completion time (h)", NULL, "jct_s_p99", hours},
+        {"mean wait", "without GPUs (h)", NULL, "queueing_s_mean", hours},
+        {"slowdown", "completion time / alone", NULL, "slowdown", 1},
+        {"GPUs", "held x speed / best (%)", NULL, "gpu_effective", 100},
+        {"fragmented", "free GPUs of no use", NULL, "fragmented_gpus_mean", 1},
     };
     return dots(source, scenario, "jct",
                 "Alone: with the proportional share, on a GPU that is free at once. Fragmented: "
@@ -175,52 +162,23 @@ static bool draw_jct(const struct source *source, const struct report_scenario *
 
 /* ---- Hit rate against cost ------------------------------------------------------------------ */
 
-/* Returns whether the contender is on the Pareto front: no other is at least as cheap and as good,
- * and better in one of the two. */
-static bool on_front(const double *costs, const double *hits, size_t count, size_t c)
+static void tradeoff_row(const struct source *source, const struct report_scenario *scenario,
+                         size_t c, struct sheet *sheet)
 {
-    if (isnan(costs[c]) || isnan(hits[c]))
-        return false;
-    for (size_t o = 0; o < count; o++)
-        if (costs[o] <= costs[c] && hits[o] >= hits[c] &&
-            (costs[o] < costs[c] || hits[o] > hits[c]))
-            return false;
-    return true;
-}
-
-static void tradeoff_rows(const struct source *source, const struct report_scenario *scenario,
-                          double *costs, double *hits, struct sheet *sheet)
-{
-    static const char *const metrics[] = {"cost_per_request_usd", "slo_hit_rate"};
-    static const double scales[] = {1000, 100};
-    const size_t count = scenario->contender_count;
-    const double bound_cost =
-        bound_value(source, scenario, NULL, "bound_cost_per_request_usd", 1000);
-    const double bound_hit = bound_value(source, scenario, NULL, "bound_slo_hit_rate", 100);
-    for (size_t c = 0; c < count; c++) {
-        costs[c] =
-            source_estimate(source, &scenario->contenders[c], NULL, metrics[0], scales[0]).mean;
-        hits[c] =
-            source_estimate(source, &scenario->contenders[c], NULL, metrics[1], scales[1]).mean;
-    }
-    for (size_t c = 0; c < count; c++) {
-        const struct look look = source_look(scenario, c);
-        struct estimate values[2];
-        for (size_t m = 0; m < 2; m++)
-            values[m] =
-                source_estimate(source, &scenario->contenders[c], NULL, metrics[m], scales[m]);
-        sheet_count(sheet, c + 1);
-        sheet_text_cut(sheet, scenario->contenders[c].title, LABEL_LIMIT);
-        for (size_t m = 0; m < 2; m++) {
-            sheet_estimate(sheet, &values[m]);
-        }
-        sheet_count(sheet, on_front(costs, hits, count, c));
-        sheet_number(sheet, bound_cost);
-        sheet_number(sheet, bound_hit);
-        sheet_colour(sheet, look.colour);
-        sheet_number(sheet, look.point);
-        sheet_row_end(sheet);
-    }
+    const struct report_contender *contender = &scenario->contenders[c];
+    const struct metric *const metrics[] = {metric_find("cost_per_request_usd"),
+                                            metric_find("slo_hit_rate")};
+    const struct look look = source_look(scenario, c);
+    sheet_count(sheet, c + 1);
+    sheet_text_cut(sheet, contender->title, LABEL_LIMIT);
+    for (size_t m = 0; m < 2; m++)
+        sheet_estimate(sheet, report_column_estimate(source->report, contender, NULL, metrics[m]));
+    sheet_count(sheet, report_is_on_front(source->report, scenario, c));
+    for (size_t m = 0; m < 2; m++)
+        sheet_number(sheet, report_column_bound(source->report, scenario, NULL, metrics[m]).mean);
+    sheet_colour(sheet, look.colour);
+    sheet_number(sheet, look.point);
+    sheet_row_end(sheet);
 }
 
 static bool draw_tradeoff(const struct source *source, const struct report_scenario *scenario,
@@ -234,8 +192,7 @@ static bool draw_tradeoff(const struct source *source, const struct report_scena
                                          "the most that can be hit, and the cheapest "
                                          "configurations that meet the SLO at nominal times.",
                                    true);
-    double *values = calloc(2 * scenario->contender_count + 1, sizeof *values);
-    bool good = caption != NULL && values != NULL ? true : figure_no_memory(error);
+    bool good = caption != NULL || figure_no_memory(error);
     good =
         good &&
         sheet_begin(&sheet, list, "hit-against-cost", scenario->title, caption,
@@ -243,12 +200,9 @@ static bool draw_tradeoff(const struct source *source, const struct report_scena
                     "bound_hit,colour,point",
                     error);
     free(caption);
-    if (good) {
-        tradeoff_rows(source, scenario, values, values + scenario->contender_count, &sheet);
-        good = sheet_end(&sheet, true, error);
-    }
-    free(values);
-    return good;
+    for (size_t c = 0; good && c < scenario->contender_count; c++)
+        tradeoff_row(source, scenario, c, &sheet);
+    return good && sheet_end(&sheet, true, error);
 }
 
 bool families_summary(const struct source *source, struct figure_list *list, struct error *error)
@@ -366,15 +320,14 @@ static void series_rows(const struct series *series, size_t first, size_t number
             const struct variant *variant = &series->variants[i];
             if (!same_but(&series->variants[first], variant, series->parameter))
                 continue;
-            const struct estimate value = source_estimate(series->source, variant->contender, NULL,
-                                                          panels[p].metric, panels[p].scale);
             sheet_count(sheet, p + 1);
             sheet_text(sheet, panels[p].axis);
             sheet_count(sheet, number);
             sheet_text_cut(sheet, title, 90);
             sheet_text(sheet, series->parameter);
             sheet_number(sheet, parameter_of(variant, series->parameter));
-            sheet_estimate(sheet, &value);
+            sheet_estimate(sheet, source_estimate(series->source, variant->contender, NULL,
+                                                  panels[p].metric, panels[p].scale));
             sheet_colour(sheet, look.colour);
             sheet_number(sheet, look.point);
             sheet_number(sheet, look.dash);

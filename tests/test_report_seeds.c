@@ -12,6 +12,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "plots/selection.h"
 #include "results/report/assumptions.h"
 #include "results/report/curve.h"
 #include "results/report/report.h"
@@ -115,7 +116,7 @@ static char *page_of(const struct opened *opened)
     return text;
 }
 
-#define LOST "INCOMPLETE: 1 of 9 runs are missing (fifo: seeds 3)."
+#define LOST "INCOMPLETE: 1 of 9 runs are missing (fifo: seed 3)."
 
 static void every_format_says_first_which_runs_are_missing(void **state)
 {
@@ -171,13 +172,60 @@ static void the_seeds_of_a_policy_are_told_as_ranges(void **state)
     struct opened opened = report_open(RUNS, lose_several);
     assert_non_null(strstr(opened.report->incomplete,
                            "INCOMPLETE: 6 of 14 runs are missing (edf: seeds 3-6, 8; fifo: "
-                           "seeds 3)."));
+                           "seed 3)."));
     report_close(&opened);
     opened = report_open(RUNS, NULL);
     assert_null(opened.report->incomplete);
     char *text = printed(&opened, report_json);
     assert_non_null(strstr(text, "\"incomplete\":\tnull"));
     free(text);
+    report_close(&opened);
+}
+
+static void lose_one_seed_of_two_settings(struct results *results)
+{
+    miss(results, "light", "fifo", 3);
+    miss(results, "heavy", "fifo", 3);
+}
+
+static void a_seed_that_is_missing_in_two_settings_is_one_seed(void **state)
+{
+    (void)state;
+    struct opened opened = report_open(RUNS, lose_one_seed_of_two_settings);
+    assert_non_null(strstr(opened.report->incomplete, " (fifo: seed 3)."));
+    report_close(&opened);
+}
+
+static void be_a_shard(struct results *results)
+{
+    results->sweep.shards = 2;
+    results->sweep.shard = 1;
+}
+
+static void what_a_shard_lacks_may_be_in_another(void **state)
+{
+    (void)state;
+    struct opened opened = report_open(RUNS, NULL);
+    assert_false(report_lacks(opened.report, "edf"));
+    report_close(&opened);
+    opened = report_open(RUNS, be_a_shard);
+    assert_true(report_lacks(opened.report, "edf"));
+    report_close(&opened);
+}
+
+/* A view without the first setting: notices are still those of the second. */
+static void a_selection_keeps_the_numbers_of_its_settings(void **state)
+{
+    (void)state;
+    static const char *const names[] = {"edf"};
+    struct report view;
+    struct error error = {0};
+    struct opened opened = report_open(RUNS, NULL);
+    assert_true(selection_report(opened.report, names, 1, false, &view, &error));
+    assert_int_equal(view.scenario_count, 1);
+    assert_string_equal(view.scenarios[0].setting, "heavy");
+    assert_int_equal(view.scenarios[0].number, 1);
+    selection_report_clear(&view);
     report_close(&opened);
 }
 
@@ -396,6 +444,9 @@ int main(void)
         cmocka_unit_test(every_format_says_first_which_runs_are_missing),
         cmocka_unit_test(the_table_of_runs_has_the_number_of_missing_ones),
         cmocka_unit_test(the_seeds_of_a_policy_are_told_as_ranges),
+        cmocka_unit_test(a_seed_that_is_missing_in_two_settings_is_one_seed),
+        cmocka_unit_test(what_a_shard_lacks_may_be_in_another),
+        cmocka_unit_test(a_selection_keeps_the_numbers_of_its_settings),
         cmocka_unit_test(rows_are_over_the_seeds_that_all_policies_of_the_setting_have),
         cmocka_unit_test(without_a_common_seed_rows_are_marked),
         cmocka_unit_test(a_verdict_on_a_policy_that_lacks_runs_cannot_be_said),

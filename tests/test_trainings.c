@@ -198,6 +198,22 @@ static void instances_have_their_times_and_shares(void **state)
 
 #define AXES "\"name\":\"m\",\"vcpus\":[1,3,6],\"memory_gb\":[20,60],\"gangs\":[1,4],"
 
+static void instances_do_not_slow_one_another(void **state)
+{
+    (void)state;
+    struct error error = {0};
+    struct training_models *models = training_models_of_instances(&error);
+    assert_non_null(models);
+    assert_int_equal(models->count, INSTANCE_TYPES);
+    for (uint32_t type = 0; type < INSTANCE_TYPES; type++) {
+        assert_string_equal(models->models[type].name, instance_type_names[type]);
+        assert_true(models->models[type].timed && models->models[type].type == type);
+        assert_true(training_pair(models, type, 0, 1, NULL) == 1);
+    }
+    assert_true(models->overhead == 1);
+    training_models_free(models);
+}
+
 static void queries_take_the_next_lower_cell_and_the_next_larger_gang(void **state)
 {
     (void)state;
@@ -484,6 +500,7 @@ int main(void)
         cmocka_unit_test(each_layout_gives_its_fields),
         cmocka_unit_test(a_virtual_cluster_of_philly_is_taken_alone),
         cmocka_unit_test(instances_have_their_times_and_shares),
+        cmocka_unit_test(instances_do_not_slow_one_another),
         cmocka_unit_test(queries_take_the_next_lower_cell_and_the_next_larger_gang),
         cmocka_unit_test(speeds_are_relative_to_the_base),
         cmocka_unit_test(pairs_without_a_measurement_take_the_default),

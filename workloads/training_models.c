@@ -38,27 +38,46 @@ static bool load_base(const struct json_value *root, struct training_models *mod
             json_as_number(&child, 1e-6, LIMIT_MB, &models->base_gb, error));
 }
 
-/* An optional array of ascending positive numbers. */
-static bool load_axis(const struct json_value *root, const char *key, double **axis, size_t *count,
-                      struct error *error)
+enum order { ANY, NOT_FALLING, RISING };
+
+/* The numbers of an array into values[json_size(array)]. */
+static bool load_numbers(const struct json_value *array, double low, double high, enum order order,
+                         double *values, struct error *error)
+{
+    for (size_t i = 0; i < json_size(array); i++) {
+        const struct json_value entry = json_entry(array, i);
+        if (!json_as_number(&entry, low, high, &values[i], error))
+            return false;
+        if (i > 0 && order == RISING && values[i] <= values[i - 1])
+            return json_fault(&entry, error, "must be above the entry before it");
+        if (i > 0 && order == NOT_FALLING && values[i] < values[i - 1])
+            return json_fault(&entry, error, "must not be below the entry before it");
+    }
+    return true;
+}
+
+/* An optional array of positive numbers. */
+static bool load_list(const struct json_value *root, const char *key, double high, enum order order,
+                      double **values, size_t *count, struct error *error)
 {
     struct json_value array;
     if (!json_child(root, key, &array))
         return true;
     if (!json_is_array(&array, 1, AXIS_MOST, error))
         return false;
-    *axis = load_array(json_size(&array), sizeof **axis, error);
-    if (*axis == NULL)
-        return false;
-    for (size_t i = 0; i < json_size(&array); i++) {
-        const struct json_value entry = json_entry(&array, i);
-        if (!json_as_number(&entry, 1e-6, 1e9, &(*axis)[i], error))
-            return false;
-        if (i > 0 && (*axis)[i] <= (*axis)[i - 1])
-            return json_fault(&entry, error, "must be above the entry before it");
-    }
     *count = json_size(&array);
-    return true;
+    *values = load_array(*count, sizeof **values, error);
+    return *values != NULL && load_numbers(&array, 1e-6, high, order, *values, error);
+}
+
+/* Whether the value is an array with one entry for each of `axis`. */
+static bool is_along(const struct json_value *value, size_t most, const char *entries,
+                     const char *axis, size_t count, struct error *error)
+{
+    return json_is_array(value, 0, most, error) &&
+           (json_size(value) == count ||
+            json_fault(value, error, "has %zu %s, not one per entry of \"%s\" (%zu)",
+                       json_size(value), entries, axis, count));
 }
 
 static bool load_gangs(const struct json_value *root, struct training_models *models,
@@ -96,17 +115,8 @@ static bool load_by_gang(const struct json_value *value, const struct training_m
             values[g] = values[0];
         return true;
     }
-    if (!json_is_array(value, 0, GANGS_MOST, error))
-        return false;
-    if (json_size(value) != models->gang_count)
-        return json_fault(value, error, "has %zu numbers, not one per entry of \"gangs\" (%zu)",
-                          json_size(value), models->gang_count);
-    for (size_t g = 0; g < models->gang_count; g++) {
-        const struct json_value entry = json_entry(value, g);
-        if (!json_as_number(&entry, low, high, &values[g], error))
-            return false;
-    }
-    return true;
+    return is_along(value, GANGS_MOST, "numbers", "gangs", models->gang_count, error) &&
+           load_numbers(value, low, high, ANY, values, error);
 }
 
 /* ---- Models ---------------------------------------------------------------------------------- */
@@ -134,11 +144,8 @@ static bool load_throughput(const struct json_value *value, const struct trainin
 {
     if (models->vcpus == NULL || models->memory_gb == NULL)
         return json_fault(value, error, "needs the axes \"vcpus\" and \"memory_gb\" of the file");
-    if (!json_is_array(value, 0, AXIS_MOST, error))
+    if (!is_along(value, AXIS_MOST, "rows", "vcpus", models->vcpu_count, error))
         return false;
-    if (json_size(value) != models->vcpu_count)
-        return json_fault(value, error, "has %zu rows, not one per entry of \"vcpus\" (%zu)",
-                          json_size(value), models->vcpu_count);
     model->throughput =
         load_array(models->vcpu_count * models->memory_count, sizeof(double), error);
     if (model->throughput == NULL)
@@ -146,18 +153,10 @@ static bool load_throughput(const struct json_value *value, const struct trainin
     double *cell = model->throughput;
     for (size_t i = 0; i < models->vcpu_count; i++) {
         const struct json_value row = json_entry(value, i);
-        if (!json_is_array(&row, 0, AXIS_MOST, error))
+        if (!is_along(&row, AXIS_MOST, "numbers", "memory_gb", models->memory_count, error) ||
+            !load_numbers(&row, 1e-6, 1e6, ANY, cell, error))
             return false;
-        if (json_size(&row) != models->memory_count)
-            return json_fault(&row, error,
-                              "has %zu numbers, not one per entry of \"memory_gb\" "
-                              "(%zu)",
-                              json_size(&row), models->memory_count);
-        for (size_t k = 0; k < models->memory_count; k++) {
-            const struct json_value entry = json_entry(&row, k);
-            if (!json_as_number(&entry, 1e-6, 1e6, cell++, error))
-                return false;
-        }
+        cell += models->memory_count;
     }
     const double base =
         models->base_vcpus > 0 ? cell_value(models, model, models->base_vcpus, models->base_gb) : 1;
@@ -176,46 +175,6 @@ static bool load_optional_by_gang(const struct json_value *value, const char *ke
                                load_by_gang(&child, models, low, LIMIT_S, *values, error));
 }
 
-/* An optional array of speeds by number of invokers. */
-static bool load_penalty(const struct json_value *value, double **penalty, size_t *count,
-                         struct error *error)
-{
-    struct json_value array;
-    if (!json_child(value, "penalty", &array))
-        return true;
-    if (!json_is_array(&array, 1, AXIS_MOST, error))
-        return false;
-    *count = json_size(&array);
-    *penalty = load_array(*count, sizeof **penalty, error);
-    for (size_t i = 0; *penalty != NULL && i < *count; i++) {
-        const struct json_value entry = json_entry(&array, i);
-        if (!json_as_number(&entry, 1e-6, 1, &(*penalty)[i], error))
-            return false;
-    }
-    return *penalty != NULL;
-}
-
-static bool load_speeds(const struct json_value *array, struct training_model *model,
-                        struct error *error)
-{
-    if (!json_is_array(array, 1, AXIS_MOST, error))
-        return false;
-    model->speed_count = json_size(array);
-    model->speed = load_array(model->speed_count, sizeof *model->speed, error);
-    if (model->speed == NULL)
-        return false;
-    for (size_t i = 0; i < model->speed_count; i++) {
-        const struct json_value entry = json_entry(array, i);
-        if (!json_as_number(&entry, 1e-6, 1, &model->speed[i], error))
-            return false;
-        if (i > 0 && model->speed[i] < model->speed[i - 1])
-            return json_fault(&entry, error, "must not be below the entry before it");
-        if (i + 1 == model->speed_count && model->speed[i] != 1)
-            return json_fault(&entry, error, "must be 1: the last entry is of the whole GPU");
-    }
-    return true;
-}
-
 static bool load_share(const struct json_value *value, struct training_model *model,
                        struct error *error)
 {
@@ -228,7 +187,13 @@ static bool load_share(const struct json_value *value, struct training_model *mo
         return false;
     if (model->limit < model->request || (model->request > 0) != (model->limit > 0))
         return json_fault(value, error, "must have a \"limit\" of at least its \"request\"");
-    return !json_child(value, "speed", &child) || load_speeds(&child, model, error);
+    if (!load_list(value, "speed", 1, NOT_FALLING, &model->speed, &model->speed_count, error))
+        return false;
+    if (model->speed == NULL || model->speed[model->speed_count - 1] == 1)
+        return true;
+    (void)json_child(value, "speed", &child);
+    child = json_entry(&child, model->speed_count - 1);
+    return json_fault(&child, error, "must be 1: the last entry is of the whole GPU");
 }
 
 static bool load_model(const struct json_value *value, const struct training_models *models,
@@ -252,7 +217,7 @@ static bool load_model(const struct json_value *value, const struct training_mod
          !json_number(&child, "memory_gb", 0, LIMIT_MB, &model->demand_gb, error)))
         return false;
     if ((json_child(value, "share", &child) && !load_share(&child, model, error)) ||
-        !load_penalty(value, &model->penalty, &model->penalty_count, error))
+        !load_list(value, "penalty", 1, ANY, &model->penalty, &model->penalty_count, error))
         return false;
     return !json_child(value, "throughput", &child) ||
            load_throughput(&child, models, model, error);
@@ -290,19 +255,14 @@ static bool find_model(const struct json_value *value, const struct training_mod
                        size_t *index, struct error *error)
 {
     const int32_t found = training_models_find(models, value->node->string);
-    if (found >= 0) {
-        *index = (size_t)found;
-        return true;
-    }
-    return json_fault(value, error, "no model of that name is in \"models\"");
+    *index = (size_t)found;
+    return found >= 0 || json_fault(value, error, "no model of that name is in \"models\"");
 }
 
 static bool load_victim(const struct json_value *value, struct training_models *models,
                         struct error *error)
 {
-    size_t victim = 0;
-    size_t other = 0;
-    size_t i = 0;
+    size_t victim = 0, other = 0, i = 0;
     if (!find_model(value, models, &victim, error) || !json_is_object(value, NULL, error))
         return false;
     for (struct json_value child = json_first(value); child.node != NULL;
@@ -363,10 +323,11 @@ static bool load_all(const struct json_value *value, struct training_models *mod
            json_string(value, "gpu", &models->gpu, error) &&
            json_number(value, "overhead", 1e-3, 1e3, &models->overhead, error) &&
            load_base(value, models, error) &&
-           load_axis(value, "vcpus", &models->vcpus, &models->vcpu_count, error) &&
-           load_axis(value, "memory_gb", &models->memory_gb, &models->memory_count, error) &&
+           load_list(value, "vcpus", 1e9, RISING, &models->vcpus, &models->vcpu_count, error) &&
+           load_list(value, "memory_gb", 1e9, RISING, &models->memory_gb, &models->memory_count,
+                     error) &&
            load_gangs(value, models, error) &&
-           load_penalty(value, &models->penalty, &models->penalty_count, error) &&
+           load_list(value, "penalty", 1, ANY, &models->penalty, &models->penalty_count, error) &&
            json_require(value, "models", &child, error) && load_models(&child, models, error) &&
            (!json_child(value, "pairs", &child) || load_pairs(&child, models, error));
 }
@@ -374,11 +335,11 @@ static bool load_all(const struct json_value *value, struct training_models *mod
 struct training_models *training_models_load(const struct json_value *value, struct error *error)
 {
     struct training_models *models = load_array(1, sizeof *models, error);
-    if (models != NULL) {
-        models->overhead = 1;
-        models->default_pair = NAN;
-    }
-    if (models != NULL && load_all(value, models, error))
+    if (models == NULL)
+        return NULL;
+    models->overhead = 1;
+    models->default_pair = NAN;
+    if (load_all(value, models, error))
         return models;
     training_models_free(models);
     return NULL;
@@ -397,32 +358,19 @@ struct training_models *training_models_read(const char *path, struct error *err
 
 struct training_models *training_models_of_instances(struct error *error)
 {
-    struct training_models *models = load_array(1, sizeof *models, error);
-    if (models == NULL)
-        return NULL;
-    models->name = strdup("instances");
-    models->evidence = strdup("every instance runs for its time, whatever its share: assumed");
-    models->gangs = load_array(1, sizeof *models->gangs, error);
-    models->models = load_array(INSTANCE_TYPES, sizeof *models->models, error);
-    bool good = models->name != NULL && models->evidence != NULL && models->gangs != NULL &&
-                models->models != NULL;
-    for (int type = 0; good && type < INSTANCE_TYPES; type++) {
-        struct training_model *model = &models->models[models->count++];
-        *model = (struct training_model){.name = strdup(instance_type_names[type]),
-                                         .iteration_s = load_array(1, sizeof(double), error),
-                                         .speedup = 1,
-                                         .type = (enum instance_type)type,
-                                         .timed = true};
-        good = model->name != NULL && model->iteration_s != NULL;
+    static const char text[] =
+        "{\"name\": \"instances\", \"evidence\": \"every instance runs for its time, whatever its "
+        "share: assumed\", \"models\": {\"training\": {}, \"inference\": {}, \"llm-inference\": "
+        "{}}}";
+    cJSON *root = json_parse(text, "models of instances", error);
+    const struct json_value value = json_root("models of instances", root);
+    struct training_models *models = root == NULL ? NULL : training_models_load(&value, error);
+    cJSON_Delete(root);
+    for (int type = 0; models != NULL && type < INSTANCE_TYPES; type++) {
+        models->models[type].type = (enum instance_type)type;
+        models->models[type].timed = true;
     }
-    if (good) {
-        models->gangs[0] = 1;
-        models->gang_count = 1;
-        return models;
-    }
-    training_models_free(models);
-    (void)error_run(error, "out of memory for the models of instances");
-    return NULL;
+    return models;
 }
 
 void training_models_free(struct training_models *models)

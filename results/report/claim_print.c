@@ -129,15 +129,6 @@ bool claims_text(const struct claims *claims, const struct estimate *ours, bool 
 
 /* ---- JSON ------------------------------------------------------------------------------------ */
 
-/* NAN has no form in JSON: the member is then null. */
-static void add_number(cJSON *object, const char *name, double value)
-{
-    if (isfinite(value))
-        (void)cJSON_AddNumberToObject(object, name, value);
-    else
-        (void)cJSON_AddNullToObject(object, name);
-}
-
 static void add_text(cJSON *object, const char *name, const char *text)
 {
     if (text != NULL)
@@ -158,15 +149,15 @@ static cJSON *claim_object(const struct claim *claim, struct estimate ours)
     add_text(object, "sweep", claim->sweep);
     add_text(object, "quantity", quantity);
     add_text(object, "unit", claim_unit(claim));
-    add_number(object, "low", claim->low);
-    add_number(object, "high", claim->high);
+    (void)cJSON_AddNumberToObject(object, "low", claim->low);
+    (void)cJSON_AddNumberToObject(object, "high", claim->high);
     add_text(object, "expected", claim->expected);
     add_text(object, "note", claim->note);
     (void)cJSON_AddNumberToObject(object, "seeds", (double)ours.n);
-    add_number(object, "mean", ours.mean);
-    add_number(object, "half_width_95", ours.half_width);
-    add_number(object, "low_95", ours.low);
-    add_number(object, "high_95", ours.high);
+    (void)cJSON_AddNumberToObject(object, "mean", ours.mean);
+    (void)cJSON_AddNumberToObject(object, "half_width_95", ours.half_width);
+    (void)cJSON_AddNumberToObject(object, "low_95", ours.low);
+    (void)cJSON_AddNumberToObject(object, "high_95", ours.high);
     add_text(object, "standing", standing_name(standing_of(claim->low, claim->high, ours)));
     add_text(object, "verdict", claim_verdict_name(claim_judge(claim, ours)));
     return object;

@@ -47,12 +47,20 @@ static const char **panel_titles(const struct curves *curves, size_t *count)
     return titles;
 }
 
-static const struct curve_panel *panel_titled(const struct curve_group *group, const char *title)
+/* The line in the group's panel with that title, and in `text` what it sustains; NULL and "": none.
+ */
+static const struct curve_line *line_titled(const struct curve_group *group, const char *title,
+                                            const struct curve_line *line, char text[64])
 {
-    for (size_t p = 0; p < group->panel_count; p++)
+    const struct curve_line *here = NULL;
+    text[0] = '\0';
+    for (size_t p = 0; here == NULL && p < group->panel_count; p++) {
         if (strcmp(group->panels[p].title, title) == 0)
-            return &group->panels[p];
-    return NULL;
+            here = curve_line_find(&group->panels[p], line);
+        if (here != NULL)
+            curve_sustained_text(&group->panels[p], here, text);
+    }
+    return here;
 }
 
 /* Returns whether an earlier panel of the group has the line too. */
@@ -93,13 +101,9 @@ static void text_sustained_row(void *context, const struct curve_group *group,
     text_table_row(sustained->table);
     text_table_cell(sustained->table, 0, "  %s", line->title);
     for (size_t t = 0; t < sustained->count; t++) {
-        const struct curve_panel *panel = panel_titled(group, sustained->titles[t]);
-        const struct curve_line *here = panel == NULL ? NULL : curve_line_find(panel, line);
         char text[64];
-        if (here == NULL)
-            continue;
-        curve_sustained_text(panel, here, text);
-        text_table_cell(sustained->table, t + 1, "%s", text);
+        if (line_titled(group, sustained->titles[t], line, text) != NULL)
+            text_table_cell(sustained->table, t + 1, "%s", text);
     }
 }
 
@@ -307,11 +311,8 @@ static void html_sustained_row(void *context, const struct curve_group *group,
     html_cell_text(sustained->html, group->title);
     html_cell_text(sustained->html, line->title);
     for (size_t t = 0; t < sustained->count; t++) {
-        const struct curve_panel *panel = panel_titled(group, sustained->titles[t]);
-        const struct curve_line *here = panel == NULL ? NULL : curve_line_find(panel, line);
-        char text[64] = "";
-        if (here != NULL)
-            curve_sustained_text(panel, here, text);
+        char text[64];
+        const struct curve_line *here = line_titled(group, sustained->titles[t], line, text);
         (void)fprintf(sustained->html, "<td data-v=\"%.6g\">",
                       here == NULL || isnan(here->sustained) ? 0 : here->sustained);
         html_text(sustained->html, text);

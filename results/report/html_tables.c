@@ -10,26 +10,10 @@
 
 #define COUNT(array) (sizeof(array) / sizeof(array)[0])
 
-/* The columns of one table of a scenario. */
-struct columns {
-    const struct metric *metrics[2 * REPORT_COLUMNS];
-    int decimals[2 * REPORT_COLUMNS];
-    size_t count;
-};
-
-static void columns_add(const struct report *report, const struct report_scenario *scenario,
-                        enum metric_table which, struct columns *columns)
+static void table_begin(const struct report_columns *columns, bool by_application, FILE *out)
 {
-    const size_t added = report_columns(which, true, columns->metrics + columns->count);
-    for (size_t m = columns->count; m < columns->count + added; m++)
-        columns->decimals[m] = report_column_decimals(report, scenario, columns->metrics[m]);
-    columns->count += added;
-}
-
-static void table_begin(const struct columns *columns, bool by_application, FILE *out)
-{
-    const char *headers[2 * REPORT_COLUMNS + 2];
-    const char *helps[2 * REPORT_COLUMNS + 2] = {NULL};
+    const char *headers[REPORT_COLUMNS + 2];
+    const char *helps[REPORT_COLUMNS + 2] = {NULL};
     const size_t led = by_application ? 2 : 1;
     headers[0] = by_application ? "application" : "policy";
     headers[1] = "policy";
@@ -41,7 +25,7 @@ static void table_begin(const struct columns *columns, bool by_application, FILE
 }
 
 static void contender_row(const struct report *report, const struct report_contender *contender,
-                          const char *application, const struct columns *columns, FILE *out)
+                          const char *application, const struct report_columns *columns, FILE *out)
 {
     html_row_begin(out);
     if (application != NULL)
@@ -54,7 +38,7 @@ static void contender_row(const struct report *report, const struct report_conte
 }
 
 static void bound_row(const struct report *report, const struct report_scenario *scenario,
-                      const char *application, const struct columns *columns, FILE *out)
+                      const char *application, const struct report_columns *columns, FILE *out)
 {
     if (report_bounded(report, scenario) == NULL)
         return;
@@ -74,7 +58,7 @@ static void bound_row(const struct report *report, const struct report_scenario 
 }
 
 static void overall_table(const struct page *page, const struct report_scenario *scenario,
-                          const struct columns *columns, bool bounded, FILE *out)
+                          const struct report_columns *columns, bool bounded, FILE *out)
 {
     table_begin(columns, false, out);
     for (size_t c = 0; c < scenario->contender_count; c++)
@@ -87,7 +71,7 @@ static void overall_table(const struct page *page, const struct report_scenario 
 }
 
 static void application_table(const struct page *page, const struct report_scenario *scenario,
-                              const struct columns *columns, FILE *out)
+                              const struct report_columns *columns, FILE *out)
 {
     table_begin(columns, true, out);
     for (size_t a = 0; a < scenario->application_count; a++) {
@@ -184,15 +168,15 @@ static void details_begin(FILE *out, const char *summary)
 
 void page_tables(const struct page *page, const struct report_scenario *scenario, FILE *out)
 {
-    struct columns results = {.count = 0}, cluster = {.count = 0}, times = {.count = 0};
+    struct report_columns results = {.count = 0}, cluster = {.count = 0}, times = {.count = 0};
     if (training_table_exists(page->report, scenario))
         training_table_html(page->report, scenario, out);
     if (scenario->application_count == 0)
         return;
-    columns_add(page->report, scenario, METRIC_RESULTS, &results);
-    columns_add(page->report, scenario, METRIC_CLUSTER, &cluster);
-    columns_add(page->report, scenario, METRIC_TIME, &times);
-    columns_add(page->report, scenario, METRIC_DECISIONS, &times);
+    report_columns_add(page->report, scenario, METRIC_RESULTS, true, &results);
+    report_columns_add(page->report, scenario, METRIC_CLUSTER, true, &cluster);
+    report_columns_add(page->report, scenario, METRIC_TIME, true, &times);
+    report_columns_add(page->report, scenario, METRIC_DECISIONS, true, &times);
     overall_table(page, scenario, &results, true, out);
     if (scenario->reference != REPORT_NONE && scenario->contender_count > 1) {
         const char *name = report_reference_name(scenario);
@@ -253,17 +237,7 @@ static void front_write(const struct page *page, const struct report_scenario *s
 {
     size_t count = 0;
     for (size_t c = 0; c < scenario->contender_count; c++) {
-        const double hit = mean_of(page, &scenario->contenders[c], false);
-        const double cost = mean_of(page, &scenario->contenders[c], true);
-        /* Without both values a contender cannot be on the Pareto front. */
-        bool beaten = isnan(hit) || isnan(cost);
-        for (size_t o = 0; o < scenario->contender_count; o++) {
-            const double other_hit = mean_of(page, &scenario->contenders[o], false);
-            const double other_cost = mean_of(page, &scenario->contenders[o], true);
-            beaten = beaten || (other_hit >= hit && other_cost <= cost &&
-                                (other_hit > hit || other_cost < cost));
-        }
-        if (beaten)
+        if (!report_is_on_front(page->report, scenario, c))
             continue;
         (void)fputs(count == 0
                         ? "On the Pareto front, that is, by the means none here is as good and "

@@ -61,46 +61,28 @@ static bool row_exists(const struct block *block, size_t column,
     return false;
 }
 
-/* "4.623 ± 0.2, p99 12.4", in hours; "-" if no training finished. Returns the mean. */
-static double cell_write_trainings(const struct report *report,
-                                   const struct report_contender *contender, char text[CELL_BYTES])
-{
-    const struct metric mean = training_metric_shown(report_metric_find("jct_s_mean"));
-    const struct metric p99 = training_metric_shown(report_metric_find("jct_s_p99"));
-    const struct estimate jct = report_column_estimate(report, contender, NULL, &mean);
-    const struct estimate tail = report_column_estimate(report, contender, NULL, &p99);
-    char interval[INTERVAL_TEXT] = "";
-    if (jct.half_width >= told_share * jct.mean)
-        interval_text(&jct, text_table_decimals(jct.half_width, 1), interval);
-    if (isnan(jct.mean) || isnan(tail.mean))
-        (void)snprintf(text, CELL_BYTES, "-");
-    else
-        (void)snprintf(text, CELL_BYTES, "%.*f%s, p99 %.*f",
-                       text_table_decimals(jct.mean, JCT_DIGITS), jct.mean, interval,
-                       text_table_decimals(tail.mean, COST_DIGITS), tail.mean);
-    return jct.mean;
-}
-
-/* "12.5 ± 13 at 0.378"; "-" if one of the two is missing. Returns the hit rate in %, or, of
- * trainings alone, their mean completion time. */
+/* "12.5 ± 13 at 0.378": hit rate in % and cost; of trainings alone "4.623 ± 0.2, p99 12.4", their
+ * completion times in hours; "-" if one of the two is missing. Returns the first. */
 static double cell_write(const struct report *report, const struct report_contender *contender,
                          char text[CELL_BYTES])
 {
-    if (!report_serves(report))
-        return cell_write_trainings(report, contender, text);
-    const struct estimate hit =
-        report_column_estimate(report, contender, NULL, metric_find("slo_hit_rate"));
-    const struct estimate cost =
-        report_column_estimate(report, contender, NULL, metric_find("cost_per_request_usd"));
+    const bool serves = report_serves(report);
+    const struct metric metrics[] = {
+        training_metric_shown(report_metric_find(serves ? "slo_hit_rate" : "jct_s_mean")),
+        training_metric_shown(report_metric_find(serves ? "cost_per_request_usd" : "jct_s_p99"))};
+    const struct estimate first = report_column_estimate(report, contender, NULL, &metrics[0]);
+    const double beside = report_column_estimate(report, contender, NULL, &metrics[1]).mean;
     char interval[INTERVAL_TEXT] = "";
-    if (hit.half_width >= told_points)
-        interval_text(&hit, 0, interval);
-    if (isnan(hit.mean) || isnan(cost.mean))
+    if (first.half_width >= (serves ? told_points : told_share * first.mean))
+        interval_text(&first, serves ? 0 : text_table_decimals(first.half_width, 1), interval);
+    if (isnan(first.mean) || isnan(beside))
         (void)snprintf(text, CELL_BYTES, "-");
     else
-        (void)snprintf(text, CELL_BYTES, "%.1f%s at %.*f", hit.mean, interval,
-                       text_table_decimals(cost.mean, COST_DIGITS), cost.mean);
-    return hit.mean;
+        (void)snprintf(text, CELL_BYTES, "%.*f%s%s%.*f",
+                       serves ? 1 : text_table_decimals(first.mean, JCT_DIGITS), first.mean,
+                       interval, serves ? " at " : ", p99 ",
+                       text_table_decimals(beside, COST_DIGITS), beside);
+    return first.mean;
 }
 
 /* A scenario leaves out the parameters of its only contender of a policy; the block may have others
@@ -245,25 +227,20 @@ static bool print_world(const struct report *report, size_t first, bool settings
 
 static void print_legend(const struct report *report, FILE *out)
 {
-    size_t low = SIZE_MAX;
-    size_t high = 0;
+    struct text_range seeds = TEXT_RANGE_NONE;
+    char of_seeds[RANGE_TEXT];
     for (size_t s = 0; s < report->scenario_count; s++)
         for (size_t c = 0; c < report->scenarios[s].contender_count; c++) {
             const struct report_contender *contender = &report->scenarios[s].contenders[c];
-            const size_t seeds = contender->copies ? 1 : contender->run_count;
-            low = seeds < low ? seeds : low;
-            high = seeds > high ? seeds : high;
+            text_range_widen(&seeds, contender->copies ? 1 : contender->run_count);
         }
     const bool serves = report_serves(report);
-    (void)fprintf(out, "Overview: %s, mean over %zu",
+    (void)fprintf(out, "Overview: %s, mean over %s seed%s%s.\n",
                   serves ? "SLO hit % at cost in $ per 1,000 requests"
                          : "mean completion time of trainings and its 99th percentile in hours",
-                  low);
-    if (low < high)
-        (void)fprintf(out, " to %zu", high);
-    (void)fprintf(out, " seed%s%s.\n", high == 1 ? "" : "s",
+                  text_range(&seeds, true, of_seeds), seeds.high == 1 ? "" : "s",
                   serves ? ", all applications together" : "");
-    if (high > 1)
+    if (seeds.high > 1)
         (void)fprintf(out, "± x: half of the 95 %% interval of the %s\n",
                       serves ? "hit rate, if that is 1 point or more; [a, b]: its ends, if not "
                                "symmetric."

@@ -12,29 +12,21 @@ size_t paired_run(const struct report *report, const struct report_contender *co
     return contender->copies ? contender->runs[0] : REPORT_NONE;
 }
 
-/* Adds the value of one contender to the sum. False: the contender has no run with that seed. */
-static bool value_add(const struct report *report, const struct report_contender *contender,
-                      uint64_t seed, const char *application, const struct metric *metric,
-                      double *sum)
-{
-    const size_t run = paired_run(report, contender, seed);
-    if (run != REPORT_NONE)
-        *sum += report_value(report, run, application, metric);
-    return run != REPORT_NONE;
-}
-
 /* The averages of both sides with one seed. False: a contender has no run with that seed. */
 static bool averages(const struct report *report, const struct paired_contenders *pairs,
                      size_t count, uint64_t seed, const char *application,
                      const struct metric *metric, double average[2])
 {
-    average[0] = 0;
-    average[1] = 0;
-    for (size_t i = 0; i < count; i++)
-        if (!value_add(report, pairs[i].first, seed, application, metric, &average[0]) ||
-            (pairs[i].second != NULL &&
-             !value_add(report, pairs[i].second, seed, application, metric, &average[1])))
+    average[0] = average[1] = 0;
+    for (size_t i = 0; i < 2 * count; i++) {
+        const struct report_contender *side = i % 2 == 0 ? pairs[i / 2].first : pairs[i / 2].second;
+        if (side == NULL)
+            continue;
+        const size_t run = paired_run(report, side, seed);
+        if (run == REPORT_NONE)
             return false;
+        average[i % 2] += report_value(report, run, application, metric);
+    }
     average[0] /= (double)count;
     average[1] /= (double)count;
     return true;

@@ -40,7 +40,8 @@ static struct report_scenario *scenario_of(struct report *report, const struct s
             return scenario;
         }
     }
-    struct report_scenario *scenario = &report->scenarios[report->scenario_count++];
+    struct report_scenario *scenario = &report->scenarios[report->scenario_count];
+    scenario->number = report->scenario_count++;
     scenario->name = run->name;
     scenario->setting = run->setting;
     scenario->label = run->setting_label;
@@ -468,18 +469,18 @@ struct report_comparison report_compare(const struct report *report,
     struct report_comparison comparison = {statistics_none, statistics_none, statistics_none};
     if (scenario->reference == REPORT_NONE)
         return comparison;
-    const struct report_contender *reference = &scenario->contenders[scenario->reference];
-    const struct report_contender *other = &scenario->contenders[contender];
-    const struct paired_contenders gain = {.first = reference, .second = other};
-    const struct paired_contenders saved = {.first = other, .second = reference};
+    const struct paired_contenders gain = {.first = &scenario->contenders[scenario->reference],
+                                           .second = &scenario->contenders[contender]};
+    const struct paired_contenders saved = {.first = gain.second, .second = gain.first};
     const struct metric *hits = metric_find("slo_hit_rate");
     const struct metric *cost = metric_find("cost_per_request_usd");
-    comparison.hit_points = statistics_scaled(
-        paired_estimate(report, &gain, 1, application, hits, PAIRED_DIFFERENCE), 100);
-    comparison.hit_relative =
-        statistics_scaled(paired_estimate(report, &gain, 1, application, hits, PAIRED_GAIN), 100);
-    comparison.saving =
-        statistics_scaled(paired_estimate(report, &saved, 1, application, cost, PAIRED_GAIN), 100);
+    comparison = (struct report_comparison){
+        paired_estimate(report, &gain, 1, application, hits, PAIRED_DIFFERENCE),
+        paired_estimate(report, &gain, 1, application, hits, PAIRED_GAIN),
+        paired_estimate(report, &saved, 1, application, cost, PAIRED_GAIN)};
+    comparison.hit_points = statistics_scaled(comparison.hit_points, 100);
+    comparison.hit_relative = statistics_scaled(comparison.hit_relative, 100);
+    comparison.saving = statistics_scaled(comparison.saving, 100);
     return comparison;
 }
 

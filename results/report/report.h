@@ -36,6 +36,7 @@ struct report_contender {
 };
 
 struct report_scenario {
+    size_t number;        /* its index in the report of the whole file, as notices count */
     const char *name;     /* the experiment's */
     const char *setting;  /* the sweep's, or "" */
     const char *label;    /* display name given to the setting by the sweep, or "" */
@@ -92,7 +93,8 @@ bool report_seeds_find(struct report *report);
 /* Writes the sentence `incomplete` of a report, which the caller frees; NULL: no run is missing.
  * False: memory exhausted. */
 bool report_incomplete(const struct results *results, char **text);
-/* Returns whether runs of the policy, which may have parameters behind it, are missing. */
+/* Returns whether runs of the policy, which may have parameters behind it, are missing, or may be
+ * in another shard. */
 bool report_lacks(const struct report *report, const char *policy);
 /* Writes "99.8, 73.4, 100.0", the values of the seeds in per cent, if the metric is a share and
  * they span over 20 points. Else the text is empty. */

@@ -5,16 +5,6 @@
 
 #include "results/report/html.h"
 
-size_t report_columns(enum metric_table table, bool page,
-                      const struct metric *columns[static REPORT_COLUMNS])
-{
-    size_t count = 0;
-    for (size_t m = 0; m < metric_count && count < REPORT_COLUMNS; m++)
-        if (metrics[m].column.table == table && (page || metrics[m].column.in_text))
-            columns[count++] = &metrics[m];
-    return count;
-}
-
 struct estimate report_column_estimate(const struct report *report,
                                        const struct report_contender *contender,
                                        const char *application, const struct metric *metric)
@@ -46,8 +36,26 @@ void report_column_html(const struct report *report, const struct report_contend
                        decimals, seeds);
 }
 
-int report_column_decimals(const struct report *report, const struct report_scenario *scenario,
-                           const struct metric *metric)
+void report_ranges(const struct results *results, struct run_ranges *ranges)
+{
+    struct text_range seeds = TEXT_RANGE_NONE, requests = seeds, warmup = seeds, trainings = seeds;
+    for (size_t i = 0; i < results->run_count; i++) {
+        text_range_widen(&seeds, results->runs[i].seed);
+        text_range_widen(&requests, results->runs[i].measures.requests);
+        text_range_widen(&warmup, results->runs[i].warmup_requests);
+    }
+    for (size_t t = 0; t < results->training_count; t++)
+        text_range_widen(&trainings, results->training[t].measures.finished +
+                                         results->training[t].measures.unfinished);
+    (void)text_range(&seeds, false, ranges->seeds);
+    (void)text_range(&requests, true, ranges->requests);
+    (void)text_range(&warmup, true, ranges->warmup);
+    (void)text_range(&trainings, true, ranges->trainings);
+}
+
+/* Number of decimals, common to all contenders and applications. */
+static int decimals_of(const struct report *report, const struct report_scenario *scenario,
+                       const struct metric *metric)
 {
     double largest = 0;
     if (metric->column.digits < 0)
@@ -62,6 +70,33 @@ int report_column_decimals(const struct report *report, const struct report_scen
                 largest = fabs(mean);
         }
     return text_table_decimals(largest, metric->column.digits);
+}
+
+void report_columns_add(const struct report *report, const struct report_scenario *scenario,
+                        enum metric_table table, bool page, struct report_columns *columns)
+{
+    for (size_t m = 0; m < metric_count && columns->count < REPORT_COLUMNS; m++)
+        if (metrics[m].column.table == table && (page || metrics[m].column.in_text)) {
+            columns->decimals[columns->count] = decimals_of(report, scenario, &metrics[m]);
+            columns->metrics[columns->count++] = &metrics[m];
+        }
+}
+
+bool report_is_on_front(const struct report *report, const struct report_scenario *scenario,
+                        size_t contender)
+{
+    const struct metric *hits = metric_find("slo_hit_rate");
+    const struct metric *costs = metric_find("cost_per_request_usd");
+    const struct report_contender *all = scenario->contenders;
+    const double hit = report_estimate(report, &all[contender], NULL, hits).mean;
+    const double cost = report_estimate(report, &all[contender], NULL, costs).mean;
+    bool on = !isnan(hit) && !isnan(cost);
+    for (size_t o = 0; on && o < scenario->contender_count; o++) {
+        const double other_hit = report_estimate(report, &all[o], NULL, hits).mean;
+        const double other_cost = report_estimate(report, &all[o], NULL, costs).mean;
+        on = !(other_hit >= hit && other_cost <= cost && (other_hit > hit || other_cost < cost));
+    }
+    return on;
 }
 
 const struct report_contender *report_bounded(const struct report *report,

@@ -6,12 +6,19 @@
 #include "results/report/report.h"
 #include "results/report/table.h"
 
-enum { REPORT_COLUMNS = 16 }; /* maximum per table */
+enum { REPORT_COLUMNS = 32 }; /* maximum per table */
 
-/* Stores the metrics of a table, in the order of metrics.def, and returns their number. `page`: for
- * the HTML page, which shows more. O(metrics). */
-size_t report_columns(enum metric_table table, bool page,
-                      const struct metric *columns[static REPORT_COLUMNS]);
+/* The columns of a table of a scenario. */
+struct report_columns {
+    const struct metric *metrics[REPORT_COLUMNS];
+    int decimals[REPORT_COLUMNS];
+    size_t count;
+};
+
+/* Adds the metrics of a table, in the order of metrics.def. `page`: for the HTML page, which shows
+ * more. */
+void report_columns_add(const struct report *report, const struct report_scenario *scenario,
+                        enum metric_table table, bool page, struct report_columns *columns);
 
 /* report_estimate in the unit of the column's header. */
 struct estimate report_column_estimate(const struct report *report,
@@ -27,9 +34,18 @@ void report_column_html(const struct report *report, const struct report_contend
                         const char *application, const struct metric *metric, int decimals,
                         FILE *out);
 
-/* Number of decimals, common to all contenders and applications. */
-int report_column_decimals(const struct report *report, const struct report_scenario *scenario,
-                           const struct metric *metric);
+/* What the head of a report says of all runs, as text: seeds, measured requests, and measured
+ * trainings of the runs that have some. */
+struct run_ranges {
+    char seeds[RANGE_TEXT], requests[RANGE_TEXT], warmup[RANGE_TEXT], trainings[RANGE_TEXT];
+};
+void report_ranges(const struct results *results, struct run_ranges *ranges);
+
+/* Returns whether the contender is on the Pareto front of hit rate and cost, over all applications:
+ * it has both, and no other is at least as cheap and as good, and better in one of the two.
+ * O(contenders). */
+bool report_is_on_front(const struct report *report, const struct report_scenario *scenario,
+                        size_t contender);
 
 /* Returns the contender whose runs have the scenario's bounds. They depend only on arrivals and
  * noise, so a sweep computes them for one policy. Several have them: the reference, else the first.

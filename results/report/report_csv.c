@@ -10,18 +10,45 @@
 #include "results/report/training_table.h"
 #include "results/report/verdict_table.h"
 
+#define COUNT(array) (sizeof(array) / sizeof(array)[0])
+
 static void print_number(FILE *out, double value)
 {
     (void)fputc(',', out);
     csv_number(out, value);
 }
 
+/* One line, by its columns; a text that is NULL is empty. */
 struct line {
-    const struct report_scenario *scenario;
-    const struct report_contender *contender;
-    const char *application; /* NULL: all */
     const struct results *results;
+    size_t run; /* one of the contender's, for the values of the swept keys; REPORT_NONE: none */
+    const char *name, *setting, *conditions, *policy, *variant, *application;
+    const char *metric, *unit, *against, *evidence, *verdict, *setting_label, *policy_label;
+    struct estimate estimate;
 };
+
+static struct line line_of(const struct report *report, const struct report_scenario *scenario,
+                           const struct report_contender *contender, const char *application)
+{
+    return (struct line){.results = report->results,
+                         .run = contender->run_count > 0 ? contender->runs[0] : REPORT_NONE,
+                         .name = scenario->name,
+                         .setting = scenario->setting,
+                         .conditions = scenario->conditions,
+                         .policy = contender->policy,
+                         .variant = contender->variant,
+                         .application = application,
+                         .evidence = scenario->evidence,
+                         .setting_label = scenario->label,
+                         .policy_label = contender->label};
+}
+
+static struct estimate alone(double value)
+{
+    struct estimate estimate = statistics_none;
+    estimate.mean = value;
+    return estimate;
+}
 
 /* Returns whether the key is a column behind the others: `name` and `setting` are columns before.
  */
@@ -31,94 +58,94 @@ static bool is_behind(const struct results *results, size_t key)
            !swept_is_shared(results->swept->columns[key].name);
 }
 
-/* Prints the values of the swept keys, which all runs of a contender have in common; empty fields
- * for a line without runs. */
-static void print_swept(FILE *out, const struct line *line)
+static void print_texts(FILE *out, const char *const *texts, size_t count)
 {
+    for (size_t i = 0; i < count; i++) {
+        csv_text(out, texts[i] == NULL ? "" : texts[i]);
+        (void)fputc(',', out);
+    }
+}
+
+static void print_line(FILE *out, const struct line *line)
+{
+    const char *const texts[] = {line->name,   line->setting, line->conditions,
+                                 line->policy, line->variant, line->application,
+                                 line->metric, line->unit,    line->against};
+    const char *const last[] = {line->evidence, line->verdict, line->setting_label,
+                                line->policy_label};
+    const struct estimate *estimate = &line->estimate;
+    print_texts(out, texts, COUNT(texts));
+    (void)fprintf(out, "%zu", estimate->n);
+    print_number(out, estimate->mean);
+    print_number(out, estimate->sd);
+    print_number(out, estimate->half_width);
+    (void)fputc(',', out);
+    print_texts(out, last, COUNT(last));
+    csv_number(out, estimate->low);
+    print_number(out, estimate->high);
     for (size_t k = 0; k < results_key_count(line->results); k++) {
         if (!is_behind(line->results, k))
             continue;
         (void)fputc(',', out);
-        if (line->contender->run_count > 0)
-            csv_swept(out, line->results, line->contender->runs[0], k);
+        if (line->run != REPORT_NONE)
+            csv_swept(out, line->results, line->run, k);
     }
-}
-
-static void print_judged(FILE *out, const struct line *line, const char *metric, const char *unit,
-                         const char *against, struct estimate estimate, const char *verdict)
-{
-    const char *const texts[] = {line->scenario->name,
-                                 line->scenario->setting,
-                                 line->scenario->conditions,
-                                 line->contender->policy,
-                                 line->contender->variant,
-                                 line->application == NULL ? "" : line->application,
-                                 metric,
-                                 unit,
-                                 against};
-    for (size_t i = 0; i < sizeof texts / sizeof texts[0]; i++) {
-        if (i > 0)
-            (void)fputc(',', out);
-        csv_text(out, texts[i]);
-    }
-    (void)fprintf(out, ",%zu", estimate.n);
-    print_number(out, estimate.mean);
-    print_number(out, estimate.sd);
-    print_number(out, estimate.half_width);
-    (void)fputc(',', out);
-    csv_text(out, line->scenario->evidence == NULL ? "" : line->scenario->evidence);
-    const char *const last[] = {verdict, line->scenario->label, line->contender->label};
-    for (size_t i = 0; i < sizeof last / sizeof last[0]; i++) {
-        (void)fputc(',', out);
-        csv_text(out, last[i] == NULL ? "" : last[i]);
-    }
-    print_number(out, estimate.low);
-    print_number(out, estimate.high);
-    print_swept(out, line);
     (void)fputs("\r\n", out);
 }
 
-static void print_line(FILE *out, const struct line *line, const char *metric, const char *unit,
-                       const char *against, struct estimate estimate)
+static void print_figure(FILE *out, struct line line, const char *metric, const char *unit,
+                         struct estimate estimate)
 {
-    print_judged(out, line, metric, unit, against, estimate, "");
+    line.metric = metric;
+    line.unit = unit;
+    line.estimate = estimate;
+    print_line(out, &line);
 }
 
-static void print_measures(const struct report *report, FILE *out, const struct line *line)
-{
-    for (size_t m = 0; m < metric_count; m++)
-        if (line->application == NULL || !metrics[m].of_run)
-            print_line(out, line, metrics[m].name, metrics[m].unit, "",
-                       report_estimate(report, line->contender, line->application, &metrics[m]));
-}
-
-static void print_trainings(const struct report *report, FILE *out, const struct line *line)
+static void print_trainings(const struct report *report, FILE *out, const struct line *line,
+                            const struct report_contender *contender)
 {
     for (size_t m = 0; m < training_metric_count; m++) {
         const struct metric *metric = &training_metrics[m];
-        const struct estimate estimate = report_estimate(report, line->contender, NULL, metric);
+        const struct estimate estimate = report_estimate(report, contender, NULL, metric);
         char name[96];
         (void)snprintf(name, sizeof name, "training_%s", metric->name);
         if (estimate.n > 0)
-            print_line(out, line, name, metric->unit, "", estimate);
+            print_figure(out, *line, name, metric->unit, estimate);
     }
 }
 
 /* Prints the comparison on the reference's line; the column `against` names the other policy. */
-static void print_comparison(const struct report *report, FILE *out, const struct line *other)
+static void print_comparison(const struct report *report, FILE *out,
+                             const struct report_scenario *scenario, size_t contender,
+                             const char *application)
 {
-    const struct report_scenario *scenario = other->scenario;
-    size_t contender = (size_t)(other->contender - scenario->contenders);
     if (scenario->reference == REPORT_NONE || contender == scenario->reference)
         return;
-    struct report_comparison comparison =
-        report_compare(report, scenario, contender, other->application);
-    struct line line = *other;
-    line.contender = &scenario->contenders[scenario->reference];
-    const char *against = other->contender->title;
-    print_line(out, &line, REPORT_HIT_POINTS, "percentage points", against, comparison.hit_points);
-    print_line(out, &line, REPORT_HIT_RELATIVE, "%", against, comparison.hit_relative);
-    print_line(out, &line, REPORT_SAVING, "%", against, comparison.saving);
+    const struct report_comparison comparison =
+        report_compare(report, scenario, contender, application);
+    struct line line =
+        line_of(report, scenario, &scenario->contenders[scenario->reference], application);
+    line.against = scenario->contenders[contender].title;
+    print_figure(out, line, REPORT_HIT_POINTS, "percentage points", comparison.hit_points);
+    print_figure(out, line, REPORT_HIT_RELATIVE, "%", comparison.hit_relative);
+    print_figure(out, line, REPORT_SAVING, "%", comparison.saving);
+}
+
+/* Prints the figures of a contender, for an application or all together. */
+static void print_contender(const struct report *report, FILE *out,
+                            const struct report_scenario *scenario, size_t contender,
+                            const char *application)
+{
+    const struct report_contender *ours = &scenario->contenders[contender];
+    const struct line line = line_of(report, scenario, ours, application);
+    for (size_t m = 0; m < metric_count; m++)
+        if (application == NULL || !metrics[m].of_run)
+            print_figure(out, line, metrics[m].name, metrics[m].unit,
+                         report_estimate(report, ours, application, &metrics[m]));
+    if (application == NULL)
+        print_trainings(report, out, &line, ours);
+    print_comparison(report, out, scenario, contender, application);
 }
 
 /* Prints one line per curve: where it ends. The column `against` has the limit, the verdict whether
@@ -126,71 +153,60 @@ static void print_comparison(const struct report *report, FILE *out, const struc
 static void print_curves(const struct report *report, FILE *out)
 {
     const struct curves *curves = report->curves;
-    char metric[TEXT_LABEL];
-    char limit[TEXT_LABEL];
+    char metric[TEXT_LABEL], limit[TEXT_LABEL], text[64];
     (void)snprintf(metric, sizeof metric, "%s_sustained", curves->key);
     (void)snprintf(limit, sizeof limit, "%s at %s %g", curves->metric->name,
                    curves->at_most ? "most" : "least", curves->limit);
     for (size_t g = 0; g < curves->group_count; g++)
         for (size_t p = 0; p < curves->groups[g].panel_count; p++)
             for (size_t l = 0; l < curves->groups[g].panels[p].line_count; l++) {
-                const struct curve_panel *panel = &curves->groups[g].panels[p];
-                const struct curve_line *ours = &panel->lines[l];
-                struct report_scenario scenario = *curves->groups[g].like;
-                struct report_contender contender = *ours->like;
-                struct estimate value = statistics_none;
-                char text[64];
-                scenario.conditions = panel->conditions;
-                scenario.setting = curve_group_setting(&curves->groups[g]);
-                scenario.label = curves->groups[g].named ? "" : scenario.label;
-                contender.variant = ours->variant;
-                contender.run_count = 0;
-                value.mean = ours->sustained;
-                value.n = ours->like->run_count;
-                curve_sustained_text(panel, ours, text);
-                const struct line line = {&scenario, &contender, NULL, report->results};
-                print_judged(out, &line, metric, "1", limit, value, text);
+                const struct curve_group *group = &curves->groups[g];
+                const struct curve_line *ours = &group->panels[p].lines[l];
+                struct line line = line_of(report, group->like, ours->like, NULL);
+                line.run = REPORT_NONE;
+                line.conditions = group->panels[p].conditions;
+                line.setting = curve_group_setting(group);
+                line.setting_label = group->named ? "" : line.setting_label;
+                line.variant = ours->variant;
+                line.against = limit;
+                line.verdict = text;
+                line.estimate = alone(ours->sustained);
+                line.estimate.n = ours->like->run_count;
+                curve_sustained_text(&group->panels[p], ours, text);
+                print_figure(out, line, metric, "1", line.estimate);
             }
 }
 
-/* Prints the published figure: its bounds, then the verdict. The column for conditions has its
- * evidence grade. */
-static void print_figure(const struct results *results, FILE *out,
-                         const struct judgement *judgement)
-{
-    const struct reference_figure *figure = judgement->figure;
-    struct report_scenario scenario = {
-        .name = "reference", .setting = "", .conditions = figure->evidence};
-    struct report_contender contender = {.policy = figure->policy, .variant = (char[]){""}};
-    struct line line = {&scenario, &contender, figure->application, results};
-    struct estimate value = statistics_none;
-    value.mean = figure->low;
-    if (!isnan(figure->low))
-        print_line(out, &line, figure->metric, figure->unit, "low", value);
-    value.mean = figure->high;
-    if (!isnan(figure->high))
-        print_line(out, &line, figure->metric, figure->unit, "high", value);
-    print_judged(out, &line, figure->metric, figure->unit, "verdict", statistics_none,
-                 judgement->sentence);
-}
-
-/* Prints one line per pair: our estimate and its standing. */
-static void print_pairs(const struct results *results, FILE *out, const struct judgement *judgement)
+/* Prints the published figure: its bounds, then the verdict, then one line per pair with our
+ * estimate and its standing. The column for conditions has the figure's evidence grade. */
+static void print_judgement(const struct results *results, FILE *out,
+                            const struct judgement *judgement)
 {
     const struct reference_figure *figure = judgement->figure;
     const bool comparison = reference_is_comparison(figure);
+    struct line line = {.results = results,
+                        .run = REPORT_NONE,
+                        .name = "reference",
+                        .conditions = figure->evidence,
+                        .policy = figure->policy,
+                        .application = figure->application,
+                        .against = "low"};
+    if (!isnan(figure->low))
+        print_figure(out, line, figure->metric, figure->unit, alone(figure->low));
+    line.against = "high";
+    if (!isnan(figure->high))
+        print_figure(out, line, figure->metric, figure->unit, alone(figure->high));
+    line.against = "verdict";
+    line.verdict = judgement->sentence;
+    print_figure(out, line, figure->metric, figure->unit, statistics_none);
     for (size_t p = 0; p < judgement->pair_count; p++) {
         const struct verdict_pair *pair = &judgement->pairs[p];
-        struct report_scenario scenario = {
-            .name = "reference",
-            .setting = pair->setting,
-            .conditions = figure->evidence,
-            .evidence = pair->scenario == NULL ? NULL : pair->scenario->evidence};
-        struct report_contender contender = {.policy = comparison ? figure->policy : pair->policy,
-                                             .variant = (char[]){""}};
-        struct line line = {&scenario, &contender, figure->application, results};
-        print_judged(out, &line, figure->metric, figure->unit, comparison ? pair->policy : "",
-                     pair->ours, standing_name(pair->standing));
+        line.setting = pair->setting;
+        line.evidence = pair->scenario == NULL ? NULL : pair->scenario->evidence;
+        line.policy = comparison ? figure->policy : pair->policy;
+        line.against = comparison ? pair->policy : "";
+        line.verdict = standing_name(pair->standing);
+        print_figure(out, line, figure->metric, figure->unit, pair->ours);
     }
 }
 
@@ -201,38 +217,30 @@ static bool print_reference(const struct report *report, const struct reference 
         struct judgement judgement;
         if (!verdict_judge(report, &reference->figures[i], NULL, &judgement, error))
             return false;
-        print_figure(report->results, out, &judgement);
-        print_pairs(report->results, out, &judgement);
+        print_judgement(report->results, out, &judgement);
         judgement_clear(&judgement);
     }
     return true;
-}
-
-static void print_notice(const struct report *report, FILE *out, const char *where,
-                         const char *kind, size_t runs, const char *text)
-{
-    struct report_scenario scenario = {.name = "notice", .setting = "", .conditions = (char[]){""}};
-    struct report_contender contender = {.policy = "", .variant = (char[]){""}};
-    const struct line line = {&scenario, &contender, NULL, report->results};
-    struct estimate value = statistics_none;
-    value.mean = (double)runs;
-    print_judged(out, &line, kind, "runs", where, value, text);
 }
 
 /* Prints what a reader must know first: the missing runs, then one line per warning and note. The
  * mean is the number of runs, `against` says which, the verdict has the text. */
 static bool print_notices(const struct report *report, FILE *out)
 {
+    struct line line = {.results = report->results, .run = REPORT_NONE, .name = "notice"};
+    line.verdict = report->incomplete;
     if (report->incomplete != NULL)
-        print_notice(report, out, "", "incomplete", (size_t)report->results->sweep.missing,
-                     report->incomplete);
+        print_figure(out, line, "incomplete", "runs",
+                     alone((double)report->results->sweep.missing));
     for (size_t n = 0; n < report->notice_count; n++) {
         const struct report_notice *notice = &report->notices[n];
         char *where = report_notice_where(report, notice);
         if (where == NULL)
             return false;
-        print_notice(report, out, where, notice->warning ? "warning" : "note", notice->runs,
-                     notice->text);
+        line.against = where;
+        line.verdict = notice->text;
+        print_figure(out, line, notice->warning ? "warning" : "note", "runs",
+                     alone((double)notice->runs));
         free(where);
     }
     return true;
@@ -255,19 +263,10 @@ bool report_csv(const struct report *report, const struct reference *reference, 
         return error_run(error, "out of memory for the report");
     for (size_t s = 0; s < report->scenario_count; s++) {
         const struct report_scenario *scenario = &report->scenarios[s];
-        for (size_t c = 0; c < scenario->contender_count; c++) {
-            /* Each application, then all together. */
-            for (size_t a = 0; a <= scenario->application_count; a++) {
-                struct line line = {scenario, &scenario->contenders[c],
-                                    a < scenario->application_count ? scenario->applications[a]
-                                                                    : NULL,
-                                    report->results};
-                print_measures(report, out, &line);
-                if (line.application == NULL)
-                    print_trainings(report, out, &line);
-                print_comparison(report, out, &line);
-            }
-        }
+        for (size_t c = 0; c < scenario->contender_count; c++) /* each application, then all */
+            for (size_t a = 0; a <= scenario->application_count; a++)
+                print_contender(report, out, scenario, c,
+                                a < scenario->application_count ? scenario->applications[a] : NULL);
     }
     if (report->curves != NULL && !isnan(report->curves->limit))
         print_curves(report, out);
@@ -283,9 +282,9 @@ struct place {
     const char *file, *of, *assumptions, *setting, *policy;
 };
 
-/* `ours` and `standing` may be NULL. */
+/* `standing` NULL: the line is of the whole figure. */
 static void verdict_line(FILE *out, const struct place *place, const struct judgement *judgement,
-                         const struct estimate *ours, const char *standing)
+                         struct estimate ours, const char *standing)
 {
     const struct reference_figure *figure = judgement->figure;
     const bool comparison = reference_is_comparison(figure) && place->policy[0] != '\0';
@@ -298,19 +297,16 @@ static void verdict_line(FILE *out, const struct place *place, const struct judg
                                  place->setting,
                                  comparison ? figure->policy : place->policy,
                                  comparison ? place->policy : ""};
-    for (size_t i = 0; i < sizeof texts / sizeof texts[0]; i++) {
-        csv_text(out, texts[i]);
-        (void)fputc(',', out);
-    }
+    print_texts(out, texts, COUNT(texts));
     csv_number(out, figure->low);
     print_number(out, figure->high);
-    (void)fprintf(out, ",%zu", ours == NULL ? 0 : ours->n);
-    print_number(out, ours == NULL ? NAN : ours->mean);
-    print_number(out, ours == NULL ? NAN : ours->half_width);
+    (void)fprintf(out, ",%zu", ours.n);
+    print_number(out, ours.mean);
+    print_number(out, ours.half_width);
     (void)fprintf(out, ",%s,%s", standing == NULL ? "" : standing,
                   standing == NULL ? verdict_name(judgement->verdict) : "");
-    print_number(out, ours == NULL ? NAN : ours->low);
-    print_number(out, ours == NULL ? NAN : ours->high);
+    print_number(out, ours.low);
+    print_number(out, ours.high);
     (void)fputs("\r\n", out);
 }
 
@@ -320,18 +316,18 @@ static void world_lines(FILE *out, const char *file, const struct report_scenari
     char title[512];
     verdict_world_title(world, title, sizeof title);
     const struct place whole = {file, "assumptions", title, "", ""};
-    verdict_line(out, &whole, judgement, NULL, NULL);
+    verdict_line(out, &whole, judgement, statistics_none, NULL);
     for (size_t p = 0; p < judgement->pair_count; p++) {
         const struct verdict_pair *pair = &judgement->pairs[p];
         const bool named = pair->scenario != NULL && pair->scenario->setting[0] != '\0';
         const struct place place = {file, "pair", title,
                                     named ? pair->scenario->setting : pair->setting, pair->policy};
-        verdict_line(out, &place, judgement, &pair->ours, standing_name(pair->standing));
+        verdict_line(out, &place, judgement, pair->ours, standing_name(pair->standing));
     }
     for (size_t a = 0; a < judgement->average_count; a++) {
         const struct verdict_average *average = &judgement->averages[a];
         const struct place place = {file, "average", title, "", average->policy};
-        verdict_line(out, &place, judgement, &average->ours, standing_name(average->standing));
+        verdict_line(out, &place, judgement, average->ours, standing_name(average->standing));
     }
 }
 
@@ -343,7 +339,7 @@ static bool figure_lines(const struct report *report, const struct reference_fig
     size_t next = 0;
     if (!verdict_judge(report, figure, NULL, &judgement, error))
         return false;
-    verdict_line(out, &all, &judgement, NULL, NULL);
+    verdict_line(out, &all, &judgement, statistics_none, NULL);
     judgement_clear(&judgement);
     for (;;) {
         const struct report_scenario *world = NULL;

@@ -1,3 +1,4 @@
+#include "results/report/report_columns.h"
 #include "results/report/report_html.h"
 
 #include <errno.h>
@@ -78,43 +79,21 @@ static void models_evidence_write(const struct page *page, FILE *out)
     free(last);
 }
 
-/* The numbers of measured trainings of all runs that have some. */
-static void trainings_range(const struct results *results, uint64_t range[2])
-{
-    for (size_t t = 0; t < results->training_count; t++)
-        text_range_widen(range, results->training[t].measures.finished +
-                                    results->training[t].measures.unfinished);
-}
-
 static void what_was_run(const struct page *page, FILE *out)
 {
     const struct results *results = page->report->results;
-    uint64_t seeds[2] = {UINT64_MAX, 0};
-    uint64_t requests[2] = {UINT64_MAX, 0};
-    uint64_t warmup[2] = {UINT64_MAX, 0};
-    uint64_t trainings[2] = {UINT64_MAX, 0};
-    for (size_t i = 0; i < results->run_count; i++) {
-        text_range_widen(seeds, results->runs[i].seed);
-        text_range_widen(requests, results->runs[i].measures.requests);
-        text_range_widen(warmup, results->runs[i].warmup_requests);
-    }
+    struct run_ranges ranges;
+    report_ranges(results, &ranges);
     (void)fputs("<h2 id=\"run\">What was run</h2>\n<dl>\n", out);
     term_begin(out, "Runs");
-    (void)fprintf(out, "%zu, in %zu setting%s; seeds ", results->run_count,
-                  page->report->scenario_count, page->report->scenario_count == 1 ? "" : "s");
-    text_range_print(out, seeds);
-    if (report_serves(page->report)) {
-        (void)fputs("; ", out);
-        text_range_print(out, requests);
-        (void)fputs(" requests measured in each, after a warm-up of ", out);
-        text_range_print(out, warmup);
-    }
-    if (results->training_count > 0) {
-        trainings_range(results, trainings);
-        (void)fputs("; ", out);
-        text_range_print(out, trainings);
-        (void)fputs(" trainings measured in each", out);
-    }
+    (void)fprintf(out, "%zu, in %zu setting%s; seeds %s", results->run_count,
+                  page->report->scenario_count, page->report->scenario_count == 1 ? "" : "s",
+                  ranges.seeds);
+    if (report_serves(page->report))
+        (void)fprintf(out, "; %s requests measured in each, after a warm-up of %s", ranges.requests,
+                      ranges.warmup);
+    if (results->training_count > 0)
+        (void)fprintf(out, "; %s trainings measured in each", ranges.trainings);
     (void)fputs("</dd>\n", out);
     if (page->report->constants[0] != '\0') {
         term_begin(out, "In all of them");

@@ -7,32 +7,27 @@
 
 enum { SETTINGS_LISTED = 4 }; /* of more, only their number is told */
 
-static struct report_notice *notice_of(struct report *report, bool warning, const char *text)
-{
-    for (size_t n = 0; n < report->notice_count; n++)
-        if (report->notices[n].warning == warning && strcmp(report->notices[n].text, text) == 0)
-            return &report->notices[n];
-    struct report_notice *notices =
-        realloc(report->notices, (report->notice_count + 1) * sizeof *notices);
-    if (notices == NULL)
-        return NULL;
-    report->notices = notices;
-    struct report_notice *notice = &notices[report->notice_count];
-    *notice = (struct report_notice){.warning = warning,
-                                     .text = strdup(text),
-                                     .in = calloc(report->scenario_count + 1, sizeof(bool))};
-    report->notice_count++; /* counted before it is complete, so that the report frees it */
-    return notice->text == NULL || notice->in == NULL ? NULL : notice;
-}
-
 bool report_note(struct report *report, bool warning, size_t scenario, size_t runs,
                  const char *text)
 {
-    struct report_notice *notice = notice_of(report, warning, text);
-    if (notice == NULL)
-        return false;
-    notice->runs += runs;
-    notice->in[scenario] = true;
+    size_t n = 0;
+    while (n < report->notice_count &&
+           (report->notices[n].warning != warning || strcmp(report->notices[n].text, text) != 0))
+        n++;
+    if (n == report->notice_count) {
+        struct report_notice *notices = realloc(report->notices, (n + 1) * sizeof *notices);
+        if (notices == NULL)
+            return false;
+        report->notices = notices;
+        notices[n] = (struct report_notice){.warning = warning,
+                                            .text = strdup(text),
+                                            .in = calloc(report->scenario_count + 1, sizeof(bool))};
+        report->notice_count++; /* counted before it is complete, so that the report frees it */
+        if (notices[n].text == NULL || notices[n].in == NULL)
+            return false;
+    }
+    report->notices[n].runs += runs;
+    report->notices[n].in[scenario] = true;
     return true;
 }
 

@@ -39,19 +39,18 @@ static bool policies_print(FILE *out, const struct results *results)
         rows[i] = &results->missing[i];
     if (rows != NULL)
         qsort(rows, count, sizeof *rows, compare_missing);
-    for (size_t i = 0, last = 0; rows != NULL && i < count; i = last + 1) {
-        const char *name = name_of(rows[i]);
-        for (last = i; last + 1 < count && rows[last + 1]->seed - rows[last]->seed <= 1 &&
-                       strcmp(name_of(rows[last + 1]), name) == 0;)
-            last++;
-        if (i > 0 && strcmp(name_of(rows[i - 1]), name) == 0)
-            (void)fputs(", ", out);
-        else
-            (void)fprintf(out, "%s%s: seed%s ", i == 0 ? " (" : "; ", name,
-                          i + 1 < count && strcmp(name_of(rows[i + 1]), name) == 0 ? "s" : "");
-        (void)fprintf(out, "%" PRIu64, rows[i]->seed);
-        if (rows[last]->seed > rows[i]->seed)
-            (void)fprintf(out, "-%" PRIu64, rows[last]->seed);
+    for (size_t i = 0, end = 0; rows != NULL && i < count; i = end) {
+        while (end < count && strcmp(name_of(rows[end]), name_of(rows[i])) == 0)
+            end++;
+        (void)fprintf(out, "%s%s: seed%s", i == 0 ? " (" : "; ", name_of(rows[i]),
+                      rows[i]->seed == rows[end - 1]->seed ? "" : "s");
+        for (size_t first = i, last = i; first < end; first = ++last) {
+            while (last + 1 < end && rows[last + 1]->seed - rows[last]->seed <= 1)
+                last++;
+            (void)fprintf(out, "%s%" PRIu64, first == i ? " " : ", ", rows[first]->seed);
+            if (rows[last]->seed > rows[first]->seed)
+                (void)fprintf(out, "-%" PRIu64, rows[last]->seed);
+        }
     }
     (void)fputs(count > 0 ? ")" : "", out);
     free(rows);
@@ -99,7 +98,8 @@ bool report_lacks(const struct report *report, const char *policy)
         if (strlen(report->results->missing[i].policy) == length &&
             strncmp(report->results->missing[i].policy, policy, length) == 0)
             return true;
-    return report->results->missing_count < report->results->sweep.missing;
+    return report->results->missing_count < report->results->sweep.missing ||
+           report->results->sweep.shards > 1;
 }
 
 /* ---- Common seeds ---------------------------------------------------------------------------- */

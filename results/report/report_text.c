@@ -1,6 +1,5 @@
 /* The report as text for a terminal of 100 to 120 columns. */
 #include <errno.h>
-#include <inttypes.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -69,31 +68,19 @@ static const char *plural(size_t count)
 static void print_header(const struct report *report, FILE *out)
 {
     const struct results *results = report->results;
-    const struct summary_row *runs = results->runs;
-    uint64_t seeds[2] = {runs[0].seed, runs[0].seed};
-    uint64_t requests[2] = {runs[0].measures.requests, runs[0].measures.requests};
-    uint64_t warmup[2] = {runs[0].warmup_requests, runs[0].warmup_requests};
-    for (size_t i = 1; i < results->run_count; i++) {
-        text_range_widen(seeds, runs[i].seed);
-        text_range_widen(requests, runs[i].measures.requests);
-        text_range_widen(warmup, runs[i].warmup_requests);
-    }
+    struct run_ranges ranges;
+    report_ranges(results, &ranges);
     size_t policies = distinct_policies(results);
     (void)fprintf(out, "Results of %s, written by esgsim %s (%s)\n\n", results->path,
                   results->version == NULL ? "of unknown version" : results->version,
                   results->commit == NULL ? "unknown" : results->commit);
-    (void)fprintf(out, "  runs       %zu: %zu setting%s, %zu polic%s, seed%s %" PRIu64,
+    (void)fprintf(out, "  runs       %zu: %zu setting%s, %zu polic%s, seed%s %s\n",
                   results->run_count, report->scenario_count, plural(report->scenario_count),
-                  policies, policies == 1 ? "y" : "ies", seeds[0] == seeds[1] ? "" : "s", seeds[0]);
-    if (seeds[0] != seeds[1])
-        (void)fprintf(out, " to %" PRIu64, seeds[1]);
-    if (results->application_count > 0) {
-        (void)fputs("\n  measured   ", out);
-        text_range_print(out, requests);
-        (void)fputs(" requests per run, after a warm-up of ", out);
-        text_range_print(out, warmup);
-    }
-    (void)fputc('\n', out);
+                  policies, policies == 1 ? "y" : "ies",
+                  strstr(ranges.seeds, " to ") == NULL ? "" : "s", ranges.seeds);
+    if (results->application_count > 0)
+        (void)fprintf(out, "  measured   %s requests per run, after a warm-up of %s\n",
+                      ranges.requests, ranges.warmup);
     if (report->constants[0] != '\0')
         (void)fprintf(out, "  in all     %s\n", report->constants);
     if (results->application_count > 0)
@@ -144,31 +131,23 @@ static void print_legend(FILE *out)
 
 /* ---- Tables of figures --------------------------------------------------------------------- */
 
-/* The columns of one table of a scenario. */
-struct columns {
-    const struct metric *metrics[REPORT_COLUMNS];
-    int decimals[REPORT_COLUMNS];
-    size_t count;
-};
-
 /* Selects the columns and creates a table with their headers after the column `first`. */
 static struct text_table *table_begin(const struct report *report,
                                       const struct report_scenario *scenario,
                                       enum metric_table which, const char *first,
-                                      struct columns *columns)
+                                      struct report_columns *columns)
 {
     const char *headers[1 + REPORT_COLUMNS] = {first};
-    columns->count = report_columns(which, false, columns->metrics);
-    for (size_t m = 0; m < columns->count; m++) {
+    columns->count = 0;
+    report_columns_add(report, scenario, which, false, columns);
+    for (size_t m = 0; m < columns->count; m++)
         headers[m + 1] = columns->metrics[m]->column.header;
-        columns->decimals[m] = report_column_decimals(report, scenario, columns->metrics[m]);
-    }
     return text_table_create(headers, columns->count + 1);
 }
 
 static void add_rows(const struct report *report, const struct report_scenario *scenario,
-                     const char *application, const struct columns *columns, const char *indent,
-                     struct text_table *table)
+                     const char *application, const struct report_columns *columns,
+                     const char *indent, struct text_table *table)
 {
     for (size_t c = 0; c < scenario->contender_count; c++) {
         text_table_row(table);
@@ -181,7 +160,7 @@ static void add_rows(const struct report *report, const struct report_scenario *
 }
 
 static void add_bound(const struct report *report, const struct report_scenario *scenario,
-                      const char *application, const struct columns *columns,
+                      const char *application, const struct report_columns *columns,
                       struct text_table *table)
 {
     if (report_bounded(report, scenario) == NULL)
@@ -215,7 +194,7 @@ static void print_base(const struct report *report, const struct report_scenario
 static bool print_applications(const struct report *report, const struct report_scenario *scenario,
                                FILE *out)
 {
-    struct columns columns;
+    struct report_columns columns;
     struct text_table *table =
         table_begin(report, scenario, METRIC_RESULTS, "application, policy", &columns);
     /* The group for all applications is redundant if there is only one. */
@@ -237,7 +216,7 @@ static bool print_applications(const struct report *report, const struct report_
 static bool print_overall(const struct report *report, const struct report_scenario *scenario,
                           const char *title, enum metric_table which, FILE *out)
 {
-    struct columns columns;
+    struct report_columns columns;
     struct text_table *table = table_begin(report, scenario, which, title, &columns);
     add_rows(report, scenario, NULL, &columns, "", table);
     (void)fputc('\n', out);

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #define PLUS_MINUS " \xC2\xB1 "
+#define SPLIT "\t" /* in a cell, between a mean and what follows it */
 
 struct line {
     char *group;  /* NULL: a row of cells */
@@ -118,7 +119,8 @@ void text_table_estimate(struct text_table *table, size_t column, struct estimat
     if (isnan(estimate.mean))
         text_table_cell(table, column, "-");
     else
-        text_table_cell(table, column, "%.*f%s%s", decimals, estimate.mean, interval, of);
+        text_table_cell(table, column, "%.*f%s%s%s", decimals, estimate.mean,
+                        interval[0] == '\0' ? "" : SPLIT, interval, of);
 }
 
 void text_table_note(struct text_table *table, const char *format, ...)
@@ -138,28 +140,15 @@ void text_table_note(struct text_table *table, const char *format, ...)
     table->short_of_memory = !good;
 }
 
-/* What follows the mean in a cell of the form "mean ± half-width" or "mean [low, high]", with or
- * without "(n of m seeds)"; else NULL. */
-static const char *sign_of(const char *cell)
-{
-    const char *sign = strstr(cell, PLUS_MINUS);
-    const bool bracket = sign == NULL && (sign = strstr(cell, " [")) != NULL;
-    if (sign == NULL)
-        return NULL;
-    const char *rest = bracket ? sign + strcspn(sign, "]") : sign + strlen(PLUS_MINUS);
-    rest += bracket ? *rest == ']' : (long)strcspn(rest, " ");
-    return rest[0] == '\0' || rest[1] == '(' ? sign : NULL;
-}
-
 static struct width *table_measure(const struct text_table *table)
 {
     struct width *widths = calloc(table->columns + 1, sizeof *widths);
     for (size_t l = 0; widths != NULL && l < table->count; l++) {
         for (size_t c = 0; table->lines[l].cells != NULL && c < table->columns; c++) {
             const char *cell = table->lines[l].cells[c] == NULL ? "" : table->lines[l].cells[c];
-            const char *sign = sign_of(cell);
-            size_t left = text_width(cell, sign == NULL ? strlen(cell) : (size_t)(sign - cell));
-            size_t right = sign == NULL ? 0 : text_width(sign, strlen(sign));
+            const size_t mean = strcspn(cell, SPLIT);
+            const size_t left = text_width(cell, mean);
+            const size_t right = text_width(cell + mean, strlen(cell + mean)) - (cell[mean] != 0);
             struct width *width = &widths[c];
             if (l == 0) { /* a header spans both parts */
                 width->whole = left;
@@ -167,7 +156,7 @@ static struct width *table_measure(const struct text_table *table)
             }
             width->left = left > width->left ? left : width->left;
             width->right = right > width->right ? right : width->right;
-            width->brackets = width->brackets || (sign != NULL && sign[1] == '[');
+            width->brackets = width->brackets || strstr(cell, SPLIT " [") != NULL;
         }
     }
     for (size_t c = 0; widths != NULL && c < table->columns; c++)
@@ -179,21 +168,20 @@ static struct width *table_measure(const struct text_table *table)
 static void cell_print(const char *cell, const struct width *width, bool header, bool first,
                        bool last, FILE *out)
 {
-    const char *sign = header ? NULL : sign_of(cell);
-    size_t used = text_width(cell, strlen(cell));
+    const size_t mean = strcspn(cell, SPLIT);
+    const size_t used = text_width(cell, strlen(cell));
     if (first) {
         (void)fprintf(out, "%s%*s", cell, last ? 0 : (int)(width->whole - used), "");
         return;
     }
-    if (sign != NULL) {
-        size_t left = text_width(cell, (size_t)(sign - cell));
-        const int before = (int)(width->whole - width->right - left);
-        const int pad = (int)(width->right - text_width(sign, strlen(sign)));
+    if (cell[mean] != '\0') {
+        const char *rest = cell + mean + strlen(SPLIT);
+        const int before = (int)(width->whole - width->right - text_width(cell, mean));
+        const int pad = (int)(width->right - text_width(rest, strlen(rest)));
         const int between = width->brackets ? 0 : pad;
-        (void)fprintf(out, "  %*s%.*s", before, "", (int)(sign - cell), cell);
-        (void)fprintf(out, "%s%*s%s", sign[1] == '[' ? " [" : PLUS_MINUS, between, "",
-                      sign + strlen(sign[1] == '[' ? " [" : PLUS_MINUS));
-        (void)fprintf(out, "%*s", last ? 0 : pad - between, "");
+        (void)fprintf(out, "  %*s%.*s%.*s%*s%s%*s", before, "", (int)mean, cell,
+                      (int)strlen(PLUS_MINUS), rest, between, "", rest + strlen(PLUS_MINUS),
+                      last ? 0 : pad - between, "");
         return;
     }
     size_t after = header ? 0 : width->right;
@@ -284,30 +272,24 @@ int text_table_decimals(double largest, int digits)
     return decimals < 0 ? 0 : decimals > 6 ? 6 : decimals;
 }
 
-const char *text_grouped(uint64_t number, char text[32])
+void text_range_widen(struct text_range *range, uint64_t value)
 {
-    char digits[24];
-    int length = snprintf(digits, sizeof digits, "%" PRIu64, number);
+    range->low = value < range->low ? value : range->low;
+    range->high = value > range->high ? value : range->high;
+}
+
+const char *text_range(const struct text_range *range, bool grouped, char text[RANGE_TEXT])
+{
+    char plain[RANGE_TEXT];
     char *to = text;
-    for (int i = 0; i < length; i++) {
-        if (i > 0 && (length - i) % 3 == 0)
+    const int used = snprintf(plain, sizeof plain, "%" PRIu64, range->low);
+    if (range->low != range->high)
+        (void)snprintf(plain + used, sizeof plain - (size_t)used, " to %" PRIu64, range->high);
+    for (const char *at = plain; *at != '\0'; *to++ = *at++) {
+        const size_t digits = strspn(at, "0123456789");
+        if (grouped && at > plain && at[-1] != ' ' && digits > 0 && digits % 3 == 0)
             *to++ = ',';
-        *to++ = digits[i];
     }
     *to = '\0';
     return text;
-}
-
-void text_range_widen(uint64_t range[2], uint64_t value)
-{
-    range[0] = value < range[0] ? value : range[0];
-    range[1] = value > range[1] ? value : range[1];
-}
-
-void text_range_print(FILE *out, const uint64_t range[2])
-{
-    char text[32];
-    (void)fputs(text_grouped(range[0], text), out);
-    if (range[0] != range[1])
-        (void)fprintf(out, " to %s", text_grouped(range[1], text));
 }

@@ -1,8 +1,7 @@
 /* Plain-text tables: each column is as wide as its widest cell, with two blanks between columns.
  *
  * Cells are UTF-8, and each character takes one terminal column. The first column is left-aligned,
- * the others right-aligned. Cells of the form "mean ± half-width" or "mean [low, high]", with or
- * without "(n of m seeds)", are aligned behind the mean.
+ * the others right-aligned. Estimates are aligned behind the mean.
  */
 #ifndef ESGSIM_RESULTS_REPORT_TABLE_H
 #define ESGSIM_RESULTS_REPORT_TABLE_H
@@ -26,8 +25,7 @@ void text_table_row(struct text_table *table);
 void text_table_cell(struct text_table *table, size_t column, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
 /* Writes the 95 % interval as it follows the mean: " ± 3.2", " [80.2, 97.1]" if it is not
- * symmetric,
- * "" if there is none. */
+ * symmetric, "" if there is none. */
 enum { INTERVAL_TEXT = 96 };
 void interval_text(const struct estimate *estimate, int decimals, char text[INTERVAL_TEXT]);
 
@@ -50,11 +48,16 @@ enum { TEXT_LINE_WIDTH = 100 };
  * blanks. */
 void text_print_filled(FILE *out, const char *head, const char *text);
 
-/* Writes 12345678 as "12,345,678" and returns `text`. */
-const char *text_grouped(uint64_t number, char text[32]);
-/* Takes a value into a range, and prints its lowest and highest value, or their common one. */
-void text_range_widen(uint64_t range[2], uint64_t value);
-void text_range_print(FILE *out, const uint64_t range[2]);
+/* The lowest and the highest of some values. */
+struct text_range {
+    uint64_t low, high;
+};
+#define TEXT_RANGE_NONE ((struct text_range){UINT64_MAX, 0})
+void text_range_widen(struct text_range *range, uint64_t value);
+/* Writes "1,000 to 12,345", or the common value alone, and returns `text`. Not `grouped`: without
+ * commas. */
+enum { RANGE_TEXT = 64 };
+const char *text_range(const struct text_range *range, bool grouped, char text[RANGE_TEXT]);
 
 /* Decimals needed to show `digits` significant digits of `largest`, at most 6. */
 int text_table_decimals(double largest, int digits);

@@ -56,25 +56,13 @@ struct metric training_metric_shown(const struct metric *metric)
     return copy;
 }
 
-static void add_contender(const struct report *report, const struct report_contender *contender,
-                          struct text_table *table)
-{
-    text_table_row(table);
-    text_table_cell(table, 0, "%s", contender->title);
-    for (size_t i = 0; i < SHOWN; i++) {
-        const struct metric metric = training_metric_shown(report_metric_find(shown[i].name));
-        report_column_cell(report, contender, NULL, &metric, shown[i].decimals, "", table, i + 1);
-    }
-}
-
 bool training_table_exists(const struct report *report, const struct report_scenario *scenario)
 {
-    bool any = false;
     for (size_t c = 0; c < scenario->contender_count; c++)
         for (size_t r = 0; r < scenario->contenders[c].run_count; r++)
-            any =
-                any || training_row_find(report->results, scenario->contenders[c].runs[r]) != NULL;
-    return any;
+            if (training_row_find(report->results, scenario->contenders[c].runs[r]) != NULL)
+                return true;
+    return false;
 }
 
 void training_table_html(const struct report *report, const struct report_scenario *scenario,
@@ -108,18 +96,23 @@ bool training_table_text(const struct report *report, const struct report_scenar
     for (size_t i = 0; i < SHOWN; i++)
         headers[i + 1] = shown[i].header;
     struct text_table *table = text_table_create(headers, 1 + SHOWN);
-    for (size_t c = 0; c < scenario->contender_count; c++)
-        add_contender(report, &scenario->contenders[c], table);
+    for (size_t c = 0; c < scenario->contender_count; c++) {
+        text_table_row(table);
+        text_table_cell(table, 0, "%s", scenario->contenders[c].title);
+        for (size_t i = 0; i < SHOWN; i++) {
+            const struct metric metric = training_metric_shown(report_metric_find(shown[i].name));
+            report_column_cell(report, &scenario->contenders[c], NULL, &metric, shown[i].decimals,
+                               "", table, i + 1);
+        }
+    }
     const bool good = text_table_print(table, 0, out);
-    (void)fputs(
-        "\nJCT: job completion time, from arrival to finish; slowdown: JCT / time alone at the "
-        "proportional\nshare; FTF rho: slowdown / max(1, mean of the GPUs demanded while present / "
-        "GPUs); effective: share of GPUs held x speed / best speed; most GPUs: with "
-        "a "
-        "training at one time;\nfragmented: free GPUs that a typical training cannot use, mean "
-        "over "
-        "time (F of FGD)\n",
-        out);
+    (void)fputc('\n', out);
+    text_print_filled(out, "",
+                      "JCT: job completion time, from arrival to finish; slowdown: JCT / time "
+                      "alone at the proportional share; FTF rho: slowdown / max(1, mean of the "
+                      "GPUs demanded while present / GPUs); effective: share of GPUs held x speed "
+                      "/ best speed; most GPUs: with a training at one time; fragmented: free GPUs "
+                      "that a typical training cannot use, mean over time (F of FGD)");
     text_table_free(table);
     return good;
 }

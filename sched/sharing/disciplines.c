@@ -168,18 +168,13 @@ static void plan_all(struct gangs *gangs)
     }
 }
 
-/* Those that run when only GPUs are counted. Who runs already and still does so stays where it is.
- * If a new one then finds no room, because of fragmentation, all are planned in order. */
-void gangs_plan_anew(struct gangs *gangs)
+/* Those that run when only GPUs are counted: the others leave, and those that have to start come
+ * into `scratch`. Returns their number. */
+static size_t choose_by_count(struct gangs *gangs)
 {
     size_t free = gangs->cluster.gpu_count;
     size_t chosen = 0;
     size_t planned = gangs->planned; /* from i on */
-    gangs_sort(gangs);
-    if (gangs->muri) {
-        plan_all(gangs);
-        return;
-    }
     for (size_t i = 0; i < gangs->count && (free > 0 || planned > 0); i++) {
         struct gang_entry *entry = gangs->list[i];
         planned -= entry->planned ? 1 : 0;
@@ -191,6 +186,19 @@ void gangs_plan_anew(struct gangs *gangs)
             gang_unplan(gangs, entry);
         }
     }
+    return chosen;
+}
+
+/* Who runs already and still does so stays where it is. If a new one then finds no room, because of
+ * fragmentation, all are planned in order. */
+void gangs_plan_anew(struct gangs *gangs)
+{
+    gangs_sort(gangs);
+    if (gangs->muri) {
+        plan_all(gangs);
+        return;
+    }
+    const size_t chosen = choose_by_count(gangs);
     for (size_t i = 0; i < chosen; i++)
         if (!gang_try(gangs, gangs->scratch[i])) {
             plan_all(gangs);
@@ -279,18 +287,7 @@ static void set_timer(struct gangs *gangs)
 /* GPUs are counted, and gangs take any that are free. */
 static void plan_by_count(struct gangs *gangs)
 {
-    uint32_t free = (uint32_t)gangs->cluster.gpu_count;
-    size_t chosen = 0;
-    for (size_t i = 0; i < gangs->count; i++) {
-        struct gang_entry *entry = gangs->list[i];
-        if (entry->gpus > free) {
-            gang_unplan(gangs, entry);
-            continue;
-        }
-        free -= entry->gpus;
-        if (!entry->planned)
-            gangs->scratch[chosen++] = entry;
-    }
+    const size_t chosen = choose_by_count(gangs);
     uint32_t g = 0;
     for (size_t i = 0; i < chosen; i++) {
         for (uint32_t k = 0; k < gangs->scratch[i]->gpus; g++)

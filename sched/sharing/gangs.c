@@ -325,17 +325,18 @@ static bool fits_beside(void *context, uint32_t resident)
            !isinf(training_pair(models, b->model, a->model, b->gpus, NULL));
 }
 
+static bool find_place(struct gangs *gangs, const struct gang_request *request)
+{
+    return gangs->discipline->share ? gang_place_shared(&gangs->cluster, request, gangs->chosen)
+                                    : gang_place_alone(&gangs->cluster, request, gangs->chosen);
+}
+
 /* Places it on the cluster before the first arrival. Muri's Tiresias counts GPUs only. */
 const char *gangs_refuse(void *state, uint32_t gpus, double gpu_memory_mb)
 {
     struct gangs *gangs = state;
     const struct gang_request request = {.gpus = gpus, .memory_mb = gpu_memory_mb};
-    if (gangs->muri && gangs->discipline->preempts)
-        return NULL;
-    const bool found = gangs->discipline->share
-                           ? gang_place_shared(&gangs->cluster, &request, gangs->chosen)
-                           : gang_place_alone(&gangs->cluster, &request, gangs->chosen);
-    if (found)
+    if ((gangs->muri && gangs->discipline->preempts) || find_place(gangs, &request))
         return NULL;
     return gangs->discipline->share
                ? "it counts on no more memory than the smallest GPU has"
@@ -353,8 +354,7 @@ bool gang_try(struct gangs *gangs, struct gang_entry *entry)
                                          .fits = fits_beside,
                                          .check = gangs->discipline->check ? is_worth_it : NULL,
                                          .context = &sides};
-    const bool found = request.share ? gang_place_shared(&gangs->cluster, &request, gangs->chosen)
-                                     : gang_place_alone(&gangs->cluster, &request, gangs->chosen);
+    const bool found = find_place(gangs, &request);
     if (found)
         gang_plan_on(gangs, entry, gangs->chosen);
     return found;

@@ -50,28 +50,12 @@ static bool co_runners_possible(const struct workload *workload, size_t kind)
     return false;
 }
 
-/* `gpu` names the GPUs among several kinds: " for A100", or "". */
-static void add_missing_model(FILE *text, const struct profile *profile, const char *gpu)
-{
-    if (profile->states_no_interference)
-        add(text,
-            "note: the profile%s states that it has no interference model: batches that share a "
-            "GPU under MPS do not slow one another",
-            gpu);
-    else
-        add(text,
-            "warning: the profile%s has no interference model: batches that share a GPU under MPS "
-            "do not slow one another, so latencies are too short; measure one, or state "
-            "\"interference\": {\"model\": \"none\"} in the profile",
-            gpu);
-}
-
 static void add_interference(FILE *text, const struct experiment *experiment)
 {
     const struct workload *workload = &experiment->workload;
     for (size_t k = 0; k < workload->kind_count; k++) {
         const struct gpu_kind *kind = &workload->kinds[k];
-        char gpu[sizeof kind->model + sizeof " for "] = "";
+        char gpu[sizeof kind->model + sizeof " for "] = ""; /* among several profiles */
         size_t earlier = 0;
         if (kind->profile == NULL || !co_runners_possible(workload, k))
             continue;
@@ -86,7 +70,14 @@ static void add_interference(FILE *text, const struct experiment *experiment)
             continue;
         if (experiment->profile_count > 1)
             (void)snprintf(gpu, sizeof gpu, " for %s", kind->model);
-        add_missing_model(text, kind->profile, gpu);
+        const bool stated = kind->profile->states_no_interference;
+        add(text,
+            "%s: the profile%s %s no interference model: batches that share a GPU under MPS do not "
+            "slow one another%s",
+            stated ? "note" : "warning", gpu, stated ? "states that it has" : "has",
+            stated ? ""
+                   : ", so latencies are too short; measure one, or state \"interference\": "
+                     "{\"model\": \"none\"} in the profile");
     }
 }
 

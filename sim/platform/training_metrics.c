@@ -140,7 +140,8 @@ static void add_gang(const struct platform *platform, uint32_t id, int64_t *part
         const struct training_grant *grant = &trainings->items[id].grants[k];
         const int64_t own = (int64_t)grant->share * grant->quota;
         *parts += own * platform->cluster.gpus[grant_gpu(platform, grant)].weight;
-        trainings->micro_vcpus[grant->invoker] += grant_micro_vcpus(grant);
+        trainings->micro_vcpus[platform->cluster.pooled ? 0 : grant->invoker] +=
+            grant_micro_vcpus(grant); /* pooled: the first are full, one remainder is rounded up */
     }
 }
 
@@ -156,12 +157,6 @@ void trainings_add_holdings(const struct platform *platform, int64_t *vcpus, int
     for (uint32_t id = trainings->low; trainings->plan->save > 0 && id < trainings->arrived; id++)
         if (trainings->items[id].saving)
             add_gang(platform, id, parts);
-    if (platform->cluster.pooled) { /* first invokers are full: one remainder is rounded up */
-        for (uint32_t i = 1; i < invokers; i++)
-            trainings->micro_vcpus[0] += trainings->micro_vcpus[i];
-        *vcpus += (trainings->micro_vcpus[0] + MICRO - 1) / MICRO;
-        return;
-    }
     for (uint32_t i = 0; i < invokers; i++)
         *vcpus += (trainings->micro_vcpus[i] + MICRO - 1) / MICRO;
 }
@@ -175,21 +170,14 @@ static bool work_check(struct platform *platform, uint32_t id)
     const struct trainings *trainings = platform->trainings;
     const struct training *training = &trainings->items[id];
     const struct training_spec *spec = training_spec(platform, id);
-    if (trainings->plan->whole) {
-        if (training->done == spec->iterations)
-            return true;
-        platform_fail(platform,
-                      "invariant work: training %" PRIu32 " finished with %" PRIu64 " of %" PRIu64
-                      " iterations",
-                      id, training->done, spec->iterations);
-        return false;
-    }
-    const double work = (double)spec->iterations * spec->iteration_s * 1e9;
-    if (fabs(training->settled - work) <= 1e-9 * work + training->speed + 1)
+    const bool whole = trainings->plan->whole;
+    const double all = (double)spec->iterations;
+    const double work = whole ? all : all * spec->iteration_s * 1e9;
+    const double done = whole ? (double)training->done : training->settled;
+    if (fabs(done - work) <= (whole ? 0 : 1e-9 * work + training->speed + 1))
         return true;
-    platform_fail(platform,
-                  "invariant work: training %" PRIu32 " finished after %.9g ns of work, not %.9g",
-                  id, training->settled, work);
+    platform_fail(platform, "invariant work: training %" PRIu32 " finished after %.17g of %.17g %s",
+                  id, done, work, whole ? "iterations" : "ns of work");
     return false;
 }
 
