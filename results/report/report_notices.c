@@ -2,6 +2,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "sim/array.h"
 #include "results/store/record.h"
 #include "results/report/report.h"
 
@@ -12,12 +13,9 @@ static struct report_notice *notice_of(struct report *report, bool warning, cons
     for (size_t n = 0; n < report->notice_count; n++)
         if (report->notices[n].warning == warning && strcmp(report->notices[n].text, text) == 0)
             return &report->notices[n];
-    struct report_notice *notices =
-        realloc(report->notices, (report->notice_count + 1) * sizeof *notices);
-    if (notices == NULL)
+    if (!array_extend(&report->notices, report->notice_count, sizeof *report->notices))
         return NULL;
-    report->notices = notices;
-    struct report_notice *notice = &notices[report->notice_count];
+    struct report_notice *notice = &report->notices[report->notice_count];
     *notice = (struct report_notice){.warning = warning,
                                      .text = strdup(text),
                                      .in = calloc(report->scenario_count + 1, sizeof(bool))};

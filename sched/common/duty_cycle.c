@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "sim/array.h"
 #include "sched/common/unique_fifo.h"
 
 enum server_state { SERVER_ASLEEP, SERVER_RUNNABLE, SERVER_BUSY, SERVER_BLOCKED };
@@ -32,9 +33,11 @@ struct duty_cycle {
     uint32_t queue_count, invoker_count;
     bool alike; /* one invoker group: servers of equal size can run the same batches */
     struct server *servers;
-    uint32_t server_count, server_room;
+    uint32_t server_count;
+    size_t server_room;
     struct duty_cycle_slot *slots;
-    uint32_t slot_count, slot_room;
+    uint32_t slot_count;
+    size_t slot_room;
     uint32_t *asleep;       /* heads of the lists */
     uint32_t *of_invoker;   /* first server of each invoker, and one extra entry at the end */
     uint32_t *shared_first; /* by queue: start of its servers of several slots in `shared` */
@@ -157,27 +160,17 @@ void duty_cycle_begin(struct duty_cycle *rounds)
     memset(rounds->of_invoker, 0, ((size_t)rounds->invoker_count + 1) * sizeof(uint32_t));
 }
 
-/* Doubles the room if it is used up. The old block remains if memory is short. */
-static bool grow(void **block, uint32_t used, uint32_t *room, size_t bytes, struct error *error)
+static bool no_memory(const struct duty_cycle *rounds, struct error *error)
 {
-    if (used < *room)
-        return true;
-    const uint32_t more = *room > 0 ? *room * 2 : 64;
-    void *larger = realloc(*block, more * bytes);
-    if (larger == NULL)
-        return error_run(error, "out of memory for a plan of %u servers", more);
-    *block = larger;
-    *room = more;
-    return true;
+    return error_run(error, "out of memory for a plan of %u servers", rounds->server_count);
 }
 
 bool duty_cycle_add_server(struct duty_cycle *rounds, uint32_t invoker, uint32_t size,
                            struct error *error)
 {
-    void *block = rounds->servers;
-    if (!grow(&block, rounds->server_count, &rounds->server_room, sizeof(struct server), error))
-        return false;
-    rounds->servers = block;
+    if (!array_reserve(&rounds->servers, &rounds->server_room, (size_t)rounds->server_count + 1,
+                       sizeof *rounds->servers))
+        return no_memory(rounds, error);
     rounds->servers[rounds->server_count++] = (struct server){
         .invoker = invoker, .size = size, .first = rounds->slot_count, .state = SERVER_BUSY};
     return true;
@@ -186,10 +179,9 @@ bool duty_cycle_add_server(struct duty_cycle *rounds, uint32_t invoker, uint32_t
 bool duty_cycle_add_slot(struct duty_cycle *rounds, struct duty_cycle_slot slot,
                          struct error *error)
 {
-    void *block = rounds->slots;
-    if (!grow(&block, rounds->slot_count, &rounds->slot_room, sizeof slot, error))
-        return false;
-    rounds->slots = block;
+    if (!array_reserve(&rounds->slots, &rounds->slot_room, (size_t)rounds->slot_count + 1,
+                       sizeof slot))
+        return no_memory(rounds, error);
     rounds->slots[rounds->slot_count++] = slot;
     rounds->servers[rounds->server_count - 1].count++;
     rounds->planned[slot.queue] = true;
@@ -205,7 +197,7 @@ static bool index_servers(struct duty_cycle *rounds, struct error *error)
     rounds->shared = shared != NULL ? shared : rounds->shared;
     rounds->runnable = runnable != NULL ? runnable : rounds->runnable;
     if (shared == NULL || runnable == NULL)
-        return error_run(error, "out of memory for a plan of %u servers", rounds->server_count);
+        return no_memory(rounds, error);
     for (uint32_t i = 0; i < rounds->server_count; i++) {
         const struct server *server = &rounds->servers[i];
         rounds->of_invoker[server->invoker + 1] = i + 1;

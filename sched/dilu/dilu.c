@@ -50,8 +50,9 @@
 #include "sched/policy_bookkeeping.h"
 #include "sched/policy_instances.h"
 
-#include <stdlib.h>
 #include <string.h>
+
+#include "sim/array.h"
 
 #define TICK SIM_NONE
 
@@ -156,15 +157,8 @@ static void dilu_on_training_finished(void *state, struct platform *platform, ui
 
 static bool instance_list_grow(struct dilu_deployment *deployment)
 {
-    if (deployment->instance_count < deployment->instance_room)
-        return true;
-    const uint32_t room = deployment->instance_room > 0 ? 2 * deployment->instance_room : 8;
-    uint32_t *grown = realloc(deployment->instances, room * sizeof *grown);
-    if (grown == NULL)
-        return false;
-    deployment->instances = grown;
-    deployment->instance_room = room;
-    return true;
+    return array_reserve(&deployment->instances, &deployment->instance_room,
+                         (size_t)deployment->instance_count + 1, sizeof *deployment->instances);
 }
 
 /* Makes one more instance by the profile, or with `makeshift` the smallest that fits; on the best

@@ -4,6 +4,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "sim/array.h"
+
 enum { NONE = -1 };
 
 /* ---- Lists ----------------------------------------------------------------------------------- */
@@ -288,42 +290,22 @@ static bool choose_training(struct dilu_pool *pool, const struct dilu_job *job)
 
 static bool grow_gpu(struct dilu_pool_gpu *gpu)
 {
-    if (gpu->count < gpu->capacity)
-        return true;
-    const uint32_t capacity = gpu->capacity == 0 ? 4 : 2 * gpu->capacity;
-    uint32_t *residents = realloc(gpu->residents, capacity * sizeof *residents);
-    if (residents == NULL)
-        return false;
-    gpu->residents = residents;
-    gpu->capacity = capacity;
-    return true;
+    return array_reserve(&gpu->residents, &gpu->capacity, (size_t)gpu->count + 1,
+                         sizeof *gpu->residents);
 }
 
 static bool grow_functions(struct dilu_pool *pool, uint32_t function)
 {
-    if (function < pool->functions)
-        return true;
-    const uint32_t room = 2 * function + 16;
-    uint32_t *instances = realloc(pool->instances, room * sizeof *instances);
-    if (instances == NULL)
-        return false;
-    memset(instances + pool->functions, 0, (room - pool->functions) * sizeof *instances);
-    pool->instances = instances;
-    pool->functions = room;
-    return true;
+    return array_reserve_zeroed(&pool->instances, &pool->functions, (size_t)function + 1,
+                                sizeof *pool->instances);
 }
 
 static struct dilu_placed *new_placed(struct dilu_pool *pool, const struct dilu_job *job,
                                       uint32_t count)
 {
-    if (pool->placed_count == pool->placed_capacity) {
-        const uint32_t capacity = pool->placed_capacity == 0 ? 64 : 2 * pool->placed_capacity;
-        struct dilu_placed *placed = realloc(pool->placed, capacity * sizeof *placed);
-        if (placed == NULL)
-            return NULL;
-        pool->placed = placed;
-        pool->placed_capacity = capacity;
-    }
+    if (!array_reserve(&pool->placed, &pool->placed_capacity, (size_t)pool->placed_count + 1,
+                       sizeof *pool->placed))
+        return NULL;
     struct dilu_placed *placed = &pool->placed[pool->placed_count];
     *placed = (struct dilu_placed){.job = *job, .limit = job->limit};
     placed->gpus = malloc(count * sizeof *placed->gpus);

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "sim/array.h"
 #include "sched/dilu/share.h"
 
 /* ---- Set-up ---------------------------------------------------------------------------------- */
@@ -110,14 +111,7 @@ static void count_changes(struct dilu_hosts *hosts, uint32_t host)
 
 static bool holders_grow(struct dilu_hosts *hosts, uint32_t count)
 {
-    if (count <= hosts->holder_room)
-        return true;
-    struct dilu_holder *grown = realloc(hosts->holders, 2 * count * sizeof *grown);
-    if (grown == NULL)
-        return false;
-    hosts->holders = grown;
-    hosts->holder_room = 2 * count;
-    return true;
+    return array_reserve(&hosts->holders, &hosts->holder_room, count, sizeof *hosts->holders);
 }
 
 /* Beside trainings an instance has its request, of which idle instances keep what the trainings
@@ -216,31 +210,13 @@ static void take_back(struct dilu_hosts *hosts, struct platform *platform, uint3
 
 static bool instances_grow(struct dilu_hosts *hosts, uint32_t id)
 {
-    uint32_t room = hosts->instance_room > 0 ? hosts->instance_room : 64;
-    while (room <= id)
-        room *= 2;
-    if (room == hosts->instance_room)
-        return true;
-    struct dilu_instance *grown = realloc(hosts->instances, room * sizeof *grown);
-    if (grown == NULL)
-        return false;
-    memset(grown + hosts->instance_room, 0, (room - hosts->instance_room) * sizeof *grown);
-    hosts->instances = grown;
-    hosts->instance_room = room;
-    return true;
+    return array_reserve_zeroed(&hosts->instances, &hosts->instance_room, (size_t)id + 1,
+                                sizeof *hosts->instances);
 }
 
 static bool residents_grow(struct dilu_host *host, uint32_t count)
 {
-    if (count < host->room)
-        return true;
-    const uint32_t room = host->room > 0 ? 2 * host->room : 4;
-    uint32_t *grown = realloc(host->residents, room * sizeof *grown);
-    if (grown == NULL)
-        return false;
-    host->residents = grown;
-    host->room = room;
-    return true;
+    return array_reserve(&host->residents, &host->room, (size_t)count + 1, sizeof count);
 }
 
 struct asking {

@@ -5,6 +5,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "sim/array.h"
+
 enum { PARTS = 100 }; /* of a unit */
 
 /* ---- Set-up ---------------------------------------------------------------------------------- */
@@ -112,19 +114,10 @@ const char *dilu_trainings_refuse(struct dilu_trainings *trainings, uint32_t gpu
 
 static bool items_grow(struct dilu_trainings *trainings, uint32_t id)
 {
-    if (id < trainings->room)
-        return true;
-    const uint32_t room = 2 * id + 64;
-    struct dilu_training *items = realloc(trainings->items, room * sizeof *items);
-    if (items == NULL)
-        return false;
-    trainings->items = items;
-    uint32_t *waiting = realloc(trainings->waiting, room * sizeof *waiting);
-    if (waiting == NULL)
-        return false;
-    trainings->waiting = waiting;
-    trainings->room = room;
-    return true;
+    const size_t wanted = (size_t)id + 1;
+    size_t room = trainings->room;
+    return array_reserve(&trainings->items, &room, wanted, sizeof *trainings->items) &&
+           array_reserve(&trainings->waiting, &trainings->room, wanted, sizeof id);
 }
 
 bool dilu_trainings_arrived(struct dilu_trainings *trainings, struct platform *platform,
@@ -256,18 +249,6 @@ bool dilu_trainings_place(struct dilu_trainings *trainings, struct platform *pla
     return false;
 }
 
-static bool wanted_grow(struct dilu_trainings *trainings, uint32_t count)
-{
-    if (count <= trainings->wanted_room)
-        return true;
-    uint32_t *grown = realloc(trainings->wanted, 2 * count * sizeof *grown);
-    if (grown == NULL)
-        return false;
-    trainings->wanted = grown;
-    trainings->wanted_room = 2 * count;
-    return true;
-}
-
 uint32_t dilu_trainings_plan(struct dilu_trainings *trainings, struct platform *platform,
                              uint32_t gpu, uint32_t available)
 {
@@ -278,7 +259,8 @@ uint32_t dilu_trainings_plan(struct dilu_trainings *trainings, struct platform *
     const uint32_t count = sum_up(trainings, platform, gpu, &requests, &limits);
     uint32_t total = 0;
     platform_charge(platform, count);
-    if (!wanted_grow(trainings, count)) {
+    if (!array_reserve(&trainings->wanted, &trainings->wanted_room, count,
+                       sizeof *trainings->wanted)) {
         platform_stop(platform, "policy dilu: out of memory");
         return 0;
     }

@@ -15,6 +15,7 @@
 #include <math.h>
 #include <stdlib.h>
 
+#include "sim/array.h"
 #include "sched/policy_bookkeeping.h"
 
 /* ---- Order of the queues --------------------------------------------------------------------- */
@@ -74,14 +75,8 @@ static bool much_waits(struct headway *self, const struct platform *platform,
 
 static void shed_note(struct headway *self, uint32_t queue, uint64_t request)
 {
-    if (self->shed_count == self->shed_room) {
-        const size_t room = self->shed_room == 0 ? 16 : 2 * self->shed_room;
-        struct shed *sheds = realloc(self->sheds, room * sizeof *sheds);
-        if (sheds == NULL)
-            return; /* it is served then */
-        self->sheds = sheds;
-        self->shed_room = room;
-    }
+    if (!array_reserve(&self->sheds, &self->shed_room, self->shed_count + 1, sizeof *self->sheds))
+        return; /* it is served then */
     self->sheds[self->shed_count++] = (struct shed){queue, request};
 }
 

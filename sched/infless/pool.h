@@ -86,7 +86,7 @@ struct infless {
     uint32_t *failing;                    /* by queue: newest jobs that are to fail */
     struct infless_candidate *candidates; /* of all pools, one after another */
     struct infless_instance *instances;
-    uint32_t instance_room;
+    size_t instance_room;
     struct unique_fifo turns; /* pools that decide has to process */
     uint32_t starving; /* pools with waiting jobs, without an instance, and without room for one */
     bool freed;        /* resources may have become free since the starving pools were last

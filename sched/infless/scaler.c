@@ -2,6 +2,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "sim/array.h"
 #include "sched/common/placement.h"
 #include "sched/infless/pool.h"
 #include "sched/policy_bookkeeping.h"
@@ -85,26 +86,14 @@ static bool fullest_slot(void *context, const struct infless_candidate *candidat
 
 static bool room_for(struct infless *self, struct infless_pool *pool, uint32_t id)
 {
-    if (pool->instance_count == pool->instance_room) {
-        const size_t room = pool->instance_room > 0 ? 2 * pool->instance_room : 8;
-        uint32_t *grown = realloc(pool->instances, room * sizeof *grown);
-        if (grown == NULL)
-            return false;
-        pool->instances = grown;
-        pool->instance_room = room;
-    }
-    if (id >= self->instance_room) {
-        uint32_t room = self->instance_room > 0 ? self->instance_room : 64;
-        while (room <= id)
-            room *= 2;
-        struct infless_instance *grown = realloc(self->instances, room * sizeof *grown);
-        if (grown == NULL)
-            return false;
-        for (uint32_t i = self->instance_room; i < room; i++)
-            grown[i] = (struct infless_instance){.pool = SIM_NONE};
-        self->instances = grown;
-        self->instance_room = room;
-    }
+    const size_t old = self->instance_room;
+    if (!array_reserve(&pool->instances, &pool->instance_room, pool->instance_count + 1,
+                       sizeof id) ||
+        !array_reserve(&self->instances, &self->instance_room, (size_t)id + 1,
+                       sizeof *self->instances))
+        return false;
+    for (size_t i = old; i < self->instance_room; i++)
+        self->instances[i] = (struct infless_instance){.pool = SIM_NONE};
     return true;
 }
 
@@ -200,18 +189,9 @@ static void observe(const struct infless *self, struct infless_pool *pool)
 
 static bool share_scratch(struct infless *self, size_t count)
 {
-    if (count <= self->share_room)
-        return true;
-    struct infless_share *shares = realloc(self->shares, 2 * count * sizeof *shares);
-    if (shares != NULL)
-        self->shares = shares;
-    uint32_t *ids = realloc(self->share_ids, 2 * count * sizeof *ids);
-    if (ids != NULL)
-        self->share_ids = ids;
-    if (shares == NULL || ids == NULL)
-        return false;
-    self->share_room = 2 * count;
-    return true;
+    size_t room = self->share_room;
+    return array_reserve(&self->shares, &room, count, sizeof *self->shares) &&
+           array_reserve(&self->share_ids, &self->share_room, count, sizeof *self->share_ids);
 }
 
 /* Collects the pool's instances, makeshift or not; without `all`, only those that have started. */

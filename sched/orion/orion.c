@@ -54,6 +54,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "sim/array.h"
 #include "sched/common/kinds.h"
 #include "sched/common/placement.h"
 #include "sched/common/planner.h"
@@ -143,7 +144,8 @@ struct orion {
     struct orion_sizing *sizings;
     struct orion_requests requests;
     struct orion_bundle *bundles;
-    uint32_t bundle_count, bundle_room, bundle_free;
+    uint32_t bundle_count, bundle_free;
+    size_t bundle_room;
     uint32_t *expected; /* by function: number of due stages */
     uint32_t *starting; /* by function: containers that this policy started and that should not
                          * be ready yet */
@@ -251,15 +253,10 @@ static uint32_t bundle_open(struct orion *orion, const struct orion_plan *plan,
     if (index != SIM_NONE) {
         orion->bundle_free = orion->bundles[index].next_free;
     } else {
-        if (orion->bundle_count == orion->bundle_room) {
-            const uint32_t room = orion->bundle_room > 0 ? orion->bundle_room * 2 : 64;
-            struct orion_bundle *bundles =
-                room <= BUNDLES_MAX ? realloc(orion->bundles, room * sizeof *bundles) : NULL;
-            if (bundles == NULL)
-                return SIM_NONE;
-            orion->bundles = bundles;
-            orion->bundle_room = room;
-        }
+        if (orion->bundle_count == BUNDLES_MAX ||
+            !array_reserve(&orion->bundles, &orion->bundle_room, (size_t)orion->bundle_count + 1,
+                           sizeof *orion->bundles))
+            return SIM_NONE;
         index = orion->bundle_count++;
     }
     orion->bundles[index] = (struct orion_bundle){.plan = plan, .application = application};

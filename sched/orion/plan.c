@@ -3,6 +3,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "sim/array.h"
+
 /* An evaluated plan. Its children differ from it by one step. */
 struct node {
     uint32_t distance; /* distance of the percentile from the target */
@@ -110,14 +112,8 @@ static bool node_before(const struct node *a, const struct node *b)
 
 static bool node_push(struct search *search, const struct node *node)
 {
-    if (search->node_count == search->node_room) {
-        const size_t room = search->node_room > 0 ? search->node_room * 2 : 64;
-        struct node *nodes = realloc(search->nodes, room * sizeof *nodes);
-        if (nodes == NULL)
-            return false;
-        search->nodes = nodes;
-        search->node_room = room;
-    }
+    if (!array_reserve(&search->nodes, &search->node_room, search->node_count + 1, sizeof *node))
+        return false;
     size_t at = search->node_count++;
     while (at > 0 && node_before(node, &search->nodes[(at - 1) / 2])) {
         search->nodes[at] = search->nodes[(at - 1) / 2];

@@ -9,6 +9,7 @@
 #include <gsl/gsl_rstat.h>
 #include <zlib.h>
 
+#include "sim/array.h"
 #include "results/store/hdf5_utf8.h"
 #include "sim/cli/cli.h"
 #include "traces/readers/arrival_trace.h"
@@ -157,16 +158,9 @@ static void tally_source(void *context, const char *label, uint64_t requests)
 {
     struct source_tally *tally = context;
     int32_t number = string_index_add(&tally->labels, label);
-    if (number != STRING_INDEX_NONE && (size_t)number >= tally->capacity) {
-        size_t capacity = tally->capacity == 0 ? 256 : 2 * tally->capacity;
-        uint64_t *grown = realloc(tally->requests, capacity * sizeof *grown);
-        if (grown != NULL) {
-            memset(grown + tally->capacity, 0, (capacity - tally->capacity) * sizeof *grown);
-            tally->requests = grown;
-            tally->capacity = capacity;
-        }
-    }
-    if (number == STRING_INDEX_NONE || (size_t)number >= tally->capacity)
+    if (number == STRING_INDEX_NONE ||
+        !array_reserve_zeroed(&tally->requests, &tally->capacity, (size_t)number + 1,
+                              sizeof *tally->requests))
         tally->full = true;
     else
         tally->requests[number] += requests;

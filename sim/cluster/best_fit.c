@@ -2,6 +2,7 @@
 
 #include <stdlib.h>
 
+#include "sim/array.h"
 #include "sim/cluster/cluster.h"
 
 /* Invokers with more free vCPUs than this share one bucket. This affects only the order of fit. */
@@ -259,14 +260,9 @@ static bool member_add(struct cluster *cluster, uint32_t id)
 {
     struct container_pool *pool = &cluster->pools[id];
     struct fit_members *members = &cluster->fit.members[pool->function];
-    if (members->count == members->capacity) {
-        const uint32_t capacity = members->capacity == 0 ? 8 : 2 * members->capacity;
-        struct fit_member *grown = realloc(members->list, capacity * sizeof *grown);
-        if (grown == NULL)
-            return false;
-        members->list = grown;
-        members->capacity = capacity;
-    }
+    if (!array_reserve(&members->list, &members->capacity, (size_t)members->count + 1,
+                       sizeof *members->list))
+        return false;
     pool->position = members->count;
     struct fit_member *member = &members->list[members->count++];
     *member = (struct fit_member){

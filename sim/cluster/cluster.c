@@ -4,6 +4,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "sim/array.h"
+
 static bool function_uses_gpu(const struct cluster *cluster, uint32_t function)
 {
     const struct function *f = &cluster->workload->functions[function];
@@ -214,16 +216,10 @@ static uint32_t container_take(struct cluster *cluster)
         cluster->container_free = cluster->containers[id].next;
         return id;
     }
-    if (cluster->containers_used == cluster->container_capacity) {
-        const uint32_t capacity =
-            cluster->container_capacity == 0 ? 256 : 2 * cluster->container_capacity;
-        struct container *grown = realloc(cluster->containers, capacity * sizeof *grown);
-        if (grown == NULL)
-            return SIM_NONE;
-        cluster->containers = grown;
-        cluster->container_capacity = capacity;
-    }
-    return cluster->containers_used++;
+    const bool room =
+        array_reserve(&cluster->containers, &cluster->container_capacity,
+                      (size_t)cluster->containers_used + 1, sizeof *cluster->containers);
+    return room ? cluster->containers_used++ : SIM_NONE;
 }
 
 static void container_enter_idle(struct cluster *cluster, uint32_t id, sim_time_t now)

@@ -1,6 +1,6 @@
-#include <stdlib.h>
 #include <string.h>
 
+#include "sim/array.h"
 #include "sim/cluster/cluster.h"
 
 /* ---- Pools ----------------------------------------------------------------------------------- */
@@ -73,14 +73,9 @@ static uint32_t pool_allocate(struct cluster *cluster, struct invoker_state *inv
         cluster->pool_free = cluster->pools[id].starting_head;
         return id;
     }
-    if (cluster->pools_used + POOLS_TOGETHER > cluster->pool_capacity) {
-        const uint32_t capacity = cluster->pool_capacity == 0 ? 64 : 2 * cluster->pool_capacity;
-        struct container_pool *grown = realloc(cluster->pools, capacity * sizeof *grown);
-        if (grown == NULL)
-            return SIM_NONE;
-        cluster->pools = grown;
-        cluster->pool_capacity = capacity;
-    }
+    if (!array_reserve(&cluster->pools, &cluster->pool_capacity,
+                       (size_t)cluster->pools_used + POOLS_TOGETHER, sizeof *cluster->pools))
+        return SIM_NONE;
     invoker->next_pool = cluster->pools_used;
     cluster->pools_used += POOLS_TOGETHER;
     invoker->pools_end = cluster->pools_used;
@@ -90,15 +85,8 @@ static uint32_t pool_allocate(struct cluster *cluster, struct invoker_state *inv
 /* Ensures room for one more pool on the invoker. */
 static bool invoker_make_room(struct invoker_state *invoker)
 {
-    if (invoker->pool_count < invoker->pool_capacity)
-        return true;
-    const uint32_t capacity = invoker->pool_capacity == 0 ? 4 : 2 * invoker->pool_capacity;
-    struct pool_entry *grown = realloc(invoker->pools, capacity * sizeof *grown);
-    if (grown == NULL)
-        return false;
-    invoker->pools = grown;
-    invoker->pool_capacity = capacity;
-    return true;
+    return array_reserve(&invoker->pools, &invoker->pool_capacity, (size_t)invoker->pool_count + 1,
+                         sizeof *invoker->pools);
 }
 
 uint32_t pool_take(struct cluster *cluster, uint32_t function, uint32_t invoker, uint32_t gpu)

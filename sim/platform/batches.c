@@ -1,6 +1,7 @@
 #include <inttypes.h>
 #include <stdlib.h>
 
+#include "sim/array.h"
 #include "sim/platform/batches.h"
 #include "sim/platform/containers.h"
 #include "sim/platform/instances.h"
@@ -17,13 +18,8 @@
 
 static bool batches_grow(struct platform *platform)
 {
-    const uint32_t room = platform->batch_room == 0 ? 64 : 2 * platform->batch_room;
-    struct batch *batches = realloc(platform->batches, room * sizeof *batches);
-    if (batches == NULL)
-        return false;
-    platform->batches = batches;
-    platform->batch_room = room;
-    return true;
+    return array_reserve(&platform->batches, &platform->batch_room, platform->batch_room + 1,
+                         sizeof *platform->batches);
 }
 
 bool batches_init(struct platform *platform)

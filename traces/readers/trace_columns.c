@@ -4,6 +4,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "sim/array.h"
+
 const char *const trace_units[] = {"s", "ms", "us", "ns", "min", "date", NULL};
 static const sim_time_t units[] = {SIM_S, SIM_MS, SIM_US, 1, 60 * SIM_S, 0};
 
@@ -241,14 +243,9 @@ static bool keep_row(struct trace_reader *reader, const struct raw_record *raw, 
         return line_fault(&reader->lines, error,
                           "is one more record than are sorted in memory, %d; sort the file",
                           (int)TRACE_MOST_SORTED);
-    if (columns->count == columns->capacity) {
-        const size_t capacity = columns->capacity == 0 ? 1024 : 2 * columns->capacity;
-        struct sorted_row *rows = realloc(columns->rows, capacity * sizeof *rows);
-        if (rows == NULL)
-            return trace_no_memory(reader, error);
-        columns->rows = rows;
-        columns->capacity = capacity;
-    }
+    if (!array_reserve(&columns->rows, &columns->capacity, columns->count + 1,
+                       sizeof *columns->rows))
+        return trace_no_memory(reader, error);
     struct sorted_row *row = &columns->rows[columns->count];
     *row = (struct sorted_row){.time = raw->time,
                                .slo = raw->slo,

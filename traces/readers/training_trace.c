@@ -6,6 +6,7 @@
 #include <string.h>
 #include <time.h>
 
+#include "sim/array.h"
 #include "traces/readers/trace_layout.h"
 
 enum { FIELDS_MOST = 32, SYNERGY_FIELDS = 5, GAVEL_FIELDS = 7, PHILLY_FIELDS = 5, DILU_FIELDS = 8 };
@@ -217,15 +218,9 @@ static struct training_row *new_row(struct reader *reader, struct error *error)
         (void)line_fault(&reader->base.lines, error, "more than %d trainings", TRAINING_MOST_ROWS);
         return NULL;
     }
-    if (trace->count == reader->capacity) {
-        const size_t capacity = reader->capacity == 0 ? 256 : 2 * reader->capacity;
-        struct training_row *rows = realloc(trace->rows, capacity * sizeof *rows);
-        if (rows == NULL) {
-            (void)trace_no_memory(&reader->base, error);
-            return NULL;
-        }
-        trace->rows = rows;
-        reader->capacity = capacity;
+    if (!array_reserve(&trace->rows, &reader->capacity, trace->count + 1, sizeof *trace->rows)) {
+        (void)trace_no_memory(&reader->base, error);
+        return NULL;
     }
     struct training_row *row = &trace->rows[trace->count];
     *row = (struct training_row){.id = trace->count};
@@ -346,23 +341,13 @@ static bool parse_instance(struct reader *reader, char **fields, struct training
 /* Makes room for the lists of running instances. */
 static bool running_grow(struct reader *reader, struct error *error)
 {
-    const size_t services = reader->trace->models.count, rows = reader->capacity;
-    if (services > reader->services) {
-        uint32_t *latest = realloc(reader->latest, 2 * services * sizeof *latest);
-        if (latest == NULL)
-            return trace_no_memory(&reader->base, error);
-        for (size_t i = reader->services; i < 2 * services; i++)
-            latest[i] = NO_ROW;
-        reader->latest = latest;
-        reader->services = 2 * services;
-    }
-    if (rows > reader->places) {
-        uint32_t *before = realloc(reader->before, rows * sizeof *before);
-        if (before == NULL)
-            return trace_no_memory(&reader->base, error);
-        reader->before = before;
-        reader->places = rows;
-    }
+    const size_t old = reader->services;
+    if (!array_reserve(&reader->latest, &reader->services, reader->trace->models.count,
+                       sizeof *reader->latest) ||
+        !array_reserve(&reader->before, &reader->places, reader->capacity, sizeof *reader->before))
+        return trace_no_memory(&reader->base, error);
+    for (size_t i = old; i < reader->services; i++)
+        reader->latest[i] = NO_ROW;
     return true;
 }
 
