@@ -7,7 +7,6 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "sim/array.h"
 #include "workloads/inputs.h"
 
 #ifndef ESGSIM_DATADIR
@@ -130,14 +129,17 @@ char *json_include_find_file(const struct json_include *document, const struct j
 static bool add_source(struct json_include *document, const cJSON *node, char *path,
                        const char *directory, struct error *error)
 {
+    struct json_include_source *sources =
+        realloc(document->sources, (document->source_count + 1) * sizeof *sources);
+    if (sources != NULL)
+        document->sources = sources;
     char *folder = directory == NULL ? directory_of(path) : strdup(directory);
-    if (folder == NULL ||
-        !array_extend(&document->sources, document->source_count, sizeof *document->sources)) {
+    if (sources == NULL || folder == NULL) {
         free(folder);
         free(path);
         return error_input(error, "out of memory");
     }
-    document->sources[document->source_count++] =
+    sources[document->source_count++] =
         (struct json_include_source){.node = node, .path = path, .directory = folder};
     return true;
 }

@@ -85,8 +85,8 @@ struct invoker_state {
         bool changed;
         bool member; /* had idle containers at the index update */
     } * pools;       /* pools of this invoker */
-    uint32_t pool_count;
     size_t pool_capacity;
+    uint32_t pool_count;
     uint32_t next_pool, pools_end; /* allocated for this invoker, not yet used */
     uint32_t pools_changed;        /* number of entries with `changed` */
 };

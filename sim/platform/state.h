@@ -134,12 +134,12 @@ struct execution {
  * for all of them: that of the earliest finish. */
 struct gpu_work {
     struct execution *executions;
-    uint32_t count;
     size_t capacity;
     event_queue_handle event;
     sim_time_t updated; /* when `work` of all executions was last updated */
-    bool interferes;    /* batches on the GPU slow one another, by a model or by their shares */
-    bool modelled;      /* by the interference model of its profile */
+    uint32_t count;
+    bool interferes; /* batches on the GPU slow one another, by a model or by their shares */
+    bool modelled;   /* by the interference model of its profile */
 };
 
 /* Inputs of the slowdowns of batches that share a GPU, and buffers for their computation. */
