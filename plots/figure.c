@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "sim/array.h"
 #include "results/report/csv.h"
 #include "results/store/hdf5_utf8.h"
 
@@ -48,13 +49,11 @@ bool figure_list_note(struct figure_list *list, struct error *error, const char 
     va_start(args, format);
     int length = vasprintf(&text, format, args);
     va_end(args);
-    char **grown = length < 0 ? NULL : realloc(list->notes, (list->note_count + 1) * sizeof *grown);
-    if (grown == NULL) {
+    if (length < 0 || !array_extend(&list->notes, list->note_count, sizeof text)) {
         if (length >= 0)
             free(text);
         return figure_no_memory(error);
     }
-    list->notes = grown;
     list->notes[list->note_count++] = text;
     return true;
 }
@@ -105,11 +104,9 @@ static void name_make(const struct figure_list *list, const char *script, const 
 static struct figure *figure_add(struct figure_list *list, const char *script, const char *name,
                                  const char *subject, const char *caption)
 {
-    struct figure *grown = realloc(list->figures, (list->count + 1) * sizeof *grown);
-    if (grown == NULL)
+    if (!array_extend(&list->figures, list->count, sizeof *list->figures))
         return NULL;
-    list->figures = grown;
-    struct figure *figure = &grown[list->count++];
+    struct figure *figure = &list->figures[list->count++];
     *figure = (struct figure){.script = strdup(script),
                               .name = strdup(name),
                               .subject = strdup(subject),

@@ -5,6 +5,7 @@
 
 #include <gsl/gsl_sort.h>
 
+#include "sim/array.h"
 #include "plots/families.h"
 #include "traces/readers/arrival_trace.h"
 #include "traces/profile/profile.h"
@@ -93,14 +94,8 @@ struct arrivals {
 
 static bool arrivals_add(struct arrivals *arrivals, double time, struct error *error)
 {
-    if (arrivals->count == arrivals->capacity) {
-        const size_t capacity = arrivals->capacity == 0 ? 4096 : 2 * arrivals->capacity;
-        double *grown = realloc(arrivals->times, capacity * sizeof *grown);
-        if (grown == NULL)
-            return figure_no_memory(error);
-        arrivals->times = grown;
-        arrivals->capacity = capacity;
-    }
+    if (!array_reserve(&arrivals->times, &arrivals->capacity, arrivals->count + 1, sizeof time))
+        return figure_no_memory(error);
     arrivals->times[arrivals->count++] = time;
     return true;
 }
@@ -314,14 +309,8 @@ static bool point_read(const char *path, size_t number, char *line, const size_t
         places[COLUMN_FUNCTION] < FIELDS_MOST ? fields[places[COLUMN_FUNCTION]] : NULL;
     if (function == NULL || function[0] == '\0')
         return error_input(error, "%s:%zu: names no function", path, number);
-    if (points->count == points->capacity) {
-        const size_t capacity = points->capacity == 0 ? 256 : 2 * points->capacity;
-        struct point *grown = realloc(points->items, capacity * sizeof *grown);
-        if (grown == NULL)
-            return figure_no_memory(error);
-        points->items = grown;
-        points->capacity = capacity;
-    }
+    if (!array_reserve(&points->items, &points->capacity, points->count + 1, sizeof *points->items))
+        return figure_no_memory(error);
     struct point *point = &points->items[points->count];
     *point =
         (struct point){strdup(function),         (int)values[COLUMN_BATCH],

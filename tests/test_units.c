@@ -8,7 +8,6 @@
 #include <math.h>
 #include <stdlib.h>
 
-#include "sim/array.h"
 #include "sim/engine/random.h"
 #include "sim/units.h"
 
@@ -75,32 +74,11 @@ static void what_no_time_can_be_is_never(void **state)
     assert_int_equal(sim_from_s(-1e300), -SIM_FOREVER);
 }
 
-static void lists_keep_what_they_hold_and_grow_by_zeros(void **state)
-{
-    (void)state;
-    static const uint32_t needed[] = {1, 8, 9, 16, 3, 1000};
-    uint64_t *list = NULL;
-    uint32_t room = 0;
-    uint32_t filled = 0;
-    for (size_t k = 0; k < sizeof needed / sizeof *needed; k++) {
-        const uint32_t before = room;
-        assert_true(array_reserve(&list, &room, needed[k], sizeof *list));
-        assert_true(room >= needed[k] && (room == before || needed[k] > before));
-        for (uint32_t i = 0; i < room; i++)
-            assert_int_equal(list[i], i < filled ? i + 1 : 0);
-        for (; filled < needed[k]; filled++)
-            list[filled] = filled + 1;
-    }
-    assert_int_equal(room, 1024);
-    free(list);
-}
-
 int main(void)
 {
     const struct CMUnitTest units[] = {
         cmocka_unit_test(halves_wholes_and_their_neighbours_round_as_the_library_rounds_them),
         cmocka_unit_test(what_no_time_can_be_is_never),
-        cmocka_unit_test(lists_keep_what_they_hold_and_grow_by_zeros),
         cmocka_unit_test(random_values_of_every_size_round_as_the_library_rounds_them),
     };
     return cmocka_run_group_tests_name("units", units, NULL, NULL);

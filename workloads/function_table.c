@@ -2,6 +2,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "sim/array.h"
 #include "traces/profile/profile.h"
 #include "workloads/loader_internal.h"
 
@@ -73,12 +74,9 @@ bool function_table_use(struct function_table *table, const struct json_value *v
     size_t kind = 0;
     if (find_entry(table, name) == NULL && find_profiled(workload, name, &kind) == NULL)
         return unknown_function(table, value, name, error);
-    struct function *functions =
-        realloc(workload->functions, (workload->function_count + 1) * sizeof *functions);
-    if (functions == NULL)
+    if (!array_extend(&workload->functions, workload->function_count, sizeof(struct function)))
         return error_input(error, "out of memory");
-    workload->functions = functions;
-    struct function *function = &functions[workload->function_count];
+    struct function *function = &workload->functions[workload->function_count];
     memset(function, 0, sizeof *function);
     function->name = strdup(name);
     if (function->name == NULL)

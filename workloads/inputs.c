@@ -10,6 +10,7 @@
 
 #include <nettle/sha2.h>
 
+#include "sim/array.h"
 #include "traces/json/atomic_file.h"
 #include "traces/profile/profile.h"
 #include "workloads/loader_internal.h"
@@ -55,17 +56,14 @@ static struct input *input_of(struct inputs *inputs, const char *path, struct er
     for (size_t i = 0; i < inputs->count; i++)
         if (strcmp(inputs->entries[i].path, path) == 0)
             return &inputs->entries[i];
-    struct input *entries = realloc(inputs->entries, (inputs->count + 1) * sizeof *entries);
     char *copy = strdup(path);
-    if (entries != NULL)
-        inputs->entries = entries;
-    if (entries == NULL || copy == NULL) {
+    if (copy == NULL || !array_extend(&inputs->entries, inputs->count, sizeof *inputs->entries)) {
         free(copy);
         (void)error_run(error, "out of memory for the input files");
         return NULL;
     }
-    entries[inputs->count] = (struct input){.path = copy};
-    return &entries[inputs->count++];
+    inputs->entries[inputs->count] = (struct input){.path = copy};
+    return &inputs->entries[inputs->count++];
 }
 
 char *inputs_text(struct inputs *inputs, const char *path, size_t *size, struct error *error)

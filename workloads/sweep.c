@@ -4,6 +4,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "sim/array.h"
 #include "results/store/columns.h"
 #include "sim/utf8.h"
 #include "workloads/inputs.h"
@@ -145,13 +146,10 @@ static void rebase_paths(cJSON *node, const char *directory, bool is_file)
 static bool add_override(struct sweep_run *run, const char *key, const char *value,
                          struct error *error)
 {
-    struct override *overrides =
-        realloc(run->overrides, (run->override_count + 1) * sizeof *overrides);
-    if (overrides == NULL)
+    if (!array_extend(&run->overrides, run->override_count, sizeof *run->overrides))
         return error_input(error, "out of memory");
-    run->overrides = overrides;
-    overrides[run->override_count] = (struct override){.key = strdup(key), .value = strdup(value)};
-    struct override *added = &overrides[run->override_count++];
+    struct override *added = &run->overrides[run->override_count++];
+    *added = (struct override){.key = strdup(key), .value = strdup(value)};
     return (added->key != NULL && added->value != NULL) || error_input(error, "out of memory");
 }
 

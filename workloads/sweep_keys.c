@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "sim/array.h"
 #include "sim/utf8.h"
 #include "workloads/loader_internal.h"
 #include "workloads/sweep_matrix.h"
@@ -64,14 +65,11 @@ static size_t key_index(struct sweep_keys *keys, const char *name, size_t dimens
 /* Takes `text`, which is NULL when out of memory. */
 static bool step_add(struct sweep_choice *choice, size_t key, char *text, struct error *error)
 {
-    struct sweep_step *steps =
-        text == NULL ? NULL : realloc(choice->steps, (choice->count + 1) * sizeof *steps);
-    if (steps == NULL) {
+    if (text == NULL || !array_extend(&choice->steps, choice->count, sizeof *choice->steps)) {
         free(text);
         return error_input(error, "out of memory");
     }
-    choice->steps = steps;
-    steps[choice->count++] = (struct sweep_step){key, text};
+    choice->steps[choice->count++] = (struct sweep_step){key, text};
     return true;
 }
 

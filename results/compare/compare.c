@@ -7,6 +7,7 @@
 
 #include <cjson/cJSON.h>
 
+#include "sim/array.h"
 #include "results/compare/compare_run.h"
 #include "results/store/run_details.h"
 
@@ -337,11 +338,10 @@ static bool alone_add(struct comparison *against, const struct summary_row *row,
                       struct error *error)
 {
     char *title = run_title(row);
-    char **grown = realloc(against->alone, (against->alone_count + 1) * sizeof *grown);
     char *line = NULL;
-    if (grown != NULL)
-        against->alone = grown;
-    const bool good = title != NULL && grown != NULL && asprintf(&line, "%s: %s", title, what) >= 0;
+    const bool good = title != NULL &&
+                      array_extend(&against->alone, against->alone_count, sizeof line) &&
+                      asprintf(&line, "%s: %s", title, what) >= 0;
     free(title);
     if (!good)
         return error_run(error, "out of memory for the comparison");

@@ -28,7 +28,7 @@ struct partition_stream {
 struct lanes {
     struct partition_stream *items;
     size_t count;
-    uint32_t capacity;
+    size_t capacity;
 };
 
 /* One step of a request, for its flow. */
@@ -85,8 +85,8 @@ static bool lanes_take(struct timeline *timeline, struct lanes *lanes, sim_time_
             high = middle;
     }
     *is_new = low == 0;
-    if (*is_new && !array_reserve(&lanes->items, &lanes->capacity, (uint32_t)lanes->count + 1,
-                                  sizeof *lanes->items))
+    if (*is_new &&
+        !array_reserve(&lanes->items, &lanes->capacity, lanes->count + 1, sizeof *lanes->items))
         return error_run(error, "%s: out of memory for %zu lanes", timeline->events.path,
                          lanes->count + 1);
     *tid = *is_new ? timeline->next_tid++ : lanes->items[low - 1].tid;
@@ -152,15 +152,8 @@ static bool container_track(struct timeline *timeline, uint64_t serial, uint32_t
 {
     *tid = TID_CONTAINERS + (uint32_t)serial;
     const size_t byte = (size_t)(serial / 8);
-    if (byte >= timeline->named_bytes) {
-        const size_t bytes = 2 * byte + 64;
-        unsigned char *named = realloc(timeline->named, bytes);
-        if (named == NULL)
-            return error_run(error, "%s: out of memory for containers", timeline->events.path);
-        memset(named + timeline->named_bytes, 0, bytes - timeline->named_bytes);
-        timeline->named = named;
-        timeline->named_bytes = bytes;
-    }
+    if (!array_reserve_zeroed(&timeline->named, &timeline->named_bytes, byte + 1, 1))
+        return error_run(error, "%s: out of memory for containers", timeline->events.path);
     const unsigned char bit = (unsigned char)(1U << (serial % 8));
     if ((timeline->named[byte] & bit) != 0)
         return true;

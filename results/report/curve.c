@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "sim/array.h"
 #include "results/report/training_table.h"
 #include "results/store/run_label.h"
 #include "workloads/sweep_keys.h"
@@ -15,15 +16,6 @@ static const char *short_key(const char *key)
 {
     const size_t length = strlen(parameter);
     return strncmp(key, parameter, length) == 0 ? key + length : key;
-}
-
-/* The array with room for one more entry, which is zeroed. NULL: memory exhausted. */
-static void *grown(void *entries, size_t count, size_t size)
-{
-    char *longer = realloc(entries, (count + 1) * size);
-    if (longer != NULL)
-        memset(longer + count * size, 0, size);
-    return longer;
 }
 
 /* ---- Grouping ------------------------------------------------------------------------------- */
@@ -39,13 +31,11 @@ static struct curve_group *group_of(struct curves *curves, const struct report_s
             strcmp(like->evidence, scenario->evidence) == 0)
             return &curves->groups[g];
     }
-    struct curve_group *groups = grown(curves->groups, curves->group_count, sizeof *groups);
-    if (groups == NULL)
+    if (!array_extend(&curves->groups, curves->group_count, sizeof *curves->groups))
         return NULL;
-    curves->groups = groups;
-    groups[curves->group_count].like = scenario;
-    groups[curves->group_count].named = named;
-    return &groups[curves->group_count++];
+    struct curve_group *group = &curves->groups[curves->group_count++];
+    *group = (struct curve_group){.like = scenario, .named = named};
+    return group;
 }
 
 /* Takes `conditions`, which is NULL when out of memory. */
@@ -56,15 +46,14 @@ static struct curve_panel *panel_of(struct curve_group *group, char *conditions)
             free(conditions);
             return &group->panels[p];
         }
-    struct curve_panel *panels =
-        conditions == NULL ? NULL : grown(group->panels, group->panel_count, sizeof *panels);
-    if (panels == NULL) {
+    if (conditions == NULL ||
+        !array_extend(&group->panels, group->panel_count, sizeof *group->panels)) {
         free(conditions);
         return NULL;
     }
-    group->panels = panels;
-    panels[group->panel_count].conditions = conditions;
-    return &panels[group->panel_count++];
+    struct curve_panel *panel = &group->panels[group->panel_count++];
+    *panel = (struct curve_panel){.conditions = conditions};
+    return panel;
 }
 
 static bool same_line(const struct curve_line *line, const struct report_contender *contender,
@@ -83,14 +72,11 @@ static struct curve_line *line_of(struct curve_panel *panel, const char *key,
             free(variant);
             return &panel->lines[l];
         }
-    struct curve_line *lines =
-        variant == NULL ? NULL : grown(panel->lines, panel->line_count, sizeof *lines);
-    if (lines == NULL) {
+    if (variant == NULL || !array_extend(&panel->lines, panel->line_count, sizeof *panel->lines)) {
         free(variant);
         return NULL;
     }
-    panel->lines = lines;
-    struct curve_line *line = &lines[panel->line_count++];
+    struct curve_line *line = &panel->lines[panel->line_count++];
     *line = (struct curve_line){.like = contender, .variant = variant, .sustained = NAN};
     line->title = run_label_drop(contender->title, short_key(key));
     return line->title == NULL ? NULL : line;
@@ -99,10 +85,9 @@ static struct curve_line *line_of(struct curve_panel *panel, const char *key,
 static bool point_add(struct curve_line *line, double value,
                       const struct report_contender *contender)
 {
-    struct curve_point *points = grown(line->points, line->point_count, sizeof *points);
-    if (points == NULL)
+    if (!array_extend(&line->points, line->point_count, sizeof *line->points))
         return false;
-    line->points = points;
+    struct curve_point *points = line->points;
     size_t at = line->point_count++;
     for (; at > 0 && points[at - 1].value > value; at--)
         points[at] = points[at - 1];
@@ -115,10 +100,9 @@ static bool value_add(struct curve_panel *panel, double value)
     for (size_t v = 0; v < panel->value_count; v++)
         if (panel->values[v] == value)
             return true;
-    double *values = grown(panel->values, panel->value_count, sizeof *values);
-    if (values == NULL)
+    if (!array_extend(&panel->values, panel->value_count, sizeof value))
         return false;
-    panel->values = values;
+    double *values = panel->values;
     size_t at = panel->value_count++;
     for (; at > 0 && values[at - 1] > value; at--)
         values[at] = values[at - 1];

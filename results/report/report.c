@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "sim/array.h"
 #include "results/report/curve.h"
 #include "results/report/paired.h"
 #include "results/report/training_table.h"
@@ -15,14 +16,6 @@ static bool no_memory(struct error *error)
 }
 
 /* ---- Building ------------------------------------------------------------------------------ */
-
-/* Makes room for one more entry after `count`. The capacity doubles whenever `count` is a power of
- * two. NULL: memory exhausted; the entries are then unchanged. */
-static void *grown(void *entries, size_t count, size_t size)
-{
-    const bool full = (count & (count - 1)) == 0;
-    return full ? realloc(entries, (count == 0 ? 1 : 2 * count) * size) : entries;
-}
 
 static struct report_scenario *scenario_of(struct report *report, const struct summary_row *run)
 {
@@ -86,14 +79,12 @@ static struct report_contender *contender_of(const struct results *results,
             return contender;
         }
     }
-    struct report_contender *contenders =
-        grown(scenario->contenders, scenario->contender_count, sizeof *contenders);
-    if (contenders == NULL) {
+    if (!array_extend(&scenario->contenders, scenario->contender_count,
+                      sizeof *scenario->contenders)) {
         free(variant);
         return NULL;
     }
-    scenario->contenders = contenders;
-    struct report_contender *contender = &contenders[scenario->contender_count++];
+    struct report_contender *contender = &scenario->contenders[scenario->contender_count++];
     *contender = (struct report_contender){
         .policy = run->policy, .label = run->policy_label, .variant = variant};
     return contender;
@@ -104,10 +95,8 @@ static bool contender_add(const struct report *report, struct report_contender *
                           size_t run)
 {
     const struct summary_row *rows = report->results->runs;
-    size_t *runs = grown(contender->runs, contender->run_count, sizeof *runs);
-    if (runs == NULL)
+    if (!array_extend(&contender->runs, contender->run_count, sizeof run))
         return false;
-    contender->runs = runs;
     size_t at = contender->run_count++;
     for (; at > 0 && rows[contender->runs[at - 1]].seed > rows[run].seed; at--)
         contender->runs[at] = contender->runs[at - 1];
@@ -165,11 +154,8 @@ static bool scenario_name_applications(const struct report *report,
             known++;
         if (known < scenario->application_count)
             continue;
-        const char **grown =
-            realloc(scenario->applications, (known + 1) * sizeof *scenario->applications);
-        if (grown == NULL)
+        if (!array_extend(&scenario->applications, known, sizeof name))
             return false;
-        scenario->applications = grown;
         scenario->applications[scenario->application_count++] = name;
     }
     return true;

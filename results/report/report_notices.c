@@ -2,6 +2,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "sim/array.h"
 #include "results/store/record.h"
 #include "results/report/report.h"
 

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "sim/array.h"
 #include "results/report/paired.h"
 #include "results/report/table.h"
 
@@ -161,16 +162,13 @@ static bool lacks_runs(const struct report *report, const struct reference_figur
 static bool pair_add(const struct report *report, struct judgement *judgement,
                      struct verdict_pair pair)
 {
-    struct verdict_pair *grown =
-        realloc(judgement->pairs, (judgement->pair_count + 1) * sizeof *judgement->pairs);
-    if (grown == NULL)
+    if (!array_extend(&judgement->pairs, judgement->pair_count, sizeof pair))
         return false;
     pair.standing = standing_in(judgement->figure, pair.ours);
     const bool lacks = lacks_runs(report, judgement->figure, &pair);
     if (lacks && pair.standing != STANDING_NO_RUN)
         pair.standing = STANDING_INCOMPLETE;
     judgement->incomplete = judgement->incomplete || lacks;
-    judgement->pairs = grown;
     judgement->pairs[judgement->pair_count++] = pair;
     judgement->counts[pair.standing]++;
     return true;

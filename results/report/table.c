@@ -6,6 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "sim/array.h"
+
 #define PLUS_MINUS " \xC2\xB1 "
 #define SPLIT "\t" /* in a cell, between a mean and what follows it */
 
@@ -40,15 +42,9 @@ static struct line *line_add(struct text_table *table)
 {
     if (table == NULL || table->short_of_memory)
         return NULL;
-    if (table->count == table->capacity) {
-        size_t capacity = table->capacity == 0 ? 16 : 2 * table->capacity;
-        struct line *lines = realloc(table->lines, capacity * sizeof *lines);
-        if (lines == NULL) {
-            table->short_of_memory = true;
-            return NULL;
-        }
-        table->lines = lines;
-        table->capacity = capacity;
+    if (!array_reserve(&table->lines, &table->capacity, table->count + 1, sizeof *table->lines)) {
+        table->short_of_memory = true;
+        return NULL;
     }
     struct line *line = &table->lines[table->count++];
     *line = (struct line){0};

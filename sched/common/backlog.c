@@ -2,15 +2,14 @@
 
 #include <stdlib.h>
 
+#include "sim/array.h"
+
 bool backlog_add(struct backlog *backlog, struct backlog_slot *slot, uint32_t owner, uint32_t queue)
 {
-    uint32_t *queues =
-        realloc(backlog->queues, ((size_t)backlog->queue_count + 1) * sizeof *queues);
-    if (queues == NULL)
+    if (!array_extend(&backlog->queues, backlog->queue_count, sizeof queue))
         return false;
     *slot = (struct backlog_slot){.owner = owner, .place = backlog->queue_count};
-    queues[backlog->queue_count++] = queue;
-    backlog->queues = queues;
+    backlog->queues[backlog->queue_count++] = queue;
     return true;
 }
 

@@ -6,6 +6,7 @@
 #include <gsl/gsl_heapsort.h>
 #include <gsl/gsl_sort.h>
 
+#include "sim/array.h"
 #include "sched/common/fluid.h"
 #include "sched/common/kinds.h"
 
@@ -185,17 +186,6 @@ void capacity_bound_destroy(struct capacity_bound *bound)
 
 /* ---- Requests -------------------------------------------------------------------------------- */
 
-static bool entries_grow(struct capacity_bound *bound, struct error *error)
-{
-    const size_t room = bound->room == 0 ? 1024 : 2 * bound->room;
-    struct entry *entries = realloc(bound->entries, room * sizeof *entries);
-    if (entries == NULL)
-        return error_run(error, "out of memory for the bound of %zu requests", room);
-    bound->entries = entries;
-    bound->room = room;
-    return true;
-}
-
 bool capacity_bound_add(struct capacity_bound *bound, uint32_t application, sim_time_t arrival,
                         sim_time_t slo, const double *noise, bool measured, struct error *error)
 {
@@ -210,8 +200,8 @@ bool capacity_bound_add(struct capacity_bound *bound, uint32_t application, sim_
     bound->too_many = bound->count == CAPACITY_BOUND_REQUESTS;
     if (bound->too_many)
         return true;
-    if (bound->count == bound->room && !entries_grow(bound, error))
-        return false;
+    if (!array_reserve(&bound->entries, &bound->room, bound->count + 1, sizeof entry))
+        return error_run(error, "out of memory for the bound of %zu requests", bound->count + 1);
     for (size_t s = 0; s < spec->stage_count; s++) {
         const double *alone = &bound->alone[spec->stages[s].function * MIXTURES];
         for (int m = 0; m < MIXTURES && alone[1] > 0; m++)

@@ -4,8 +4,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "sched/common/unique_fifo.h"
 #include "sim/array.h"
+#include "sched/common/unique_fifo.h"
 
 enum server_state { SERVER_ASLEEP, SERVER_RUNNABLE, SERVER_BUSY, SERVER_BLOCKED };
 
@@ -33,9 +33,11 @@ struct duty_cycle {
     uint32_t queue_count, invoker_count;
     bool alike; /* one invoker group: servers of equal size can run the same batches */
     struct server *servers;
-    uint32_t server_count, server_room;
+    uint32_t server_count;
+    size_t server_room;
     struct duty_cycle_slot *slots;
-    uint32_t slot_count, slot_room;
+    uint32_t slot_count;
+    size_t slot_room;
     uint32_t *asleep;       /* heads of the lists */
     uint32_t *of_invoker;   /* first server of each invoker, and one extra entry at the end */
     uint32_t *shared_first; /* by queue: start of its servers of several slots in `shared` */
@@ -158,12 +160,17 @@ void duty_cycle_begin(struct duty_cycle *rounds)
     memset(rounds->of_invoker, 0, ((size_t)rounds->invoker_count + 1) * sizeof(uint32_t));
 }
 
+static bool no_memory(const struct duty_cycle *rounds, struct error *error)
+{
+    return error_run(error, "out of memory for a plan of %u servers", rounds->server_count);
+}
+
 bool duty_cycle_add_server(struct duty_cycle *rounds, uint32_t invoker, uint32_t size,
                            struct error *error)
 {
-    if (!array_reserve(&rounds->servers, &rounds->server_room, rounds->server_count + 1,
+    if (!array_reserve(&rounds->servers, &rounds->server_room, (size_t)rounds->server_count + 1,
                        sizeof *rounds->servers))
-        return error_run(error, "out of memory for a plan of %u servers", rounds->server_count);
+        return no_memory(rounds, error);
     rounds->servers[rounds->server_count++] = (struct server){
         .invoker = invoker, .size = size, .first = rounds->slot_count, .state = SERVER_BUSY};
     return true;
@@ -172,8 +179,9 @@ bool duty_cycle_add_server(struct duty_cycle *rounds, uint32_t invoker, uint32_t
 bool duty_cycle_add_slot(struct duty_cycle *rounds, struct duty_cycle_slot slot,
                          struct error *error)
 {
-    if (!array_reserve(&rounds->slots, &rounds->slot_room, rounds->slot_count + 1, sizeof slot))
-        return error_run(error, "out of memory for a plan of %u servers", rounds->server_count);
+    if (!array_reserve(&rounds->slots, &rounds->slot_room, (size_t)rounds->slot_count + 1,
+                       sizeof slot))
+        return no_memory(rounds, error);
     rounds->slots[rounds->slot_count++] = slot;
     rounds->servers[rounds->server_count - 1].count++;
     rounds->planned[slot.queue] = true;
@@ -189,7 +197,7 @@ static bool index_servers(struct duty_cycle *rounds, struct error *error)
     rounds->shared = shared != NULL ? shared : rounds->shared;
     rounds->runnable = runnable != NULL ? runnable : rounds->runnable;
     if (shared == NULL || runnable == NULL)
-        return error_run(error, "out of memory for a plan of %u servers", rounds->server_count);
+        return no_memory(rounds, error);
     for (uint32_t i = 0; i < rounds->server_count; i++) {
         const struct server *server = &rounds->servers[i];
         rounds->of_invoker[server->invoker + 1] = i + 1;

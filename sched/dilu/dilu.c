@@ -49,9 +49,10 @@
 #include "sched/dilu/dilu_internal.h"
 #include "sched/policy_bookkeeping.h"
 #include "sched/policy_instances.h"
-#include "sim/array.h"
 
 #include <string.h>
+
+#include "sim/array.h"
 
 #define TICK SIM_NONE
 

@@ -49,7 +49,8 @@ struct dilu_deployment {
     struct dilu_profile *profiles, *smallest;
     uint32_t profile_count;
     uint32_t *instances; /* oldest first; owned */
-    uint32_t instance_count, instance_room;
+    uint32_t instance_count;
+    size_t instance_room;
     uint32_t turn; /* index of the next instance to get work */
     uint64_t arrivals;
     struct dilu_window window;

@@ -291,17 +291,17 @@ static bool choose_training(struct dilu_pool *pool, const struct dilu_job *job)
 static struct dilu_placed *new_placed(struct dilu_pool *pool, const struct dilu_job *job,
                                       uint32_t count)
 {
-    if (!array_reserve(&pool->placed, &pool->placed_capacity, pool->placed_count + 1,
-                       sizeof *pool->placed))
+    if (!array_reserve_zeroed(&pool->placed, &pool->placed_capacity, pool->placed_count + 1,
+                              sizeof *pool->placed))
         return NULL;
     struct dilu_placed *placed = &pool->placed[pool->placed_count];
     *placed = (struct dilu_placed){.job = *job, .limit = job->limit};
     placed->gpus = malloc(count * sizeof *placed->gpus);
     placed->memories = malloc(count * sizeof *placed->memories);
-    bool good =
-        placed->gpus != NULL && placed->memories != NULL &&
-        (job->kind == DILU_TRAINING || array_reserve(&pool->instances, &pool->functions,
-                                                     job->function + 1, sizeof *pool->instances));
+    bool good = placed->gpus != NULL && placed->memories != NULL &&
+                (job->kind == DILU_TRAINING ||
+                 array_reserve_zeroed(&pool->instances, &pool->functions, job->function + 1,
+                                      sizeof *pool->instances));
     for (uint32_t i = 0; i < count && good; i++) {
         struct dilu_pool_gpu *gpu = &pool->gpus[pool->chosen[i]];
         good =

@@ -46,7 +46,8 @@ struct dilu_pool_gpu {
     uint32_t node;
     double request, limit, memory; /* sums */
     uint32_t *residents;           /* instances; owned */
-    uint32_t count, capacity;
+    uint32_t count;
+    size_t capacity;
     bool active;
     bool barred; /* no job is placed here (dilu_pool_bar) */
 };
@@ -73,10 +74,12 @@ struct dilu_pool {
     uint32_t gpu_count, node_count;
     struct dilu_gpu_list active, free;
     struct dilu_placed *placed; /* by instance */
-    uint32_t placed_count, placed_capacity;
+    uint32_t placed_count;
+    size_t placed_capacity;
     /* The module's. */
-    uint32_t *instances, functions; /* running instances by function; functions: its room */
-    uint32_t *free_on, *admits_on;  /* by node */
+    uint32_t *instances;           /* running instances by function */
+    size_t functions;              /* its room */
+    uint32_t *free_on, *admits_on; /* by node */
     uint32_t *chosen;
     uint32_t barred; /* GPUs */
     bool *marked;

@@ -1,12 +1,12 @@
 #include "sched/dilu/hosts.h"
 #include "sched/policy_bookkeeping.h"
 #include "sched/policy_instances.h"
-#include "sim/array.h"
 
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "sim/array.h"
 #include "sched/dilu/share.h"
 
 /* ---- Set-up ---------------------------------------------------------------------------------- */
@@ -341,8 +341,8 @@ uint32_t dilu_hosts_create(struct dilu_hosts *hosts, struct platform *platform, 
         dilu_pool_end(&hosts->trainings->pool, placed);
     if (id == SIM_NONE)
         return SIM_NONE;
-    if (!array_reserve(&hosts->instances, &hosts->instance_room, id + 1,
-                       sizeof *hosts->instances)) {
+    if (!array_reserve_zeroed(&hosts->instances, &hosts->instance_room, id + 1,
+                              sizeof *hosts->instances)) {
         (void)platform_kill(platform, id);
         return SIM_NONE;
     }

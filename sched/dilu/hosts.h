@@ -29,21 +29,21 @@ struct dilu_host {
     uint32_t invoker, which; /* invoker, and index among its GPUs */
     uint32_t units;
     uint32_t *residents; /* instances, oldest first; owned; gpus[].instances of them */
-    uint32_t room;
+    size_t room;
     bool touched; /* dirty flag: its shares have to be granted again */
 };
 
 struct dilu_hosts {
     const struct workload *workload;
     struct dilu_instance *instances; /* by the platform's instance id; owned */
-    uint32_t instance_room;
+    size_t instance_room;
     struct dilu_host *hosts; /* GPUs of the cluster, invoker by invoker; owned */
     struct dilu_gpu *gpus;   /* placement's view of each GPU; owned */
     uint32_t count;
     uint32_t *touched; /* owned */
     uint32_t touched_count;
     struct dilu_holder *holders; /* scratch; owned */
-    uint32_t holder_room;
+    size_t holder_room;
     struct dilu_rule rule;
     bool nominal; /* gamma counts factor × request instead of the share that covers it */
     struct dilu_trainings *trainings; /* places instances too; NULL: placement.h does. Not owned */

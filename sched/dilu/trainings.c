@@ -1,10 +1,11 @@
 #include "sched/dilu/trainings.h"
 #include "sched/policy_bookkeeping.h"
-#include "sim/array.h"
 
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
+
+#include "sim/array.h"
 
 enum { PARTS = 100 }; /* of a unit */
 
@@ -113,9 +114,10 @@ const char *dilu_trainings_refuse(struct dilu_trainings *trainings, uint32_t gpu
 
 static bool items_grow(struct dilu_trainings *trainings, uint32_t id)
 {
-    uint32_t room = trainings->room;
-    return array_reserve(&trainings->items, &room, id + 1, sizeof *trainings->items) &&
-           array_reserve(&trainings->waiting, &trainings->room, id + 1, sizeof *trainings->waiting);
+    const size_t wanted = (size_t)id + 1;
+    size_t room = trainings->room;
+    return array_reserve(&trainings->items, &room, wanted, sizeof *trainings->items) &&
+           array_reserve(&trainings->waiting, &trainings->room, wanted, sizeof id);
 }
 
 bool dilu_trainings_arrived(struct dilu_trainings *trainings, struct platform *platform,

@@ -42,11 +42,12 @@ struct dilu_trainings {
     uint32_t functions;          /* of requests; services of a trace are numbered after them */
     struct dilu_training *items; /* by training; owned */
     uint32_t *waiting;           /* in order of arrival; owned */
-    uint32_t room, waiting_count;
+    size_t room;
+    uint32_t waiting_count;
     struct dilu_neighbours *gpus;  /* by GPU, invoker by invoker; owned */
     struct training_grant *grants; /* scratch, a grant per GPU; owned */
     uint32_t *wanted;              /* scratch: parts of the trainings of one GPU; owned */
-    uint32_t wanted_room;
+    size_t wanted_room;
     uint64_t placed;
 };
 

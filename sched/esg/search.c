@@ -2,7 +2,9 @@
 
 #include <stdlib.h>
 
-enum { OPEN_LIMIT = 1 << 20, OPEN_FIRST = 1 << 10 };
+#include "sim/array.h"
+
+enum { OPEN_LIMIT = 1 << 20 };
 
 /* Bounds and costs add the same terms in different orders. Rounding changes a sum of at most 16
  * non-negative terms by a relative error below 16 × 2^-52. A cut with this margin beyond the bound
@@ -75,21 +77,12 @@ void search_workspace_destroy(struct search_workspace *workspace)
 
 static bool workspace_grow(struct search_workspace *workspace)
 {
-    size_t capacity = workspace->capacity == 0 ? OPEN_FIRST : 2 * workspace->capacity;
-    struct open_entry *heap = realloc(workspace->heap, capacity * sizeof *heap);
-    if (heap == NULL)
-        return false;
-    workspace->heap = heap;
-    struct partial *slots = realloc(workspace->slots, capacity * sizeof *slots);
-    if (slots == NULL)
-        return false;
-    workspace->slots = slots;
-    uint32_t *unused = realloc(workspace->unused, capacity * sizeof *unused);
-    if (unused == NULL)
-        return false;
-    workspace->unused = unused;
-    workspace->capacity = capacity;
-    return true;
+    const size_t wanted = workspace->capacity + 1;
+    size_t heap = workspace->capacity, slots = workspace->capacity;
+    return array_reserve(&workspace->heap, &heap, wanted, sizeof *workspace->heap) &&
+           array_reserve(&workspace->slots, &slots, wanted, sizeof *workspace->slots) &&
+           array_reserve(&workspace->unused, &workspace->capacity, wanted,
+                         sizeof *workspace->unused);
 }
 
 static bool open_before(struct open_entry a, struct open_entry b)
@@ -321,13 +314,9 @@ static bool chains_fill(struct search_workspace *workspace, const struct search_
 {
     const struct search_table *first = problem->stages[0];
     const size_t most = problem->bounded ? first->part_count : 1;
-    if (most > workspace->chain_capacity) {
-        struct chain *chains = realloc(workspace->chains, most * sizeof *chains);
-        if (chains == NULL)
-            return false;
-        workspace->chains = chains;
-        workspace->chain_capacity = most;
-    }
+    if (!array_reserve(&workspace->chains, &workspace->chain_capacity, most,
+                       sizeof *workspace->chains))
+        return false;
     workspace->chain_count = 0;
     for (size_t i = 0; i < most; i++) {
         const uint32_t batch =

@@ -3,6 +3,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "sim/array.h"
+
 static bool overlap(struct rectangle a, struct rectangle b)
 {
     return a.x < b.x + b.width && b.x < a.x + a.width && a.y < b.y + b.height &&
@@ -17,14 +19,8 @@ static bool contains(struct rectangle outer, struct rectangle inner)
 
 static bool push(struct rectangle **list, size_t *count, size_t *room, struct rectangle one)
 {
-    if (*count == *room) {
-        const size_t more = *room > 0 ? 2 * *room : 8;
-        struct rectangle *grown = realloc(*list, more * sizeof *grown);
-        if (grown == NULL)
-            return false;
-        *list = grown;
-        *room = more;
-    }
+    if (!array_reserve(list, room, *count + 1, sizeof one))
+        return false;
     (*list)[(*count)++] = one;
     return true;
 }
@@ -141,14 +137,8 @@ bool rectangles_place(struct rectangles *plane, struct rectangle place, uint32_t
         is_free = contains(plane->free[i], place);
     if (!is_free || place.width == 0 || place.height == 0)
         return false;
-    if (plane->used_count == plane->used_room) {
-        const size_t more = plane->used_room > 0 ? 2 * plane->used_room : 8;
-        struct rectangle_owned *grown = realloc(plane->used, more * sizeof *grown);
-        if (grown == NULL)
-            return false;
-        plane->used = grown;
-        plane->used_room = more;
-    }
+    if (!array_reserve(&plane->used, &plane->used_room, plane->used_count + 1, sizeof *plane->used))
+        return false;
     if (!subtract(&plane->free, &plane->free_count, &plane->free_room, place))
         return false;
     plane->used[plane->used_count++] = (struct rectangle_owned){place, owner};

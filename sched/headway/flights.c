@@ -2,10 +2,13 @@
 
 #include <stdlib.h>
 
+#include "sim/array.h"
+
 struct flights {
     uint32_t max_batch;
     uint32_t invokers;
-    uint32_t capacity, used, unused; /* `unused` heads the list of free records */
+    uint32_t used, unused; /* `unused` heads the list of free records */
+    size_t capacity;
     struct flight *records;
     sim_time_t *deadlines; /* max_batch per record */
     uint32_t *head, *tail; /* of each invoker's list, oldest first */
@@ -51,19 +54,14 @@ void flights_destroy(struct flights *flights)
 
 static bool flights_grow(struct flights *flights)
 {
-    const uint32_t capacity = flights->capacity == 0 ? 64 : 2 * flights->capacity;
-    struct flight *records = realloc(flights->records, capacity * sizeof *records);
-    if (records == NULL)
+    const size_t wanted = flights->capacity + 1;
+    size_t room = flights->capacity;
+    if (!array_reserve(&flights->records, &room, wanted, sizeof *flights->records) ||
+        !array_reserve(&flights->deadlines, &flights->capacity, wanted,
+                       flights->max_batch * sizeof *flights->deadlines))
         return false;
-    flights->records = records;
-    sim_time_t *deadlines =
-        realloc(flights->deadlines, (size_t)capacity * flights->max_batch * sizeof *deadlines);
-    if (deadlines == NULL)
-        return false;
-    flights->deadlines = deadlines;
-    flights->capacity = capacity;
     for (uint32_t i = 0; i < flights->used; i++)
-        records[i].deadlines = &deadlines[(size_t)i * flights->max_batch];
+        flights->records[i].deadlines = &flights->deadlines[(size_t)i * flights->max_batch];
     return true;
 }
 

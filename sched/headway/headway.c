@@ -74,8 +74,7 @@ static bool much_waits(struct headway *self, const struct platform *platform,
 
 static void shed_note(struct headway *self, uint32_t queue, uint64_t request)
 {
-    if (!array_reserve(&self->sheds, &self->shed_room, (uint32_t)self->shed_count + 1,
-                       sizeof *self->sheds))
+    if (!array_reserve(&self->sheds, &self->shed_room, self->shed_count + 1, sizeof *self->sheds))
         return; /* it is served then */
     self->sheds[self->shed_count++] = (struct shed){queue, request};
 }

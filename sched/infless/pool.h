@@ -45,7 +45,7 @@ struct infless_pool {
     double best;         /* result of infless_best_throughput */
     uint32_t *instances; /* instance ids, oldest first */
     size_t instance_count;
-    uint32_t instance_room;
+    size_t instance_room;
     uint32_t due;      /* head of the list of due instances, linked by next_due */
     uint64_t arrivals; /* in the current tick */
     uint64_t *looks;   /* arrivals of the last ticks; a ring of look_count; not owned */
@@ -86,14 +86,14 @@ struct infless {
     uint32_t *failing;                    /* by queue: newest jobs that are to fail */
     struct infless_candidate *candidates; /* of all pools, one after another */
     struct infless_instance *instances;
-    uint32_t instance_room;
+    size_t instance_room;
     struct unique_fifo turns; /* pools that decide has to process */
     uint32_t starving; /* pools with waiting jobs, without an instance, and without room for one */
     bool freed;        /* resources may have become free since the starving pools were last
                         * processed */
     struct infless_share *shares; /* scratch, with room for all instances of a pool */
     uint32_t *share_ids;
-    uint32_t share_room;
+    size_t share_room;
     struct lsth *lsth;                   /* by function */
     uint32_t *function_count;            /* living instances by function */
     const struct invoker_group **groups; /* by invoker */

@@ -85,13 +85,14 @@ static bool fullest_slot(void *context, const struct infless_candidate *candidat
 
 static bool room_for(struct infless *self, struct infless_pool *pool, uint32_t id)
 {
-    const uint32_t before = self->instance_room;
-    if (!array_reserve(&pool->instances, &pool->instance_room, (uint32_t)pool->instance_count + 1,
-                       sizeof *pool->instances) ||
-        !array_reserve(&self->instances, &self->instance_room, id + 1, sizeof *self->instances))
+    const size_t old = self->instance_room;
+    if (!array_reserve(&pool->instances, &pool->instance_room, pool->instance_count + 1,
+                       sizeof id) ||
+        !array_reserve(&self->instances, &self->instance_room, (size_t)id + 1,
+                       sizeof *self->instances))
         return false;
-    for (uint32_t i = before; i < self->instance_room; i++)
-        self->instances[i].pool = SIM_NONE;
+    for (size_t i = old; i < self->instance_room; i++)
+        self->instances[i] = (struct infless_instance){.pool = SIM_NONE};
     return true;
 }
 
@@ -185,10 +186,9 @@ static void observe(const struct infless *self, struct infless_pool *pool)
 
 static bool share_scratch(struct infless *self, size_t count)
 {
-    uint32_t room = self->share_room;
-    return array_reserve(&self->shares, &room, (uint32_t)count, sizeof *self->shares) &&
-           array_reserve(&self->share_ids, &self->share_room, (uint32_t)count,
-                         sizeof *self->share_ids);
+    size_t room = self->share_room;
+    return array_reserve(&self->shares, &room, count, sizeof *self->shares) &&
+           array_reserve(&self->share_ids, &self->share_room, count, sizeof *self->share_ids);
 }
 
 /* Collects the pool's instances, makeshift or not; without `all`, only those that have started. */

@@ -143,7 +143,8 @@ struct orion {
     struct orion_sizing *sizings;
     struct orion_requests requests;
     struct orion_bundle *bundles;
-    uint32_t bundle_count, bundle_room, bundle_free;
+    uint32_t bundle_count, bundle_free;
+    size_t bundle_room;
     uint32_t *expected; /* by function: number of due stages */
     uint32_t *starting; /* by function: containers that this policy started and that should not
                          * be ready yet */
@@ -251,7 +252,7 @@ static uint32_t bundle_open(struct orion *orion, const struct orion_plan *plan,
         orion->bundle_free = orion->bundles[index].next_free;
     } else {
         if (orion->bundle_count == BUNDLES_MAX ||
-            !array_reserve(&orion->bundles, &orion->bundle_room, orion->bundle_count + 1,
+            !array_reserve(&orion->bundles, &orion->bundle_room, (size_t)orion->bundle_count + 1,
                            sizeof *orion->bundles))
             return SIM_NONE;
         index = orion->bundle_count++;

@@ -21,7 +21,7 @@ struct search {
     bool found;
     struct node *nodes; /* binary heap; first: nearest to the target, then cheapest */
     size_t node_count;
-    uint32_t node_room;
+    size_t node_room;
     uint32_t made;
     uint16_t *seen; /* open addressing with `stages` steps per slot */
     bool *used;
@@ -113,8 +113,7 @@ static bool node_before(const struct node *a, const struct node *b)
 
 static bool node_push(struct search *search, const struct node *node)
 {
-    if (!array_reserve(&search->nodes, &search->node_room, (uint32_t)search->node_count + 1,
-                       sizeof *search->nodes))
+    if (!array_reserve(&search->nodes, &search->node_room, search->node_count + 1, sizeof *node))
         return false;
     size_t at = search->node_count++;
     while (at > 0 && node_before(node, &search->nodes[(at - 1) / 2])) {

@@ -4,6 +4,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "sim/array.h"
+
 #define RETRY SIM_S
 
 /* ---- Set-up ---------------------------------------------------------------------------------- */
@@ -139,30 +141,11 @@ void gangs_finish(void *state)
 
 static bool reserve(struct gangs *gangs, uint32_t training)
 {
-    size_t capacity = gangs->capacity == 0 ? 64 : gangs->capacity;
-    while (training >= capacity)
-        capacity *= 2;
-    if (capacity > gangs->capacity) {
-        struct gang_entry **entries = realloc(gangs->entries, capacity * sizeof *entries);
-        if (entries == NULL)
-            return false;
-        memset(&entries[gangs->capacity], 0, (capacity - gangs->capacity) * sizeof *entries);
-        gangs->entries = entries;
-        gangs->capacity = capacity;
-    }
-    if (gangs->count < gangs->room)
-        return true;
-    const size_t room = gangs->room == 0 ? 256 : 2 * gangs->room;
-    struct gang_entry **list = realloc(gangs->list, room * sizeof *list);
-    if (list == NULL)
-        return false;
-    gangs->list = list;
-    struct gang_entry **scratch = realloc(gangs->scratch, room * sizeof *scratch);
-    if (scratch == NULL)
-        return false;
-    gangs->scratch = scratch;
-    gangs->room = room;
-    return true;
+    const size_t size = sizeof(struct gang_entry *), wanted = gangs->count + 1;
+    size_t room = gangs->room;
+    return array_reserve_zeroed(&gangs->entries, &gangs->capacity, (size_t)training + 1, size) &&
+           array_reserve(&gangs->list, &room, wanted, size) &&
+           array_reserve(&gangs->scratch, &gangs->room, wanted, size);
 }
 
 static struct gang_entry *new_entry(const struct gangs *gangs, const struct platform *platform,

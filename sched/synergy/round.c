@@ -4,6 +4,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "sim/array.h"
+
 double synergy_fair_vcpus(const struct synergy_servers *servers)
 {
     return servers->vcpus / servers->gpus;
@@ -53,18 +55,11 @@ void synergy_round_free(struct synergy_round *round)
 
 bool synergy_round_add(struct synergy_round *round, struct synergy_training *training)
 {
-    if (round->count == round->capacity) {
-        const size_t capacity = round->capacity == 0 ? 256 : 2 * round->capacity;
-        struct synergy_training **list = realloc(round->list, capacity * sizeof *list);
-        if (list == NULL)
-            return false;
-        round->list = list;
-        struct synergy_training **scratch = realloc(round->scratch, capacity * sizeof *scratch);
-        if (scratch == NULL)
-            return false;
-        round->scratch = scratch;
-        round->capacity = capacity;
-    }
+    const size_t wanted = round->count + 1;
+    size_t room = round->capacity;
+    if (!array_reserve(&round->list, &room, wanted, sizeof training) ||
+        !array_reserve(&round->scratch, &round->capacity, wanted, sizeof training))
+        return false;
     round->list[round->count++] = training;
     return true;
 }

@@ -12,6 +12,7 @@
 #include <inttypes.h>
 #include <stdlib.h>
 
+#include "sim/array.h"
 #include "sched/policy_training.h"
 #include "sched/synergy/optimum.h"
 #include "sched/synergy/round.h"
@@ -52,7 +53,7 @@ struct synergy {
     sim_time_t first;
     bool due; /* the next round's timer has expired */
     struct training_grant *grants;
-    uint32_t gang_capacity;
+    size_t gang_capacity;
     struct synergy_cells *cells; /* opt: per model; else NULL */
     size_t cell_count;
     uint32_t next_gpu; /* opt: the first that this round has not given */
@@ -141,34 +142,6 @@ static void synergy_finish(void *state)
 
 /* ---- Trainings ------------------------------------------------------------------------------- */
 
-static bool grow(struct synergy *synergy, uint32_t training)
-{
-    size_t capacity = synergy->capacity;
-    while (training >= capacity)
-        capacity = capacity == 0 ? 64 : 2 * capacity;
-    struct synergy_training **entries =
-        realloc(synergy->entries, capacity * sizeof(struct synergy_training *));
-    if (entries == NULL)
-        return false;
-    for (size_t i = synergy->capacity; i < capacity; i++)
-        entries[i] = NULL;
-    synergy->entries = entries;
-    synergy->capacity = capacity;
-    return true;
-}
-
-static bool gang_reserve(struct synergy *synergy, uint32_t gpus)
-{
-    if (gpus <= synergy->gang_capacity)
-        return true;
-    struct training_grant *grants = realloc(synergy->grants, gpus * sizeof *grants);
-    if (grants == NULL)
-        return false;
-    synergy->grants = grants;
-    synergy->gang_capacity = gpus;
-    return true;
-}
-
 /* First multiple of the round's length, from the first round on, that is not before now. */
 static sim_time_t next_round(const struct synergy *synergy, sim_time_t now)
 {
@@ -222,8 +195,10 @@ static void synergy_on_arrived(void *state, struct platform *platform, uint32_t 
     struct synergy_training *entry = NULL;
     if (synergy->fault.kind != ERROR_NONE)
         return;
-    if ((training >= synergy->capacity && !grow(synergy, training)) ||
-        !gang_reserve(synergy, platform_training(platform, training).gpus) ||
+    if (!array_reserve_zeroed(&synergy->entries, &synergy->capacity, (size_t)training + 1,
+                              sizeof entry) ||
+        !array_reserve(&synergy->grants, &synergy->gang_capacity,
+                       platform_training(platform, training).gpus, sizeof *synergy->grants) ||
         (entry = entry_create(synergy, platform, training, &synergy->fault)) == NULL ||
         !synergy_round_add(synergy->round, entry)) {
         free(entry);

@@ -2,8 +2,9 @@
 
 #include <stdarg.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
+
+#include "sim/array.h"
 
 /* "theory/mm1.json" is named mm1.json, mm1 and theory/mm1, too. */
 static bool is_named(const char *name, const char *wanted)
@@ -19,13 +20,11 @@ static bool is_named(const char *name, const char *wanted)
 
 bool listing_wants(struct listing *listing, const char *name)
 {
-    char(*names)[LISTING_NAME] = realloc(listing->names, (listing->count + 1) * sizeof *names);
-    if (names == NULL) {
+    if (!array_extend(&listing->names, listing->count, sizeof *listing->names)) {
         listing->failed = true;
         return false;
     }
-    listing->names = names;
-    (void)snprintf(names[listing->count++], sizeof *names, "%s", name);
+    (void)snprintf(listing->names[listing->count++], sizeof *listing->names, "%s", name);
     if (listing->only != NULL && !is_named(name, listing->only))
         return false;
     listing->shown++;

@@ -4,6 +4,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "sim/array.h"
+
 /* A policy of the sweep, under one display name. */
 struct module {
     char *name; /* the policy's own name */
@@ -125,14 +127,11 @@ void modules_free(struct modules *modules)
 
 static bool module_add(struct modules *modules, const struct module *module, struct error *error)
 {
-    struct module *entries =
-        realloc(modules->entries, (modules->count + 1) * sizeof *modules->entries);
-    if (entries != NULL) {
-        modules->entries = entries;
-        entries[modules->count] = *module;
-        entries[modules->count].name = strdup(module->name);
-        entries[modules->count].path = strdup(module->path);
-        const struct module *added = &entries[modules->count++];
+    if (array_extend(&modules->entries, modules->count, sizeof *module)) {
+        struct module *added = &modules->entries[modules->count++];
+        *added = *module;
+        added->name = strdup(module->name);
+        added->path = strdup(module->path);
         if (added->name != NULL && added->path != NULL)
             return true;
     }

@@ -140,7 +140,7 @@ struct window {
 struct source_tally {
     struct string_index labels;
     uint64_t *requests;
-    uint32_t capacity;
+    size_t capacity;
     bool full;
 };
 
@@ -159,8 +159,8 @@ static void tally_source(void *context, const char *label, uint64_t requests)
     struct source_tally *tally = context;
     int32_t number = string_index_add(&tally->labels, label);
     if (number == STRING_INDEX_NONE ||
-        !array_reserve(&tally->requests, &tally->capacity, (uint32_t)number + 1,
-                       sizeof *tally->requests))
+        !array_reserve_zeroed(&tally->requests, &tally->capacity, (size_t)number + 1,
+                              sizeof *tally->requests))
         tally->full = true;
     else
         tally->requests[number] += requests;

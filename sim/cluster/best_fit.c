@@ -260,7 +260,7 @@ static bool member_add(struct cluster *cluster, uint32_t id)
 {
     struct container_pool *pool = &cluster->pools[id];
     struct fit_members *members = &cluster->fit.members[pool->function];
-    if (!array_reserve(&members->list, &members->capacity, members->count + 1,
+    if (!array_reserve(&members->list, &members->capacity, (size_t)members->count + 1,
                        sizeof *members->list))
         return false;
     pool->position = members->count;

@@ -59,7 +59,8 @@ struct fit_members {
         uint32_t pool, entry;
         uint64_t since; /* number of the update that found the pool idle */
     } * list;           /* unordered */
-    uint32_t count, capacity;
+    size_t capacity;
+    uint32_t count;
     bool in_set; /* the list is long, so the members are in the function's set */
 };
 

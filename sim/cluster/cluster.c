@@ -215,10 +215,10 @@ static uint32_t container_take(struct cluster *cluster)
         cluster->container_free = cluster->containers[id].next;
         return id;
     }
-    if (!array_reserve(&cluster->containers, &cluster->container_capacity,
-                       cluster->containers_used + 1, sizeof *cluster->containers))
-        return SIM_NONE;
-    return cluster->containers_used++;
+    const bool room =
+        array_reserve(&cluster->containers, &cluster->container_capacity,
+                      (size_t)cluster->containers_used + 1, sizeof *cluster->containers);
+    return room ? cluster->containers_used++ : SIM_NONE;
 }
 
 static void container_enter_idle(struct cluster *cluster, uint32_t id, sim_time_t now)

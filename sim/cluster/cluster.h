@@ -85,7 +85,8 @@ struct invoker_state {
         bool changed;
         bool member; /* had idle containers at the index update */
     } * pools;       /* pools of this invoker */
-    uint32_t pool_count, pool_capacity;
+    size_t pool_capacity;
+    uint32_t pool_count;
     uint32_t next_pool, pools_end; /* allocated for this invoker, not yet used */
     uint32_t pools_changed;        /* number of entries with `changed` */
 };
@@ -152,10 +153,12 @@ struct cluster {
     int64_t *weights_kb;   /* [function][kind], of a container on such a GPU */
     struct container_pool *pools;
     /* allocated; used so far; head of the free list */
-    uint32_t pool_capacity, pools_used, pool_free;
+    uint32_t pools_used, pool_free;
+    size_t pool_capacity;
     struct container *containers;
-    uint32_t container_capacity, containers_used; /* allocated; used so far */
-    uint32_t container_free;                      /* head of the free list, linked by `next` */
+    size_t container_capacity;
+    uint32_t containers_used; /* so far */
+    uint32_t container_free;  /* head of the free list, linked by `next` */
     uint64_t next_serial;
     uint32_t idle_containers, starting_containers; /* of all functions */
     uint64_t idles;                                /* number of idle periods so far */

@@ -74,7 +74,7 @@ static uint32_t pool_allocate(struct cluster *cluster, struct invoker_state *inv
         return id;
     }
     if (!array_reserve(&cluster->pools, &cluster->pool_capacity,
-                       cluster->pools_used + POOLS_TOGETHER, sizeof *cluster->pools))
+                       (size_t)cluster->pools_used + POOLS_TOGETHER, sizeof *cluster->pools))
         return SIM_NONE;
     invoker->next_pool = cluster->pools_used;
     cluster->pools_used += POOLS_TOGETHER;

@@ -3,9 +3,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define NO_CHUNK UINT32_MAX
+#include "sim/array.h"
 
-enum { CHUNKS_FIRST = 128 };
+#define NO_CHUNK UINT32_MAX
 
 void overflow_heap_init(struct overflow_heap *far)
 {
@@ -21,17 +21,10 @@ void overflow_heap_clear(struct overflow_heap *far)
 
 static bool chunks_grow(struct overflow_heap *far)
 {
-    uint32_t capacity = far->chunk_capacity == 0 ? CHUNKS_FIRST : 2 * far->chunk_capacity;
-    uint32_t *next = realloc(far->next, capacity * sizeof *next);
-    if (next == NULL)
-        return false;
-    far->next = next;
-    struct far_chunk *chunks = realloc(far->chunks, capacity * sizeof *chunks);
-    if (chunks == NULL)
-        return false;
-    far->chunks = chunks;
-    far->chunk_capacity = capacity;
-    return true;
+    const size_t wanted = far->chunk_capacity + 1;
+    size_t room = far->chunk_capacity;
+    return array_reserve(&far->next, &room, wanted, sizeof *far->next) &&
+           array_reserve(&far->chunks, &far->chunk_capacity, wanted, sizeof *far->chunks);
 }
 
 /* Returns an empty chunk linked to `next`. NO_CHUNK: memory exhausted. */

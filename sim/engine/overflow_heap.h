@@ -49,7 +49,8 @@ struct overflow_heap {
     struct far_chunk *chunks;
     /* of each chunk: next chunk in its bucket or in the free list; UINT32_MAX: none */
     uint32_t *next;
-    uint32_t chunk_free, chunks_used, chunk_capacity;
+    uint32_t chunk_free, chunks_used;
+    size_t chunk_capacity;
     uint32_t chunks_spare; /* length of the free list */
 };
 

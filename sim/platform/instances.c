@@ -1,6 +1,7 @@
 #include <inttypes.h>
 #include <stdlib.h>
 
+#include "sim/array.h"
 #include "sim/platform/instances.h"
 #include "sim/platform/batches.h"
 #include "sim/platform/containers.h"
@@ -15,15 +16,13 @@
 
 static bool instances_grow(struct platform *platform)
 {
-    uint32_t old = platform->instance_capacity;
-    uint32_t capacity = old == 0 ? 64 : 2 * old;
-    struct instance *grown = realloc(platform->instances, capacity * sizeof *grown);
-    if (grown == NULL)
+    const uint32_t old = (uint32_t)platform->instance_capacity;
+    if (!array_reserve(&platform->instances, &platform->instance_capacity, (size_t)old + 1,
+                       sizeof *platform->instances))
         return false;
-    for (uint32_t i = old; i < capacity; i++)
-        grown[i] = (struct instance){.next_free = i + 1 < capacity ? i + 1 : SIM_NONE};
-    platform->instances = grown;
-    platform->instance_capacity = capacity;
+    for (uint32_t i = old; i < platform->instance_capacity; i++)
+        platform->instances[i] =
+            (struct instance){.next_free = i + 1 < platform->instance_capacity ? i + 1 : SIM_NONE};
     platform->instance_free = old;
     return true;
 }

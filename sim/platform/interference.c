@@ -50,20 +50,11 @@ static bool table_prepare_kind(struct platform *platform, size_t kind)
     return true;
 }
 
-static bool table_make_room(struct gpu_work_table *table, uint32_t count)
+static bool table_make_room(struct gpu_work_table *table, size_t count)
 {
-    if (count <= table->room)
-        return true;
-    struct prepared_runner *runners = realloc(table->runners, count * sizeof *runners);
-    if (runners != NULL)
-        table->runners = runners;
-    double *slowdowns = realloc(table->slowdowns, count * sizeof *slowdowns);
-    if (slowdowns != NULL)
-        table->slowdowns = slowdowns;
-    if (runners == NULL || slowdowns == NULL)
-        return false;
-    table->room = count;
-    return true;
+    size_t room = table->room;
+    return array_reserve(&table->runners, &room, count, sizeof *table->runners) &&
+           array_reserve(&table->slowdowns, &table->room, count, sizeof *table->slowdowns);
 }
 
 static bool table_init(struct platform *platform)
@@ -118,7 +109,7 @@ void gpu_work_clear(struct platform *platform)
 
 static bool work_grow(struct platform *platform, struct gpu_work *work)
 {
-    if (array_reserve(&work->executions, &work->capacity, work->count + 1,
+    if (array_reserve(&work->executions, &work->capacity, (size_t)work->count + 1,
                       sizeof *work->executions) &&
         table_make_room(&platform->work_table, work->capacity + 1))
         return true;

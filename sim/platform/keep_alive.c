@@ -1,5 +1,6 @@
 #include <stdlib.h>
 
+#include "sim/array.h"
 #include "sim/platform/keep_alive.h"
 #include "sim/platform/containers.h"
 #include "sim/platform/policy_api.h"
@@ -74,15 +75,13 @@ void keep_alive_use(struct platform *platform, uint32_t id)
 
 static bool reloads_grow(struct keep_alive_state *keep_alive_state)
 {
-    uint32_t old = keep_alive_state->reload_capacity;
-    uint32_t capacity = old == 0 ? 16 : 2 * old;
-    struct reload *grown = realloc(keep_alive_state->reloads, capacity * sizeof *grown);
-    if (grown == NULL)
+    const uint32_t old = (uint32_t)keep_alive_state->reload_capacity;
+    if (!array_reserve(&keep_alive_state->reloads, &keep_alive_state->reload_capacity,
+                       (size_t)old + 1, sizeof *keep_alive_state->reloads))
         return false;
+    const size_t capacity = keep_alive_state->reload_capacity;
     for (uint32_t i = old; i < capacity; i++)
-        grown[i].next_free = i + 1 < capacity ? i + 1 : SIM_NONE;
-    keep_alive_state->reloads = grown;
-    keep_alive_state->reload_capacity = capacity;
+        keep_alive_state->reloads[i].next_free = i + 1 < capacity ? i + 1 : SIM_NONE;
     keep_alive_state->reload_free = old;
     return true;
 }

@@ -1,6 +1,7 @@
 #include <inttypes.h>
 #include <stdlib.h>
 
+#include "sim/array.h"
 #include "sched/common/capacity_bound.h"
 #include "sim/platform/requests.h"
 #include "sim/platform/containers.h"
@@ -180,20 +181,12 @@ static void queue_withdraw(struct platform *platform, struct queue *queue, uint3
 
 static bool requests_grow(struct platform *platform)
 {
-    const size_t slots = platform->request_room == 0 ? 256 : 2 * (size_t)platform->request_room;
-    const size_t jobs = slots * platform->stride;
-    if (jobs >= SIM_NONE)
-        return false;
-    struct job *grown = realloc(platform->jobs, jobs * sizeof *grown);
-    if (grown != NULL)
-        platform->jobs = grown;
-    struct request *requests = realloc(platform->requests, slots * sizeof *requests);
-    if (requests != NULL)
-        platform->requests = requests;
-    if (grown == NULL || requests == NULL)
-        return false;
-    platform->request_room = (uint32_t)slots;
-    return true;
+    const size_t wanted = platform->request_room + 1;
+    size_t room = platform->request_room;
+    return array_reserve(&platform->requests, &room, wanted, sizeof *platform->requests) &&
+           room * platform->stride < SIM_NONE &&
+           array_reserve(&platform->jobs, &platform->request_room, wanted,
+                         platform->stride * sizeof *platform->jobs);
 }
 
 /* Returns the slot freed last, otherwise one never used. SIM_NONE: memory exhausted. */

@@ -134,11 +134,12 @@ struct execution {
  * for all of them: that of the earliest finish. */
 struct gpu_work {
     struct execution *executions;
-    uint32_t count, capacity;
+    size_t capacity;
     event_queue_handle event;
     sim_time_t updated; /* when `work` of all executions was last updated */
-    bool interferes;    /* batches on the GPU slow one another, by a model or by their shares */
-    bool modelled;      /* by the interference model of its profile */
+    uint32_t count;
+    bool interferes; /* batches on the GPU slow one another, by a model or by their shares */
+    bool modelled;   /* by the interference model of its profile */
 };
 
 /* Inputs of the slowdowns of batches that share a GPU, and buffers for their computation. */
@@ -151,7 +152,7 @@ struct gpu_work_table {
     /* For the GPU whose rates are computed: */
     struct prepared_runner *runners;
     double *slowdowns;
-    uint32_t room;
+    size_t room;
 };
 
 struct instance {
@@ -197,7 +198,8 @@ struct keep_alive_state {
     void *state;
     uint64_t *uses; /* per function: number of times that a container was taken for work */
     struct reload *reloads;
-    uint32_t reload_capacity, reload_free;
+    size_t reload_capacity;
+    uint32_t reload_free;
 };
 
 struct platform {
@@ -226,19 +228,21 @@ struct platform {
     uint32_t slot_shift;
     struct request *requests;
     struct job *jobs;
-    uint32_t request_room;                /* capacity of `requests`; `stride` jobs per slot */
+    size_t request_room;                  /* capacity of `requests`; `stride` jobs per slot */
     uint32_t requests_used, request_free; /* high-water mark; free list */
     uint32_t in_flight;
     struct queue *queues;
     uint64_t *queue_mask; /* bit q: queue q is not empty */
     uint64_t waiting_jobs;
     struct batch *batches;
-    uint32_t batch_room, batches_used, batch_free; /* as for requests */
+    size_t batch_room;
+    uint32_t batches_used, batch_free; /* as for requests */
     uint32_t running_batches;
     uint64_t next_batch, next_request;
     sim_time_t dispatched; /* when the last batch was */
     struct instance *instances;
-    uint32_t instance_capacity, instance_free;
+    size_t instance_capacity;
+    uint32_t instance_free;
     uint64_t work_events; /* pending events of kinds below EVENT_WORK_KINDS */
     uint64_t events;
     uint64_t sampled; /* `events` at the last sample */

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "sim/array.h"
 #include "sim/cluster/cluster_internal.h"
 #include "sim/platform/policy_api.h"
 #include "sim/platform/policy_calls.h"
@@ -102,15 +103,7 @@ void trainings_clear(struct platform *platform)
 
 static bool residents_reserve(struct residents *gpu)
 {
-    if (gpu->count < gpu->capacity)
-        return true;
-    const uint32_t capacity = gpu->capacity == 0 ? 2 : 2 * gpu->capacity;
-    uint32_t *ids = realloc(gpu->ids, capacity * sizeof *ids);
-    if (ids == NULL)
-        return false;
-    gpu->ids = ids;
-    gpu->capacity = capacity;
-    return true;
+    return array_reserve(&gpu->ids, &gpu->capacity, (size_t)gpu->count + 1, sizeof *gpu->ids);
 }
 
 static bool residents_add(struct platform *platform, uint32_t id)

@@ -51,7 +51,8 @@ struct training {
 /* The trainings on one GPU, in the order of their placement. */
 struct residents {
     uint32_t *ids;
-    uint32_t count, capacity;
+    uint32_t count;
+    size_t capacity;
 };
 
 struct trainings {

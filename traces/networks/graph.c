@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "sim/array.h"
 #include "traces/networks/graph_builder.h"
 
 enum { NESTING_LIMIT = 8, REPEAT_LIMIT = 1024, STEP_LIMIT = 20000 };
@@ -41,14 +42,8 @@ static bool add_label(struct builder *b, const struct scope *scope, const struct
         return false;
     if (find_label(b, full) != NULL)
         return json_fault(at, b->error, "the name \"%s\" is taken by an earlier layer", own);
-    if (b->label_count == b->label_room) {
-        size_t room = b->label_room == 0 ? 64 : 2 * b->label_room;
-        struct label *labels = realloc(b->labels, room * sizeof *labels);
-        if (labels == NULL)
-            return graph_out_of_memory(b);
-        b->labels = labels;
-        b->label_room = room;
-    }
+    if (!array_reserve(&b->labels, &b->label_room, b->label_count + 1, sizeof *b->labels))
+        return graph_out_of_memory(b);
     char *copy = strdup(full);
     if (copy == NULL)
         return graph_out_of_memory(b);
@@ -96,14 +91,8 @@ static bool resolve(struct builder *b, const struct scope *scope, const struct j
 static struct graph_node *add_node(struct builder *b, const char *name, const char *place)
 {
     struct graph *graph = b->graph;
-    if (graph->node_count == b->node_room) {
-        size_t room = b->node_room == 0 ? 64 : 2 * b->node_room;
-        struct graph_node *nodes = realloc(graph->nodes, room * sizeof *nodes);
-        if (nodes == NULL)
-            return NULL;
-        graph->nodes = nodes;
-        b->node_room = room;
-    }
+    if (!array_reserve(&graph->nodes, &b->node_room, graph->node_count + 1, sizeof *graph->nodes))
+        return NULL;
     struct graph_node *node = &graph->nodes[graph->node_count];
     *node = (struct graph_node){.name = strdup(name), .place = strdup(place)};
     graph->node_count++;

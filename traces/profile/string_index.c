@@ -4,6 +4,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "sim/array.h"
+
 struct label {
     const char *name; /* owned by the table's names */
     int32_t number;
@@ -46,14 +48,8 @@ int32_t string_index_add(struct string_index *labels, const char *name)
     int32_t number = string_index_find(labels, name);
     if (number != STRING_INDEX_NONE || labels->count == STRING_INDEX_MOST)
         return number;
-    if (labels->count == labels->capacity) {
-        size_t capacity = labels->capacity == 0 ? 64 : 2 * labels->capacity;
-        char **names = realloc(labels->names, capacity * sizeof *names);
-        if (names == NULL)
-            return STRING_INDEX_NONE;
-        labels->names = names;
-        labels->capacity = capacity;
-    }
+    if (!array_reserve(&labels->names, &labels->capacity, labels->count + 1, sizeof(char *)))
+        return STRING_INDEX_NONE;
     return string_index_insert(labels, name);
 }
 

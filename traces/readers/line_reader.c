@@ -7,6 +7,8 @@
 #include <string.h>
 #include <sys/stat.h>
 
+#include "sim/array.h"
+
 enum { CHUNK = 1 << 16 };
 
 bool line_fault(const struct line_reader *reader, struct error *error, const char *format, ...)
@@ -56,12 +58,8 @@ static bool make_room(struct line_reader *reader, struct error *error)
     reader->begin = 0;
     if (reader->capacity - reader->end > CHUNK)
         return true;
-    char *buffer = realloc(reader->buffer, 2 * reader->capacity);
-    if (buffer == NULL)
-        return error_run(error, "%s: out of memory", reader->path);
-    reader->buffer = buffer;
-    reader->capacity *= 2;
-    return true;
+    return array_reserve(&reader->buffer, &reader->capacity, reader->capacity + 1, 1) ||
+           error_run(error, "%s: out of memory", reader->path);
 }
 
 /* Leaves one byte free after the data, for the NUL of the last line. */

@@ -4,6 +4,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "sim/array.h"
+
 enum { MINUTES_A_DAY = 1440 };
 
 /* Counts of one selected source. */
@@ -52,11 +54,8 @@ static struct count_row *row_of_source(struct trace_reader *reader, const char *
                          (int)TRACE_MOST_ROWS);
         return NULL;
     }
-    struct count_row **rows = realloc(day->rows, (day->count + 1) * sizeof(void *));
     struct count_row *row = calloc(1, sizeof *row);
-    if (rows != NULL)
-        day->rows = rows;
-    if (rows == NULL || row == NULL) {
+    if (row == NULL || !array_extend(&day->rows, day->count, sizeof row)) {
         free(row);
         (void)trace_no_memory(reader, error);
         return NULL;
@@ -64,7 +63,7 @@ static struct count_row *row_of_source(struct trace_reader *reader, const char *
     row->label = number;
     row->selected = selected;
     row->stream = *label == '\0' ? TRACE_MERGED_STREAM : file_row;
-    rows[day->count++] = row;
+    day->rows[day->count++] = row;
     return row;
 }
 

@@ -4,6 +4,8 @@
 
 #include <stdlib.h>
 
+#include "sim/array.h"
+
 enum { FIELDS = 4, WINDOW_ROWS = 1 << 20 };
 
 static const sim_time_t window_time = 24 * SIM_HOUR;
@@ -49,14 +51,8 @@ static bool heap_push(const struct trace_reader *reader, struct waiting_row row,
                       struct error *error)
 {
     struct waiting *waiting = reader->state;
-    if (waiting->count == waiting->capacity) {
-        size_t capacity = waiting->capacity == 0 ? 1024 : 2 * waiting->capacity;
-        struct waiting_row *heap = realloc(waiting->heap, capacity * sizeof *heap);
-        if (heap == NULL)
-            return trace_no_memory(reader, error);
-        waiting->heap = heap;
-        waiting->capacity = capacity;
-    }
+    if (!array_reserve(&waiting->heap, &waiting->capacity, waiting->count + 1, sizeof row))
+        return trace_no_memory(reader, error);
     size_t at = waiting->count++;
     for (; at > 0 && row_before(&row, &waiting->heap[(at - 1) / 2]); at = (at - 1) / 2)
         waiting->heap[at] = waiting->heap[(at - 1) / 2];

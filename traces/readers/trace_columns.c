@@ -26,7 +26,7 @@ struct columns {
     char *header;
     struct sorted_row *rows; /* with `sort`: all records of the file */
     size_t count, next;
-    uint32_t capacity;
+    size_t capacity;
     bool sorted;
 };
 
@@ -244,7 +244,7 @@ static bool keep_row(struct trace_reader *reader, const struct raw_record *raw, 
         return line_fault(&reader->lines, error,
                           "is one more record than are sorted in memory, %d; sort the file",
                           (int)TRACE_MOST_SORTED);
-    if (!array_reserve(&columns->rows, &columns->capacity, (uint32_t)columns->count + 1,
+    if (!array_reserve(&columns->rows, &columns->capacity, columns->count + 1,
                        sizeof *columns->rows))
         return trace_no_memory(reader, error);
     struct sorted_row *row = &columns->rows[columns->count];

@@ -3,6 +3,7 @@
 
 #include <stdlib.h>
 
+#include "sim/array.h"
 #include "sim/engine/random.h"
 
 /* ---- Drawing --------------------------------------------------------------------------------- */
@@ -24,15 +25,9 @@ bool trace_draw(const struct trace_reader *reader, struct drawn_bin *drawn, uint
     if (drawn->count + count > TRACE_MOST_IN_BIN)
         return error_input(error, "%s: bin %llu holds more than %d requests; use a finer trace",
                            reader->path, (unsigned long long)bin, (int)TRACE_MOST_IN_BIN);
-    if (drawn->count + count > drawn->capacity) {
-        const size_t capacity = 2 * (drawn->count + (size_t)count);
-        struct drawn_arrival *arrivals =
-            realloc(drawn->arrivals, capacity * sizeof *drawn->arrivals);
-        if (arrivals == NULL)
-            return trace_no_memory(reader, error);
-        drawn->arrivals = arrivals;
-        drawn->capacity = capacity;
-    }
+    if (!array_reserve(&drawn->arrivals, &drawn->capacity, drawn->count + (size_t)count,
+                       sizeof *drawn->arrivals))
+        return trace_no_memory(reader, error);
     struct random_stream random;
     random_stream_open(&random, reader->seed, RANDOM_TRACE_BIN, bin, stream);
     for (uint64_t i = 0; i < count; i++) {

@@ -42,7 +42,7 @@ static const char *const dilu_marks[DILU_FIELDS + 1] = {
 struct reader {
     struct trace_reader base; /* its lines, for the parsers of fields */
     struct training_trace *trace;
-    uint32_t capacity;
+    size_t capacity;
     size_t fields;                /* of every line */
     size_t columns[MURI_COLUMNS]; /* positions in Muri's layout */
     /* Of the layout dilu: the times of the first and of the last line, the place in that second,
@@ -217,8 +217,7 @@ static struct training_row *new_row(struct reader *reader, struct error *error)
         (void)line_fault(&reader->base.lines, error, "more than %d trainings", TRAINING_MOST_ROWS);
         return NULL;
     }
-    if (!array_reserve(&trace->rows, &reader->capacity, (uint32_t)trace->count + 1,
-                       sizeof *trace->rows)) {
+    if (!array_reserve(&trace->rows, &reader->capacity, trace->count + 1, sizeof *trace->rows)) {
         (void)trace_no_memory(&reader->base, error);
         return NULL;
     }
@@ -341,23 +340,13 @@ static bool parse_instance(struct reader *reader, char **fields, struct training
 /* Makes room for the lists of running instances. */
 static bool running_grow(struct reader *reader, struct error *error)
 {
-    const size_t services = reader->trace->models.count, rows = reader->capacity;
-    if (services > reader->services) {
-        uint32_t *latest = realloc(reader->latest, 2 * services * sizeof *latest);
-        if (latest == NULL)
-            return trace_no_memory(&reader->base, error);
-        for (size_t i = reader->services; i < 2 * services; i++)
-            latest[i] = NO_ROW;
-        reader->latest = latest;
-        reader->services = 2 * services;
-    }
-    if (rows > reader->places) {
-        uint32_t *before = realloc(reader->before, rows * sizeof *before);
-        if (before == NULL)
-            return trace_no_memory(&reader->base, error);
-        reader->before = before;
-        reader->places = rows;
-    }
+    const size_t old = reader->services;
+    if (!array_reserve(&reader->latest, &reader->services, reader->trace->models.count,
+                       sizeof *reader->latest) ||
+        !array_reserve(&reader->before, &reader->places, reader->capacity, sizeof *reader->before))
+        return trace_no_memory(&reader->base, error);
+    for (size_t i = old; i < reader->services; i++)
+        reader->latest[i] = NO_ROW;
     return true;
 }
 

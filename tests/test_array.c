@@ -1,0 +1,95 @@
+/* Arrays that grow: entries survive, the room doubles, and an impossible size is refused. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+#include <stdlib.h>
+
+#include "sim/array.h"
+
+enum { COUNT = 1000 };
+
+static void test_reserve_keeps_entries_and_doubles(void **state)
+{
+    (void)state;
+    uint64_t *items = NULL;
+    size_t room = 0, growths = 0;
+    for (size_t i = 0; i < COUNT; i++) {
+        const size_t old = room;
+        assert_true(array_reserve(&items, &room, i + 1, sizeof *items));
+        assert_true(room > i && (room == old || room >= 2 * old));
+        growths += room != old;
+        items[i] = 3 * i;
+    }
+    assert_in_range(growths, 2, 10);
+    for (size_t i = 0; i < COUNT; i++)
+        assert_int_equal(items[i], 3 * i);
+    assert_true(array_reserve(&items, &room, 5 * COUNT, sizeof *items));
+    assert_true(room >= 5 * COUNT);
+    free(items);
+}
+
+static void test_reserve_refuses_what_no_size_holds(void **state)
+{
+    (void)state;
+    uint64_t *items = NULL;
+    size_t room = 0;
+    assert_true(array_reserve(&items, &room, 1, sizeof *items));
+    uint64_t *const before = items;
+    const size_t room_before = room;
+    items[0] = 7;
+    assert_false(array_reserve(&items, &room, SIZE_MAX / sizeof *items + 1, sizeof *items));
+    assert_false(array_reserve_zeroed(&items, &room, SIZE_MAX, sizeof *items));
+    assert_ptr_equal(items, before);
+    assert_int_equal(room, room_before);
+    assert_int_equal(items[0], 7);
+    free(items);
+}
+
+static void test_zeroed_clears_only_new_entries(void **state)
+{
+    (void)state;
+    uint32_t *items = NULL;
+    size_t room = 0;
+    for (size_t i = 0; i < COUNT; i += 7) {
+        assert_true(array_reserve_zeroed(&items, &room, i + 1, sizeof *items));
+        assert_int_equal(items[i], 0);
+        items[i] = (uint32_t)i + 1;
+    }
+    for (size_t i = 0; i < room; i++)
+        assert_int_equal(items[i], i < COUNT && i % 7 == 0 ? i + 1 : 0);
+    free(items);
+}
+
+/* Under the sanitizer a room that is too small shows in the writes. */
+static void test_extend_needs_no_room_variable(void **state)
+{
+    (void)state;
+    size_t *items = NULL;
+    for (size_t i = 0; i < COUNT; i++) {
+        assert_true(array_extend(&items, i, sizeof *items));
+        items[i] = i;
+    }
+    for (size_t i = 0; i < COUNT; i++)
+        assert_int_equal(items[i], i);
+    for (size_t i = 2; i < 70; i++) { /* the list became shorter and grows again */
+        assert_true(array_extend(&items, i, sizeof *items));
+        items[i] = i;
+    }
+    for (size_t i = 0; i < 70; i++)
+        assert_int_equal(items[i], i);
+    free(items);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_reserve_keeps_entries_and_doubles),
+        cmocka_unit_test(test_reserve_refuses_what_no_size_holds),
+        cmocka_unit_test(test_zeroed_clears_only_new_entries),
+        cmocka_unit_test(test_extend_needs_no_room_variable),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
