@@ -5,11 +5,12 @@
 
 #include "results/store/store.h"
 
-/* The location of a run. */
+/* The location of a run, or of the row of one that failed. */
 struct piece {
     uint64_t position; /* in the sweep */
     size_t shard;      /* index of its file */
-    size_t run;        /* row of that file's summary */
+    size_t row;        /* of that file's summary, or of its /missing */
+    bool failed;
 };
 
 struct joining {
@@ -106,27 +107,32 @@ static bool shards_check(const struct joining *joining, struct error *error)
     return true;
 }
 
-/* Of struct piece or struct missing_run, whose first member is the position. */
-static int compare_positions(const void *a, const void *b)
+static int compare_pieces(const void *a, const void *b)
 {
-    const uint64_t *left = a;
-    const uint64_t *right = b;
-    return (*left > *right) - (*left < *right);
+    const struct piece *left = a;
+    const struct piece *right = b;
+    return (left->position > right->position) - (left->position < right->position);
 }
 
 static bool pieces_read(struct joining *joining, struct error *error)
 {
     size_t total = 0;
     for (size_t i = 0; i < joining->count; i++)
-        total += run_source_results(joining->shards[i])->run_count;
+        total += run_source_results(joining->shards[i])->run_count +
+                 run_source_results(joining->shards[i])->missing_count;
     joining->pieces = calloc(total + 1, sizeof *joining->pieces);
     if (joining->pieces == NULL)
         return error_run(error, "out of memory for %zu runs", total);
-    for (size_t i = 0; i < joining->count; i++)
-        for (size_t run = 0; run < run_source_results(joining->shards[i])->run_count; run++)
+    for (size_t i = 0; i < joining->count; i++) {
+        const struct results *shard = run_source_results(joining->shards[i]);
+        for (size_t row = 0; row < shard->run_count; row++)
             joining->pieces[joining->piece_count++] =
-                (struct piece){run_source_position(joining->shards[i], run), i, run};
-    qsort(joining->pieces, joining->piece_count, sizeof *joining->pieces, compare_positions);
+                (struct piece){run_source_position(joining->shards[i], row), i, row, false};
+        for (size_t row = 0; row < shard->missing_count; row++)
+            joining->pieces[joining->piece_count++] =
+                (struct piece){shard->missing[row].position, i, row, true};
+    }
+    qsort(joining->pieces, joining->piece_count, sizeof *joining->pieces, compare_pieces);
     for (size_t i = 1; i < joining->piece_count; i++) {
         const struct piece *piece = &joining->pieces[i];
         if (piece->position == piece[-1].position)
@@ -139,42 +145,25 @@ static bool pieces_read(struct joining *joining, struct error *error)
     return true;
 }
 
-/* Writes the failed runs of all shards, in the order of the sweep, and the sweep's facts. */
-static bool facts_write(const struct joining *joining, struct store *store, struct error *error)
-{
-    struct sweep_facts facts = run_source_results(joining->shards[0])->sweep;
-    facts.shard = facts.shards = 1;
-    facts.missing = 0;
-    for (size_t i = 0; i < joining->count; i++)
-        facts.missing += run_source_results(joining->shards[i])->missing_count;
-    struct missing_run *rows = calloc((size_t)facts.missing + 1, sizeof *rows);
-    if (rows == NULL)
-        return error_run(error, "out of memory for the list of failed runs");
-    size_t count = 0;
-    for (size_t i = 0; i < joining->count; i++) {
-        const struct results *shard = run_source_results(joining->shards[i]);
-        for (size_t row = 0; row < shard->missing_count; row++)
-            rows[count++] = shard->missing[row];
-    }
-    qsort(rows, count, sizeof *rows, compare_positions);
-    const bool good =
-        store_set_missing(store, rows, count, error) && store_set_sweep(store, &facts, error);
-    free(rows);
-    return good;
-}
-
 static bool joined_write(const struct joining *joining, struct store *store, struct error *error)
 {
     const struct results *first = run_source_results(joining->shards[0]);
+    struct sweep_facts facts = first->sweep;
+    facts.shard = facts.shards = 1;
+    facts.missing = 0;
     bool good = store_set_swept(store, first->swept, error) &&
                 (first->command == NULL || store_set_command(store, first->command, error));
     for (size_t i = 0; good && i < joining->count; i++)
         good = store_reserve(store, joining->paths[i], error);
     for (size_t i = 0; good && i < joining->piece_count; i++) {
         const struct piece *piece = &joining->pieces[i];
-        good = store_copy_run(store, joining->shards[piece->shard], piece->run, NULL, error);
+        struct run_source *shard = joining->shards[piece->shard];
+        facts.missing += piece->failed;
+        good = piece->failed ? store_append_missing(
+                                   store, &run_source_results(shard)->missing[piece->row], error)
+                             : store_copy_run(store, shard, piece->row, NULL, error);
     }
-    return good && facts_write(joining, store, error);
+    return good && store_set_sweep(store, &facts, error);
 }
 
 bool store_merge(const char *path, const char *const *shards, size_t count, struct error *error)

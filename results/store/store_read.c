@@ -36,6 +36,13 @@ hid_t store_open_read(const char *path, struct error *error)
     return file;
 }
 
+hid_t store_open_run(hid_t file, const char *hash)
+{
+    char name[sizeof "runs/" + TEXT_HASH];
+    (void)snprintf(name, sizeof name, "runs/%s", hash);
+    return H5Lexists(file, name, H5P_DEFAULT) > 0 ? H5Gopen2(file, name, H5P_DEFAULT) : -1;
+}
+
 static int compare_runs(const void *a, const void *b)
 {
     const struct summary_row *const *left = a;
@@ -74,8 +81,7 @@ static bool results_check(const struct results *results, struct error *error)
 
 static bool tables_read(hid_t file, struct results *results, struct error *error)
 {
-    void *runs = NULL;
-    void *applications = NULL;
+    void *runs = NULL, *applications = NULL, *training = NULL, *missing = NULL;
     const char *path = results->path;
     bool good =
         table_read(file, path, "summary", &layout_summary, &runs, &results->run_count, error) &&
@@ -83,18 +89,14 @@ static bool tables_read(hid_t file, struct results *results, struct error *error
                    &results->application_count, error);
     results->runs = runs;
     results->applications = applications;
-    if (good && H5Lexists(file, "training", H5P_DEFAULT) > 0) {
-        void *training = NULL;
+    if (good && H5Lexists(file, "training", H5P_DEFAULT) > 0)
         good = table_read(file, path, "training", &layout_training, &training,
                           &results->training_count, error);
-        results->training = training;
-    }
-    if (good && H5Lexists(file, "missing", H5P_DEFAULT) > 0) {
-        void *missing = NULL;
+    if (good && H5Lexists(file, "missing", H5P_DEFAULT) > 0)
         good = table_read(file, path, "missing", &layout_missing, &missing, &results->missing_count,
                           error);
-        results->missing = missing;
-    }
+    results->training = training;
+    results->missing = missing;
     return good && results_check(results, error);
 }
 
@@ -159,10 +161,7 @@ static bool notices_read(hid_t file, struct results *results, struct error *erro
     for (size_t run = 0; run < results->run_count; run++) {
         if (results->runs[run].notices == 0)
             continue;
-        char name[sizeof "runs/" + TEXT_HASH];
-        (void)snprintf(name, sizeof name, "runs/%s", results->runs[run].hash);
-        const hid_t group =
-            H5Lexists(file, name, H5P_DEFAULT) > 0 ? H5Gopen2(file, name, H5P_DEFAULT) : -1;
+        const hid_t group = store_open_run(file, results->runs[run].hash);
         char *lines = group < 0 ? NULL : hdf5_get_text(group, "notices");
         if (group >= 0)
             (void)H5Gclose(group);
@@ -174,9 +173,9 @@ static bool notices_read(hid_t file, struct results *results, struct error *erro
             printable = utf8_is_name(text);
         if (!printable)
             return error_input(error,
-                               "%s: attribute 'notices' of /%s is not there or no text; run "
+                               "%s: attribute 'notices' of /runs/%s is not there or no text; run "
                                "it again",
-                               results->path, name);
+                               results->path, results->runs[run].hash);
     }
     return true;
 }

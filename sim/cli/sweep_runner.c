@@ -24,19 +24,14 @@
 struct sweep_runner {
     const struct sweep *sweep;
     const struct sweep_runner_options *options;
-    struct sweep_facts facts;
+    struct plans plans;
     struct run_folder *folder;
-    struct store *store;      /* the results file; not used in a worker */
-    struct swept_keys *swept; /* columns of both */
-    struct store *part;       /* in a worker: the part in progress; NULL: none */
-    size_t part_run;          /* first run of that part */
-    size_t combinations;
-    size_t *wanted;          /* per combination: seeds needed as known so far */
-    bool *decided;           /* per combination: `wanted` is final */
-    char **failed;           /* per run: why it failed; NULL: it did not */
-    struct plan_cell *cells; /* per combination */
-    double *values;          /* per run: value of the precision metric; NULL: no precision */
-    size_t *pending;         /* runs of this round */
+    struct store *store; /* the results file; not used in a worker */
+    struct store *part;  /* in a worker: the part in progress; NULL: none */
+    size_t part_run;     /* first run of that part */
+    char **failed;       /* per run: why it failed; NULL: it did not */
+    double *values;      /* per run: value of the precision metric; NULL: no precision */
+    size_t *pending;     /* runs of this round */
     size_t pending_count;
     size_t next;         /* first run neither in the results file nor skipped */
     size_t ended_before; /* runs of earlier rounds */
@@ -75,16 +70,6 @@ static enum worker_pool_outcome run_record(struct sweep_runner *sweep_runner, si
                                                                  : WORKER_POOL_BROKEN;
 }
 
-static struct store *part_begin(const struct sweep_runner *sweep_runner, size_t run,
-                                struct error *error)
-{
-    struct store *part = run_folder_begin(sweep_runner->folder, run, error);
-    if (part == NULL || store_set_swept(part, sweep_runner->swept, error))
-        return part;
-    store_abandon(part);
-    return NULL;
-}
-
 /* Runs in a worker process. A part is named after its first run. If that run fails, the empty part
  * is therefore abandoned. */
 static enum worker_pool_outcome work(void *context, size_t job, uint64_t *place,
@@ -97,7 +82,8 @@ static enum worker_pool_outcome work(void *context, size_t job, uint64_t *place,
         return WORKER_POOL_FAILED;
     if (sweep_runner->part == NULL) {
         sweep_runner->part_run = run;
-        sweep_runner->part = part_begin(sweep_runner, run, error);
+        sweep_runner->part =
+            run_folder_begin(sweep_runner->folder, run, sweep_runner->plans.swept, error);
     }
     const enum worker_pool_outcome outcome = sweep_runner->part == NULL
                                                  ? WORKER_POOL_BROKEN
@@ -123,33 +109,25 @@ static bool publish(void *context, struct error *error)
 
 /* ---- From the parts into the results file ---------------------------------------------------- */
 
-static bool is_ours(const struct sweep_runner *sweep_runner, size_t run)
-{
-    return plan_is_ours(sweep_runner->sweep, sweep_runner->cells, sweep_runner->options->shard,
-                        sweep_runner->options->shards, run);
-}
-
 /* Copies runs to the results file in the order of the sweep, up to the first run that may still
- * finish. With `last` it skips unfinished runs instead. */
+ * finish. With `last` it skips unfinished runs instead. Runs of seeds that are not needed may be
+ * there, kept of an earlier form of the sweep. */
 static bool assemble(struct sweep_runner *sweep_runner, bool last, struct error *error)
 {
     const struct sweep *sweep = sweep_runner->sweep;
     for (; sweep_runner->next < sweep->run_count; sweep_runner->next++) {
         const size_t run = sweep_runner->next;
-        const size_t combination = run / sweep->seeds;
-        if (!is_ours(sweep_runner, run))
-            continue;
-        if (run_folder_has(sweep_runner->folder, run)) {
+        const bool has = run_folder_has(sweep_runner->folder, run);
+        const bool wanted = plans_want(&sweep_runner->plans, run);
+        const bool decided = sweep_runner->plans.cells[run / sweep->seeds].decided;
+        if (has && (wanted || (last && !decided))) {
             sweep_runner->store_broken =
                 !run_folder_copy(sweep_runner->folder, run, sweep_runner->store, error);
             if (sweep_runner->store_broken)
                 return false;
-        } else {
-            bool wanted = run % sweep->seeds < sweep_runner->wanted[combination];
-            bool settled =
-                wanted ? sweep_runner->failed[run] != NULL : sweep_runner->decided[combination];
-            if (!settled && !last)
-                return true;
+        } else if (!last && plans_have(&sweep_runner->plans, run) &&
+                   (wanted ? sweep_runner->failed[run] == NULL : !decided)) {
+            return true;
         }
     }
     return true;
@@ -211,9 +189,8 @@ static void round_plan(struct sweep_runner *sweep_runner)
     const struct sweep *sweep = sweep_runner->sweep;
     sweep_runner->pending_count = 0;
     for (size_t run = 0; run < sweep->run_count; run++)
-        if (is_ours(sweep_runner, run) &&
-            run % sweep->seeds < sweep_runner->wanted[run / sweep->seeds] &&
-            sweep_runner->failed[run] == NULL && !run_folder_has(sweep_runner->folder, run))
+        if (plans_want(&sweep_runner->plans, run) && sweep_runner->failed[run] == NULL &&
+            !run_folder_has(sweep_runner->folder, run))
             sweep_runner->pending[sweep_runner->pending_count++] = run;
 }
 
@@ -223,26 +200,25 @@ static void combination_decide(struct sweep_runner *sweep_runner, size_t combina
 {
     const struct sweep *sweep = sweep_runner->sweep;
     const size_t first = combination * sweep->seeds;
-    const size_t n = sweep_runner->wanted[combination];
-    size_t next = n;
-    bool whole = true;
+    struct plan_cell *cell = &sweep_runner->plans.cells[combination];
+    const size_t n = cell->wanted;
+    bool whole = plans_have(&sweep_runner->plans, first);
     for (size_t i = 0; i < n; i++)
         whole = whole && sweep_runner->failed[first + i] == NULL;
-    if (whole && is_ours(sweep_runner, first))
-        next = statistics_next_count(sweep_runner->values + first, n, sweep->precision.half_width,
-                                     sweep->seeds);
-    sweep_runner->wanted[combination] = next;
-    sweep_runner->decided[combination] = next == n;
+    if (whole)
+        cell->wanted = statistics_next_count(sweep_runner->values + first, n,
+                                             sweep->precision.half_width, sweep->seeds);
+    cell->decided = cell->wanted == n;
 }
 
 /* Returns whether another round is needed. */
 static bool round_next(struct sweep_runner *sweep_runner)
 {
     bool more = false;
-    for (size_t c = 0; c < sweep_runner->combinations; c++) {
-        if (!sweep_runner->decided[c])
+    for (size_t c = 0; c < sweep_runner->plans.combinations; c++) {
+        if (!sweep_runner->plans.cells[c].decided)
             combination_decide(sweep_runner, c);
-        more = more || !sweep_runner->decided[c];
+        more = more || !sweep_runner->plans.cells[c].decided;
     }
     return more;
 }
@@ -284,44 +260,26 @@ static bool rounds_run(struct sweep_runner *sweep_runner, const char *runs_path,
 
 /* ---- Before and after ------------------------------------------------------------------------ */
 
-/* Loads one run of each combination, and begins with as many seeds as it needs at least. */
-static bool sweep_runner_plan(struct sweep_runner *sweep_runner, struct error *error)
-{
-    const struct sweep *sweep = sweep_runner->sweep;
-    if (!plans_check(sweep, sweep_runner->cells, sweep_runner->facts.identity, error))
-        return false;
-    for (size_t c = 0; c < sweep_runner->combinations; c++) {
-        const size_t most = sweep_runner->cells[c].seeds, first = sweep->precision.first_seeds;
-        sweep_runner->decided[c] = !sweep->precision.given || most == 1;
-        sweep_runner->wanted[c] = sweep_runner->decided[c] ? most : first;
-    }
-    return true;
-}
-
 static bool sweep_runner_prepare(struct sweep_runner *sweep_runner, struct error *error)
 {
     const struct sweep *sweep = sweep_runner->sweep;
     const bool precise = sweep->precision.given;
-    sweep_runner->combinations = sweep->run_count / sweep->seeds;
-    sweep_runner->wanted = calloc(sweep_runner->combinations + 1, sizeof *sweep_runner->wanted);
-    sweep_runner->decided = calloc(sweep_runner->combinations + 1, sizeof *sweep_runner->decided);
     sweep_runner->failed = calloc(sweep->run_count + 1, sizeof *sweep_runner->failed);
-    sweep_runner->cells = calloc(sweep_runner->combinations + 1, sizeof *sweep_runner->cells);
     sweep_runner->pending = calloc(sweep->run_count + 1, sizeof *sweep_runner->pending);
     if (precise)
         sweep_runner->values = calloc(sweep->run_count + 1, sizeof *sweep_runner->values);
-    if (sweep_runner->wanted == NULL || sweep_runner->decided == NULL ||
-        sweep_runner->failed == NULL || sweep_runner->pending == NULL ||
-        sweep_runner->cells == NULL || (precise && sweep_runner->values == NULL))
+    if (sweep_runner->failed == NULL || sweep_runner->pending == NULL ||
+        (precise && sweep_runner->values == NULL))
         return error_run(error, "out of memory for %zu runs", sweep->run_count);
-    return true;
+    return plans_make(&sweep_runner->plans, sweep, sweep_runner->options->shard,
+                      sweep_runner->options->shards, error);
 }
 
 static struct run_folder *folder_open(const struct sweep_runner *sweep_runner, const char *path,
                                       struct error *error)
 {
     const struct sweep_runner_options *options = sweep_runner->options;
-    struct run_folder *folder = run_folder_open(path, &sweep_runner->facts,
+    struct run_folder *folder = run_folder_open(path, &sweep_runner->plans.facts,
                                                 options->resume    ? RUNS_RESUME
                                                 : options->restart ? RUNS_RESTART
                                                                    : RUNS_NEW,
@@ -343,58 +301,46 @@ static bool values_recall(struct sweep_runner *sweep_runner, struct error *error
     return good;
 }
 
-static bool is_expected(const struct sweep_runner *sweep_runner, size_t run)
+static bool is_missing(const struct sweep_runner *sweep_runner, size_t run)
 {
-    const size_t seeds = sweep_runner->sweep->seeds;
-    return is_ours(sweep_runner, run) && run % seeds < sweep_runner->wanted[run / seeds];
-}
-
-static size_t runs_expected(const struct sweep_runner *sweep_runner)
-{
-    size_t expected = 0;
-    for (size_t run = 0; run < sweep_runner->sweep->run_count; run++)
-        expected += is_expected(sweep_runner, run);
-    return expected;
+    return plans_want(&sweep_runner->plans, run) && !run_folder_has(sweep_runner->folder, run);
 }
 
 /* Writes which runs are missing, and why. */
-static bool missing_write(const struct sweep_runner *sweep_runner, size_t missing,
-                          struct error *error)
+static bool missing_write(const struct sweep_runner *sweep_runner, struct error *error)
 {
-    const struct sweep *sweep = sweep_runner->sweep;
-    struct missing_run *rows = calloc(missing + 1, sizeof *rows);
-    size_t count = 0;
-    for (size_t run = 0; rows != NULL && run < sweep->run_count && count < missing; run++) {
+    bool good = true;
+    for (size_t run = 0; good && run < sweep_runner->sweep->run_count; run++) {
         const char *message = sweep_runner->failed[run];
         const bool failed = message != NULL && !is_killed(message);
-        if (is_expected(sweep_runner, run) && !run_folder_has(sweep_runner->folder, run))
-            plan_missing(sweep, sweep_runner->cells, run, failed ? MISSING_FAILED : MISSING_NOT_RUN,
-                         message, &rows[count++]);
+        struct missing_run row;
+        if (!is_missing(sweep_runner, run))
+            continue;
+        plans_fill_missing(&sweep_runner->plans, run, failed ? MISSING_FAILED : MISSING_NOT_RUN,
+                           message, &row);
+        good = store_append_missing(sweep_runner->store, &row, error);
     }
-    const bool good = rows != NULL ? store_set_missing(sweep_runner->store, rows, count, error)
-                                   : error_run(error, "out of memory for the list of missing runs");
-    free(rows);
     return good;
 }
 
-/* Returns whether `facts` are those of this sweep and shard. */
-static bool is_of_sweep(const struct sweep_runner *sweep_runner, const struct sweep_facts *facts)
+/* Stores how many runs the results file has and lacks. False: there is none of this sweep. */
+static bool older_find(const struct sweep_runner *sweep_runner, size_t *runs, size_t *missing)
 {
-    return strcmp(facts->identity, sweep_runner->facts.identity) == 0 &&
-           facts->shard == sweep_runner->facts.shard && facts->shards == sweep_runner->facts.shards;
+    struct results *older = results_load(sweep_runner->options->out, NULL);
+    const bool found =
+        older != NULL && sweep_facts_equal(&older->sweep, &sweep_runner->plans.facts);
+    *runs = found ? older->run_count : 0;
+    *missing = found ? (size_t)older->sweep.missing : 0;
+    results_free(older);
+    return found;
 }
 
 /* Returns whether results without `missing` runs may replace the results file. */
 static bool may_replace(const struct sweep_runner *sweep_runner, size_t missing)
 {
-    const char *out = sweep_runner->options->out;
-    if (missing == 0 || access(out, F_OK) != 0)
-        return true;
-    struct results *older = results_load(out, NULL);
-    const bool may = older != NULL && is_of_sweep(sweep_runner, &older->sweep) &&
-                     older->sweep.missing > 0 && older->sweep.missing >= missing;
-    results_free(older);
-    return may;
+    size_t runs, lacks;
+    return missing == 0 || access(sweep_runner->options->out, F_OK) != 0 ||
+           (older_find(sweep_runner, &runs, &lacks) && lacks > 0 && lacks >= missing);
 }
 
 /* Adds the location of the finished runs to the error message. */
@@ -437,22 +383,25 @@ static bool failures_tell(const struct sweep_runner *sweep_runner, size_t expect
 static bool sweep_runner_finish(struct sweep_runner *sweep_runner, bool farmed, bool *written,
                                 struct error *error)
 {
-    const size_t expected = runs_expected(sweep_runner);
     struct error closing = {0};
     struct error *fault = farmed ? error : &closing;
     bool good = !sweep_runner->store_broken && assemble(sweep_runner, true, fault);
     const size_t kept = store_run_count(sweep_runner->store);
-    size_t missing = expected > kept ? expected - kept : 0;
+    size_t missing = 0;
+    for (size_t run = 0; run < sweep_runner->sweep->run_count; run++)
+        missing += is_missing(sweep_runner, run);
+    const size_t expected = kept + missing;
     if (missing == 0 && !farmed)
         missing = 1;
     /* A shard says which of its runs failed even if all did: merge needs its file. */
     const bool writes =
-        good && (kept > 0 || (sweep_runner->failures > 0 && sweep_runner->facts.shards > 1)) &&
+        good &&
+        (kept > 0 || (sweep_runner->failures > 0 && sweep_runner->plans.facts.shards > 1)) &&
         may_replace(sweep_runner, missing);
     if (writes) {
-        sweep_runner->facts.missing = missing;
-        good = missing_write(sweep_runner, missing, fault) &&
-               store_set_sweep(sweep_runner->store, &sweep_runner->facts, fault);
+        sweep_runner->plans.facts.missing = missing;
+        good = missing_write(sweep_runner, fault) &&
+               store_set_sweep(sweep_runner->store, &sweep_runner->plans.facts, fault);
     }
     if (writes && good) {
         *written = good = store_finish(sweep_runner->store, fault);
@@ -465,38 +414,26 @@ static bool sweep_runner_finish(struct sweep_runner *sweep_runner, bool farmed, 
     return expected > 0 && missing == 0 ? true : failures_tell(sweep_runner, expected, error);
 }
 
-/* Returns 1 if an earlier call wrote complete results, 0 if not, −1 on error. */
-static int results_there(const struct sweep_runner *sweep_runner, struct error *error)
+/* Returns whether an earlier call wrote complete results, and says so. */
+static bool results_there(const struct sweep_runner *sweep_runner)
 {
-    const struct sweep_runner_options *options = sweep_runner->options;
-    if (!options->resume || run_folder_count(sweep_runner->folder) > 0 ||
-        access(options->out, F_OK) != 0)
-        return 0;
-    struct results *results = results_load(options->out, error);
-    if (results == NULL)
-        return -1;
-    const size_t runs = results->run_count;
-    const bool whole = is_of_sweep(sweep_runner, &results->sweep) && results->sweep.missing == 0;
-    results_free(results);
-    if (whole)
-        (void)printf("%zu of %zu runs are in %s\n", runs, runs, options->out);
-    return whole;
+    size_t runs, missing;
+    if (!sweep_runner->options->resume || run_folder_count(sweep_runner->folder) > 0 ||
+        run_folder_foreign(sweep_runner->folder, 0) != NULL ||
+        !older_find(sweep_runner, &runs, &missing) || missing > 0)
+        return false;
+    (void)printf("%zu of %zu runs are in %s\n", runs, runs, sweep_runner->options->out);
+    return true;
 }
 
 /* Keeps what still matches of an earlier call's runs. */
 static bool runs_keep(const struct sweep_runner *sweep_runner, struct error *error)
 {
-    const struct sweep_resume resume = {.sweep = sweep_runner->sweep,
-                                        .cells = sweep_runner->cells,
-                                        .facts = &sweep_runner->facts,
-                                        .swept = sweep_runner->swept,
-                                        .folder = sweep_runner->folder,
-                                        .out = sweep_runner->options->out,
-                                        .expected = runs_expected(sweep_runner)};
     char kept[256] = "";
     if (!sweep_runner->options->resume)
         return true;
-    const bool good = sweep_resume(&resume, kept, sizeof kept, error);
+    const bool good = sweep_resume(&sweep_runner->plans, sweep_runner->folder,
+                                   sweep_runner->options->out, kept, sizeof kept, error);
     if (good && kept[0] != '\0' && !sweep_runner->options->quiet)
         (void)fprintf(stderr, "%s\n", kept);
     return good;
@@ -521,11 +458,9 @@ static bool sweep_runner_pool(struct sweep_runner *sweep_runner, const char *run
 static bool store_begin(struct sweep_runner *sweep_runner, struct error *error)
 {
     const char *command = sweep_runner->options->command;
-    sweep_runner->swept = plan_swept(sweep_runner->sweep, error);
-    if (sweep_runner->swept != NULL)
-        sweep_runner->store = store_create(sweep_runner->options->out, error);
+    sweep_runner->store = store_create(sweep_runner->options->out, error);
     return sweep_runner->store != NULL &&
-           store_set_swept(sweep_runner->store, sweep_runner->swept, error) &&
+           store_set_swept(sweep_runner->store, sweep_runner->plans.swept, error) &&
            (command == NULL || store_set_command(sweep_runner->store, command, error));
 }
 
@@ -537,11 +472,9 @@ static bool sweep_runner_work(struct sweep_runner *sweep_runner, const char *run
     if (store_begin(sweep_runner, error))
         sweep_runner->folder = folder_open(sweep_runner, runs_path, error);
     if (sweep_runner->folder != NULL) {
-        const int there = results_there(sweep_runner, error);
-        whole = there > 0 || (there == 0 && runs_keep(sweep_runner, error) &&
-                              sweep_runner_pool(sweep_runner, runs_path, error));
-        run_folder_close(sweep_runner->folder,
-                         whole || run_folder_count(sweep_runner->folder) == 0);
+        whole = results_there(sweep_runner) || (runs_keep(sweep_runner, error) &&
+                                                sweep_runner_pool(sweep_runner, runs_path, error));
+        run_folder_close(sweep_runner->folder, whole);
     }
     store_abandon(sweep_runner->store);
     return whole;
@@ -551,8 +484,7 @@ static void runs_print(const struct sweep_runner *sweep_runner)
 {
     const struct sweep *sweep = sweep_runner->sweep;
     for (size_t run = 0; run < sweep->run_count; run++)
-        if (is_ours(sweep_runner, run) &&
-            run % sweep->seeds < sweep_runner->wanted[run / sweep->seeds])
+        if (plans_want(&sweep_runner->plans, run))
             (void)printf("run %zu: %s seed=%" PRIu64 "\n", run, sweep->runs[run].label,
                          sweep->runs[run].seed);
 }
@@ -563,11 +495,11 @@ static bool dry_run(const struct sweep_runner *sweep_runner, struct error *error
     enum { SAMPLES = 24 };
     const struct sweep *sweep = sweep_runner->sweep;
     const struct sweep_runner_options *options = sweep_runner->options;
-    const size_t runs = runs_expected(sweep_runner);
+    const size_t runs = plans_wanted(&sweep_runner->plans);
     struct sweep_estimate estimate;
     if (options->details)
         runs_print(sweep_runner);
-    (void)printf("%zu runs of %zu combinations%s\n", runs, sweep_runner->combinations,
+    (void)printf("%zu runs of %zu combinations%s\n", runs, sweep_runner->plans.combinations,
                  sweep->precision.given ? ", and more until each interval is narrow enough" : "");
     if (runs == 0)
         return true;
@@ -597,22 +529,15 @@ static bool sweep_runner_execute(struct sweep_runner *sweep_runner, struct error
 bool sweep_runner_run(const struct sweep *sweep, const struct sweep_runner_options *options,
                       struct error *error)
 {
-    struct sweep_runner sweep_runner = {
-        .sweep = sweep,
-        .options = options,
-        .facts = {.shard = options->shard, .shards = options->shards, .runs = sweep->run_count}};
+    struct sweep_runner sweep_runner = {.sweep = sweep, .options = options};
     const bool good = sweep_runner_prepare(&sweep_runner, error) &&
-                      sweep_runner_plan(&sweep_runner, error) &&
                       (options->dry_run ? dry_run(&sweep_runner, error)
                                         : sweep_runner_execute(&sweep_runner, error));
-    free(sweep_runner.wanted);
-    free(sweep_runner.decided);
     for (size_t run = 0; sweep_runner.failed != NULL && run < sweep->run_count; run++)
         free(sweep_runner.failed[run]);
     free(sweep_runner.failed);
-    free(sweep_runner.cells);
     free(sweep_runner.pending);
     free(sweep_runner.values);
-    swept_keys_free(sweep_runner.swept);
+    plans_clear(&sweep_runner.plans);
     return good;
 }

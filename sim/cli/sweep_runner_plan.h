@@ -7,7 +7,7 @@
 
 #include "results/store/columns.h"
 #include "results/store/record.h"
-#include "results/store/swept.h"
+#include "results/store/store.h"
 #include "sched/policy.h"
 #include "sim/cli/modules.h"
 #include "sim/error.h"
@@ -36,11 +36,41 @@ struct plan_cell {
     char recorded[TEXT_RECORDED];        /* run_recorded */
     size_t seeds;                        /* runs that it has at most: 1 if nothing is random */
     size_t before;                       /* runs of the combinations before it */
+    size_t wanted;                       /* seeds needed as known so far */
+    bool decided;                        /* `wanted` is final */
 };
 
-/* Returns whether run `run` belongs to that shard of the sweep. */
-bool plan_is_ours(const struct sweep *sweep, const struct plan_cell *cells, uint64_t shard,
-                  uint64_t shards, size_t run);
+/* A sweep, or one shard of it. */
+struct plans {
+    const struct sweep *sweep;
+    struct sweep_facts facts;
+    struct plan_cell *cells; /* per combination */
+    size_t combinations;
+    struct swept_keys *swept; /* columns of the sweep's keys */
+};
+
+/* Loads one run of each combination, so that a mistake in the last one is told at once and not
+ * after the others have run. Two combinations must differ, or the results would hold one run twice.
+ * Each begins with as many seeds as it needs at least. facts.identity becomes the SHA-256 of all
+ * that decides the sweep's tables. False: ERROR_INPUT. End with plans_clear in either case. */
+bool plans_make(struct plans *plans, const struct sweep *sweep, uint64_t shard, uint64_t shards,
+                struct error *error);
+void plans_clear(struct plans *plans);
+
+/* Returns whether run `run` belongs to the shard. */
+bool plans_have(const struct plans *plans, size_t run);
+/* Returns whether it is, too, one of the seeds that its combination needs as known so far. */
+bool plans_want(const struct plans *plans, size_t run);
+/* Returns how many runs are. O(runs). */
+size_t plans_wanted(const struct plans *plans);
+
+/* A run by its configuration hash. */
+struct plan_hash {
+    char hash[TEXT_HASH + 1];
+    size_t run;
+};
+/* Compares the hashes of two, for qsort and bsearch. */
+int plan_hash_compare(const void *one, const void *other);
 
 /* Describes a run as this sweep names it. `values` receives its values of the swept keys, of which
  * there are SWEEP_KEYS_LIMIT at most, and must outlive the facts, which the caller frees. NULL:
@@ -48,18 +78,8 @@ bool plan_is_ours(const struct sweep *sweep, const struct plan_cell *cells, uint
 struct run_facts *plan_facts(const struct sweep *sweep, size_t run, const struct plan *plan,
                              const char **values, struct error *error);
 
-/* Returns the columns of the sweep's keys. NULL: ERROR_RUN, memory exhausted. */
-struct swept_keys *plan_swept(const struct sweep *sweep, struct error *error);
-
-/* Loads one run of each combination, so that a mistake in the last one is told at once and not
- * after the others have run. Two combinations must differ, or the results would hold one run twice.
- * Fills `cells`, one per combination, and `identity_hash`, the SHA-256 of all that decides the
- * sweep's tables. False: ERROR_INPUT. */
-bool plans_check(const struct sweep *sweep, struct plan_cell *cells, char identity_hash[65],
-                 struct error *error);
-
 /* Fills the row of /missing for run `run`. `message` may be NULL. */
-void plan_missing(const struct sweep *sweep, const struct plan_cell *cells, size_t run,
-                  const char *status, const char *message, struct missing_run *row);
+void plans_fill_missing(const struct plans *plans, size_t run, const char *status,
+                        const char *message, struct missing_run *row);
 
 #endif
