@@ -94,8 +94,7 @@ static bool facts_whole(const struct run_facts *facts)
 
 void run_recorded(const struct experiment *experiment, bool bounds, char text[TEXT_RECORDED])
 {
-    static const char *const levels[] = {"summary", "requests", "all"};
-    (void)snprintf(text, TEXT_RECORDED, "%s%s", levels[experiment->record],
+    (void)snprintf(text, TEXT_RECORDED, "%s%s", experiment_record_names[experiment->record],
                    bounds ? " bounds" : "");
 }
 

@@ -40,11 +40,14 @@ struct run_folder {
 
 /* ---- Names ----------------------------------------------------------------------------------- */
 
-/* The caller frees the path. NULL: memory exhausted. */
-static char *part_path(const struct run_folder *folder, size_t part)
+/* The caller frees the path. NULL: ERROR_RUN, memory exhausted. */
+static char *part_path(const struct run_folder *folder, size_t part, struct error *error)
 {
     char *path = NULL;
-    return asprintf(&path, "%s/%s%zu%s", folder->path, prefix, part, suffix) < 0 ? NULL : path;
+    if (asprintf(&path, "%s/%s%zu%s", folder->path, prefix, part, suffix) >= 0)
+        return path;
+    (void)error_run(error, "%s: out of memory", folder->path);
+    return NULL;
 }
 
 /* Returns whether `name` is the name of a part, and its number in `*part`. */
@@ -89,9 +92,11 @@ static void runs_note(struct run_folder *folder, size_t part, const struct run_s
 /* Checks one part. Notes its runs, or that it is of another sweep. */
 static bool part_scan(struct run_folder *folder, size_t part, struct error *error)
 {
-    char *path = part_path(folder, part);
-    bool good = path != NULL;
-    struct run_source *source = good && seal_is_whole(path) ? run_source_open(path, NULL) : NULL;
+    char *path = part_path(folder, part, error);
+    if (path == NULL)
+        return false;
+    struct run_source *source = seal_is_whole(path) ? run_source_open(path, NULL) : NULL;
+    bool good = true;
     if (source == NULL) {
         folder->damaged++;
     } else if (part < folder->facts.runs &&
@@ -217,16 +222,13 @@ struct run_folder *run_folder_open(const char *path, const struct sweep_facts *f
                                    enum run_folder_start start, struct error *error)
 {
     struct run_folder *folder = calloc(1, sizeof *folder);
-    if (folder == NULL) {
-        (void)error_run(error, "%s: out of memory for %zu runs", path, (size_t)facts->runs);
-        return NULL;
+    if (folder != NULL) {
+        folder->facts = *facts;
+        folder->path = strdup(path);
+        folder->parts = calloc((size_t)facts->runs + 1, sizeof *folder->parts);
+        folder->states = calloc((size_t)facts->runs + 1, sizeof *folder->states);
     }
-    folder->facts = *facts;
-    folder->path = strdup(path);
-    folder->parts = calloc((size_t)facts->runs + 1, sizeof *folder->parts);
-    folder->states = calloc((size_t)facts->runs + 1, sizeof *folder->states);
-    const bool whole = folder->path != NULL && folder->parts != NULL && folder->states != NULL;
-    if (!whole)
+    if (folder == NULL || folder->path == NULL || folder->parts == NULL || folder->states == NULL)
         (void)error_run(error, "%s: out of memory for %zu runs", path, (size_t)facts->runs);
     else if (folder_make(folder, error) && folder_fill(folder, start, error))
         return folder;
@@ -239,12 +241,8 @@ struct run_folder *run_folder_open(const char *path, const struct sweep_facts *f
 struct store *run_folder_begin(const struct run_folder *folder, size_t run,
                                const struct swept_keys *swept, struct error *error)
 {
-    char *path = part_path(folder, run);
-    if (path == NULL) {
-        (void)error_run(error, "%s: out of memory", folder->path);
-        return NULL;
-    }
-    struct store *store = store_create_part(path, error);
+    char *path = part_path(folder, run, error);
+    struct store *store = path == NULL ? NULL : store_create_part(path, error);
     free(path);
     if (store == NULL ||
         (store_set_sweep(store, &folder->facts, error) && store_set_swept(store, swept, error)))
@@ -292,12 +290,12 @@ static struct open_part *part_open(struct run_folder *folder, size_t run, struct
     struct open_part *open = &folder->open[folder->replace++ % PARTS_OPEN];
     part_close(open);
     struct error fault = {0};
-    char *path = part_path(folder, part);
+    char *path = part_path(folder, part, &fault);
     *open = (struct open_part){path == NULL ? NULL : run_source_open(path, &fault), part};
     free(path);
     if (open->source != NULL)
         return open;
-    (void)error_run(error, "%s", path == NULL ? "out of memory" : fault.message);
+    (void)error_run(error, "%s", fault.message);
     return NULL;
 }
 

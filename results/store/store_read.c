@@ -265,19 +265,25 @@ static bool record_read(hid_t file, const char *path, const char *hash, struct r
     return good;
 }
 
+static hid_t run_open(hid_t file, const char *path, const char *hash, struct error *error)
+{
+    const hid_t run = store_open_run(file, hash);
+    if (run < 0)
+        (void)error_input(error, "%s: has no group /runs/%s that can be read; run it again", path,
+                          hash);
+    return run;
+}
+
 static bool record_fill(hid_t file, const char *path, const char *hash, struct run_record *record,
                         struct error *error)
 {
-    char name[64];
-    (void)snprintf(name, sizeof name, "runs/%s", hash);
-    const hid_t run = H5Gopen2(file, name, H5P_DEFAULT);
+    const hid_t run = run_open(file, path, hash, error);
     if (run < 0)
-        return error_input(error, "%s: has no group /%s that can be read; run it again", path,
-                           name);
+        return false;
     bool good = record_check(run, path, hash, error);
     if (good && (record->configuration = hdf5_get_text(run, "configuration")) == NULL)
-        good = error_input(error, "%s: /%s has no attribute 'configuration'; run it again", path,
-                           name);
+        good = error_input(error, "%s: /runs/%s has no attribute 'configuration'; run it again",
+                           path, hash);
     (void)H5Gclose(run);
     return good && record_read(file, path, hash, record, error);
 }
@@ -317,11 +323,9 @@ static bool training_record_fill(hid_t file, const char *path, const char *hash,
 {
     char name[64];
     void *trainings = NULL, *leases = NULL;
-    (void)snprintf(name, sizeof name, "runs/%s", hash);
-    const hid_t run = H5Gopen2(file, name, H5P_DEFAULT);
+    const hid_t run = run_open(file, path, hash, error);
     if (run < 0)
-        return error_input(error, "%s: has no group /%s that can be read; run it again", path,
-                           name);
+        return false;
     record->models = hdf5_get_text(run, "models");
     const bool there = record->models != NULL && record_check(run, path, hash, error);
     (void)H5Gclose(run);

@@ -211,13 +211,12 @@ bool store_append_summary(struct store *store, const struct summary_row *row, co
 
 static bool facts_write(hid_t run, const struct run_facts *facts)
 {
-    static const char *const levels[] = {"summary", "requests", "all"};
     bool good = provenance_write(run) && hdf5_set_u64(run, "position", facts->position) &&
                 hdf5_set_u64(run, "seed", facts->seed) &&
                 hdf5_set_u64(run, "warmup_requests", facts->warmup_requests) &&
                 hdf5_set_f64(run, "arrival_rate_per_s", facts->arrival_rate_per_s) &&
                 hdf5_set_f64(run, "offered_load", facts->offered_load) &&
-                hdf5_set_text(run, "record", facts->record < 3 ? levels[facts->record] : "");
+                hdf5_set_text(run, "record", experiment_record_names[facts->record]);
 #define FACT(field) good = good && hdf5_set_text(run, #field, facts->field);
     RUN_FACTS(FACT)
 #undef FACT
@@ -343,33 +342,21 @@ bool store_begin_experiment(struct store *store, const struct experiment *experi
     return good;
 }
 
-#define RECORD(event, row_type, detail)                                                            \
+#define RECORD(event, row_type, table)                                                             \
     static bool record_##event(void *context, const struct row_type *row, struct error *error)     \
     {                                                                                              \
         struct store *store = context;                                                             \
-        return table_append(&store->details[detail], row) ||                                       \
-               store_fault(store, error, detail_tables[detail].name);                              \
+        return table_append(&store->table, row) || store_fault(store, error, store->table.name);   \
     }
-RECORD(request, request_row, DETAIL_REQUESTS)
-RECORD(batch, batch_row, DETAIL_BATCHES)
-RECORD(job, job_row, DETAIL_JOBS)
-RECORD(container, container_row, DETAIL_CONTAINERS)
-RECORD(decision, decision_row, DETAIL_DECISIONS)
-RECORD(timeline, timeline_row, DETAIL_TIMELINE)
+RECORD(request, request_row, details[DETAIL_REQUESTS])
+RECORD(batch, batch_row, details[DETAIL_BATCHES])
+RECORD(job, job_row, details[DETAIL_JOBS])
+RECORD(container, container_row, details[DETAIL_CONTAINERS])
+RECORD(decision, decision_row, details[DETAIL_DECISIONS])
+RECORD(timeline, timeline_row, details[DETAIL_TIMELINE])
+RECORD(training, training_result_row, trainings)
+RECORD(lease, lease_row, leases)
 #undef RECORD
-
-static bool record_training(void *context, const struct training_result_row *row,
-                            struct error *error)
-{
-    struct store *store = context;
-    return table_append(&store->trainings, row) || store_fault(store, error, "trainings");
-}
-
-static bool record_lease(void *context, const struct lease_row *row, struct error *error)
-{
-    struct store *store = context;
-    return table_append(&store->leases, row) || store_fault(store, error, "leases");
-}
 
 struct recorder store_recorder(struct store *store)
 {

@@ -53,11 +53,11 @@ static enum why stranger_why(struct taking *taking, const struct summary_row *ro
 {
     for (size_t c = 0; row->policy_sha256[0] != '\0' && c < taking->plans->combinations; c++) {
         const struct plan_cell *cell = &taking->plans->cells[c];
-        if (strcmp(cell->policy, row->policy) != 0 ||
+        if (strcmp(cell->names.policy, row->policy) != 0 ||
             strcmp(cell->policy_sha256, row->policy_sha256) == 0)
             continue;
         (void)snprintf(taking->reasons[WHY_MODULE], sizeof taking->reasons[WHY_MODULE],
-                       "the module of policy %s changed", cell->policy);
+                       "the module of policy %s changed", cell->names.policy);
         return WHY_MODULE;
     }
     return WHY_STRANGER;

@@ -136,6 +136,29 @@ static void identity_begin(const struct sweep *sweep, FILE *identity)
 
 /* One combination, by its first run. What the run is displayed as belongs to the sweep's identity:
  * merged shards are labelled alike. */
+static void cell_fill(const struct sweep *sweep, const struct plan *plan,
+                      const struct run_facts *facts, struct plan_cell *cell, FILE *identity)
+{
+    const char *const texts[] = {facts->hash,     facts->label,        facts->setting,
+                                 facts->recorded, facts->policy_label, facts->setting_label};
+    struct missing_run *names = &cell->names;
+    for (size_t i = 0; i < sizeof texts / sizeof *texts; i++)
+        identity_add(identity, texts[i]);
+    for (size_t k = 0; k < sweep->keys->count; k++)
+        identity_add(identity, facts->swept[k]);
+    column_copy_text(names->setting, sizeof names->setting, facts->setting);
+    column_copy_text(names->setting_label, sizeof names->setting_label, facts->setting_label);
+    column_copy_text(names->policy, sizeof names->policy, facts->policy);
+    column_copy_text(names->policy_label, sizeof names->policy_label, facts->policy_label);
+    column_copy_text(names->label, sizeof names->label, facts->label);
+    column_copy_text(cell->policy_sha256, sizeof cell->policy_sha256, facts->policy_sha256);
+    column_copy_text(cell->recorded, sizeof cell->recorded, facts->recorded);
+    cell->seeds = experiment_is_random(plan->experiment) ? sweep->seeds : 1;
+    cell->before = facts->position == 0 ? 0 : cell[-1].before + cell[-1].seeds;
+    cell->decided = !sweep->precision.given || cell->seeds == 1;
+    cell->wanted = cell->decided ? cell->seeds : sweep->precision.first_seeds;
+}
+
 static bool combination_add(const struct sweep *sweep, size_t run, struct plan_hash *hash,
                             struct plan_cell *cell, struct modules *modules, FILE *identity,
                             struct error *error)
@@ -144,29 +167,16 @@ static bool combination_add(const struct sweep *sweep, size_t run, struct plan_h
     const char *values[SWEEP_KEYS_LIMIT];
     if (!plan_load(sweep, run, &plan, error))
         return false;
-    memcpy(hash->hash, plan.experiment->hash, sizeof hash->hash);
-    hash->run = run;
-    identity_add(identity, hash->hash);
-    identity_add(identity, sweep->runs[run].label);
-    identity_add(identity, sweep->runs[run].setting_name);
-    column_copy_text(cell->policy, sizeof cell->policy, plan.policy->name);
-    column_copy_text(cell->setting_label, sizeof cell->setting_label,
-                     plan.experiment->setting_label);
-    memcpy(cell->policy_sha256, plan.experiment->policy_sha256, sizeof cell->policy_sha256);
-    run_recorded(plan.experiment, plan.bounds, cell->recorded);
-    cell->seeds = experiment_is_random(plan.experiment) ? sweep->seeds : 1;
-    cell->before = run == 0 ? 0 : cell[-1].before + cell[-1].seeds;
-    cell->decided = !sweep->precision.given || cell->seeds == 1;
-    cell->wanted = cell->decided ? cell->seeds : sweep->precision.first_seeds;
-    identity_add(identity, cell->recorded);
-    modules_label(sweep, plan.experiment, plan.policy, plan.values, cell->policy_label);
-    identity_add(identity, cell->policy_label);
-    identity_add(identity, plan.experiment->setting_label);
-    sweep_keys_values(sweep->keys, run / sweep->seeds, values);
-    for (size_t k = 0; k < sweep->keys->count; k++)
-        identity_add(identity, values[k]);
-    const bool good =
-        modules_note(modules, plan.experiment, plan.policy, plan.values, cell->policy_label, error);
+    struct run_facts *facts = plan_facts(sweep, run, &plan, values, error);
+    bool good = facts != NULL;
+    if (good) {
+        column_copy_text(hash->hash, sizeof hash->hash, facts->hash);
+        hash->run = run;
+        cell_fill(sweep, &plan, facts, cell, identity);
+        good = modules_note(modules, plan.experiment, plan.policy, plan.values, facts->policy_label,
+                            error);
+    }
+    run_facts_free(facts);
     plan_clear(&plan);
     return good;
 }
@@ -174,16 +184,9 @@ static bool combination_add(const struct sweep *sweep, size_t run, struct plan_h
 void plans_fill_missing(const struct plans *plans, size_t run, const char *status,
                         const char *message, struct missing_run *row)
 {
-    const struct plan_cell *cell = &plans->cells[run / plans->sweep->seeds];
-    const struct sweep_run *names = &plans->sweep->runs[run];
-    memset(row, 0, sizeof *row);
+    *row = plans->cells[run / plans->sweep->seeds].names;
     row->position = run;
-    row->seed = names->seed;
-    column_copy_text(row->setting, sizeof row->setting, names->setting_name);
-    column_copy_text(row->setting_label, sizeof row->setting_label, cell->setting_label);
-    column_copy_text(row->policy, sizeof row->policy, cell->policy);
-    column_copy_text(row->policy_label, sizeof row->policy_label, cell->policy_label);
-    column_copy_text(row->label, sizeof row->label, names->label);
+    row->seed = plans->sweep->runs[run].seed;
     column_copy_text(row->status, sizeof row->status, status);
     column_copy_text(row->message, sizeof row->message, message != NULL ? message : "");
 }

@@ -29,9 +29,7 @@ void plan_clear(struct plan *plan);
 
 /* What the runs of one combination have in common. */
 struct plan_cell {
-    char policy[TEXT_NAME + 1];
-    char policy_label[POLICY_LABEL];
-    char setting_label[TEXT_NAME + 1];
+    struct missing_run names;            /* what a row of /missing takes from the combination */
     char policy_sha256[TEXT_SHA256 + 1]; /* of the policy's module, or "" */
     char recorded[TEXT_RECORDED];        /* run_recorded */
     size_t seeds;                        /* runs that it has at most: 1 if nothing is random */
