@@ -7,7 +7,6 @@
 
 #include "sim/utf8.h"
 #include "sim/version.h"
-#include "workloads/sweep_keys.h"
 
 /* Why a finished run is done again, or is no run of the sweep. */
 enum why { WHY_NOT, WHY_MODULE, WHY_PROGRAM, WHY_RECORD, WHY_STRANGER, WHYS };
@@ -86,14 +85,10 @@ static enum why known_why(struct taking *taking, const struct run_source *source
 static bool run_take(struct taking *taking, struct run_source *source, size_t row, size_t run,
                      struct error *error)
 {
-    const struct sweep *sweep = taking->plans->sweep;
     struct plan plan;
-    const char *values[SWEEP_KEYS_LIMIT];
-    if (!plan_load(sweep, run, &plan, error))
+    if (!plan_load(taking->plans->sweep, run, &plan, error))
         return false;
-    struct run_facts *facts = plan_facts(sweep, run, &plan, values, error);
-    const bool good = facts != NULL && store_copy_run(taking->part, source, row, facts, error);
-    run_facts_free(facts);
+    const bool good = store_copy_run(taking->part, source, row, plan.facts, error);
     plan_clear(&plan);
     if (good)
         run_folder_note(taking->folder, run, taking->first);
@@ -140,24 +135,25 @@ static bool is_related(const struct taking *taking)
            taking->counts[WHY_PROGRAM] > 0 || taking->counts[WHY_RECORD] > 0;
 }
 
-static void taken_tell(const struct taking *taking, char *text, size_t size)
+static void taken_tell(const struct taking *taking)
 {
     const size_t kept = run_folder_count(taking->folder), expected = plans_wanted(taking->plans);
     const size_t rest = expected > kept ? expected - kept : 0;
-    size_t used = (size_t)snprintf(text, size, "kept %zu of %zu runs", kept, kept + rest);
-    for (enum why why = WHY_MODULE; why < WHY_STRANGER && used < size; why++) {
+    (void)fprintf(stderr, "kept %zu of %zu runs", kept, kept + rest);
+    for (enum why why = WHY_MODULE; why < WHY_STRANGER; why++) {
         const size_t again = taking->counts[why] < rest ? taking->counts[why] : rest;
         if (again > 0)
-            used += (size_t)snprintf(text + used, size - used, "; %zu %s done again: %s", again,
-                                     again == 1 ? "is" : "are", taking->reasons[why]);
+            (void)fprintf(stderr, "; %zu %s done again: %s", again, again == 1 ? "is" : "are",
+                          taking->reasons[why]);
     }
-    if (taking->counts[WHY_STRANGER] > 0 && used < size)
-        (void)snprintf(text + used, size - used, "; %zu finished runs are not of this sweep",
-                       taking->counts[WHY_STRANGER]);
+    if (taking->counts[WHY_STRANGER] > 0)
+        (void)fprintf(stderr, "; %zu finished runs are not of this sweep",
+                      taking->counts[WHY_STRANGER]);
+    (void)fputc('\n', stderr);
 }
 
-bool sweep_resume(const struct plans *plans, struct run_folder *folder, const char *out, char *text,
-                  size_t size, struct error *error)
+bool sweep_resume(const struct plans *plans, struct run_folder *folder, const char *out, bool quiet,
+                  struct error *error)
 {
     struct taking taking = {.plans = plans, .folder = folder};
     const char *path = run_folder_foreign(folder, 0);
@@ -178,9 +174,8 @@ bool sweep_resume(const struct plans *plans, struct run_folder *folder, const ch
     else
         store_abandon(taking.part);
     good = good && run_folder_settle(folder, is_related(&taking), error);
-    text[0] = '\0';
-    if (is_related(&taking))
-        taken_tell(&taking, text, size);
+    if (good && !quiet && is_related(&taking))
+        taken_tell(&taking);
     free(taking.known);
     return good;
 }

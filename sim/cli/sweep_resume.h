@@ -12,12 +12,12 @@
 
 /* Copies the runs that are kept, of parts of an earlier form of the sweep and of the results file
  * `out`, which need not exist, to a part of this sweep in `folder` (opened with RUNS_RESUME).
- * Writes "kept 20 of 24 runs; 4 are done again: the module of policy bands changed" to `text`, or
- * "" if there are no finished runs. False: ERROR_INPUT if all of the parts, or of the results file
+ * Unless `quiet`, prints "kept 20 of 24 runs; 4 are done again: the module of policy bands changed"
+ * if there are finished runs. False: ERROR_INPUT if all of the parts, or of the results file
  * where there are none, are of another sweep. Then, and after any other error, nothing finished is
  * lost, and the folder must be closed. If there are finished runs, O(runs) experiments are loaded.
  */
-bool sweep_resume(const struct plans *plans, struct run_folder *folder, const char *out, char *text,
-                  size_t size, struct error *error);
+bool sweep_resume(const struct plans *plans, struct run_folder *folder, const char *out, bool quiet,
+                  struct error *error);
 
 #endif

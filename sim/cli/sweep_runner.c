@@ -19,7 +19,6 @@
 #include "sim/cli/run_once.h"
 #include "sim/cli/worker_pool.h"
 #include "traces/json/atomic_file.h"
-#include "workloads/sweep_keys.h"
 
 struct sweep_runner {
     const struct sweep *sweep;
@@ -45,15 +44,12 @@ struct sweep_runner {
 /* ---- One run ------------------------------------------------------------------------------- */
 
 /* Executes the run and records it in the part in progress. */
-static enum worker_pool_outcome run_record(struct sweep_runner *runner, size_t run,
-                                           const struct plan *plan, struct error *error)
+static enum worker_pool_outcome run_record(struct sweep_runner *runner, const struct plan *plan,
+                                           struct error *error)
 {
     struct store *part = runner->part;
     struct simulation_result result;
-    const char *values[SWEEP_KEYS_LIMIT];
-    struct run_facts *facts = plan_facts(runner->sweep, run, plan, values, error);
-    bool good = facts != NULL && store_begin_run(part, facts, error);
-    run_facts_free(facts);
+    bool good = store_begin_run(part, plan->facts, error);
     if (good) {
         const struct recorder recorder = store_recorder(part);
         good = simulation_run_with(
@@ -86,7 +82,7 @@ static enum worker_pool_outcome work(void *context, size_t job, uint64_t *place,
         runner->part = run_folder_begin(runner->folder, run, runner->plans.swept, error);
     }
     const enum worker_pool_outcome outcome =
-        runner->part == NULL ? WORKER_POOL_BROKEN : run_record(runner, run, &plan, error);
+        runner->part == NULL ? WORKER_POOL_BROKEN : run_record(runner, &plan, error);
     plan_clear(&plan);
     if (outcome == WORKER_POOL_BROKEN ||
         (outcome == WORKER_POOL_FAILED && store_run_count(runner->part) == 0)) {
@@ -411,19 +407,6 @@ static bool results_there(const struct sweep_runner *runner)
     return true;
 }
 
-/* Keeps what still matches of an earlier call's runs. */
-static bool runs_keep(const struct sweep_runner *runner, struct error *error)
-{
-    char kept[256] = "";
-    if (!runner->options->resume)
-        return true;
-    const bool good = sweep_resume(&runner->plans, runner->folder, runner->options->out, kept,
-                                   sizeof kept, error);
-    if (good && kept[0] != '\0' && !runner->options->quiet)
-        (void)fprintf(stderr, "%s\n", kept);
-    return good;
-}
-
 /* Executes the sweep with the folder open. */
 static bool sweep_runner_pool(struct sweep_runner *runner, struct error *error)
 {
@@ -458,10 +441,13 @@ static bool store_begin(struct sweep_runner *runner, struct error *error)
 /* Executes the sweep after its plans were checked. */
 static bool sweep_runner_execute(struct sweep_runner *runner, struct error *error)
 {
+    const struct sweep_runner_options *options = runner->options;
     bool whole = false;
     if (store_begin(runner, error) && folder_open(runner, error)) {
-        whole =
-            results_there(runner) || (runs_keep(runner, error) && sweep_runner_pool(runner, error));
+        whole = results_there(runner) ||
+                ((!options->resume || sweep_resume(&runner->plans, runner->folder, options->out,
+                                                   options->quiet, error)) &&
+                 sweep_runner_pool(runner, error));
         run_folder_close(runner->folder, whole);
     }
     store_abandon(runner->store);

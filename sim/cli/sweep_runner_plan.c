@@ -10,12 +10,29 @@
 #include "sim/cli/run_once.h"
 #include "sim/version.h"
 #include "workloads/loader_internal.h"
-#include "workloads/sweep_keys.h"
 
 void plan_clear(struct plan *plan)
 {
+    run_facts_free(plan->facts);
     free(plan->values);
     experiment_free(plan->experiment);
+}
+
+static bool facts_make(const struct sweep *sweep, size_t run, struct plan *plan,
+                       struct error *error)
+{
+    char label[POLICY_LABEL];
+    plan->facts = run_facts_create(plan->experiment, plan->policy, plan->values, plan->bounds,
+                                   sweep->runs[run].label, error);
+    if (plan->facts == NULL)
+        return false;
+    sweep_keys_values(sweep->keys, run / sweep->seeds, plan->swept);
+    modules_label(sweep, plan->experiment, plan->policy, plan->values, label);
+    free(plan->facts->policy_label);
+    plan->facts->policy_label = strdup(label);
+    plan->facts->position = run;
+    plan->facts->swept = plan->swept;
+    return plan->facts->policy_label != NULL || error_run(error, "out of memory for a run's label");
 }
 
 bool plan_load(const struct sweep *sweep, size_t run, struct plan *plan, struct error *error)
@@ -27,32 +44,12 @@ bool plan_load(const struct sweep *sweep, size_t run, struct plan *plan, struct 
                                      plan->experiment->arrivals.process == ARRIVAL_CLOSED);
     struct error fault = {0};
     plan->policy = runner_policy(plan->experiment, &plan->values, &fault);
-    if (plan->policy != NULL)
+    if (plan->policy == NULL)
+        (void)sweep_fault(sweep, run, &fault, error);
+    else if (facts_make(sweep, run, plan, error))
         return true;
     plan_clear(plan);
-    (void)sweep_fault(sweep, run, &fault, error);
     return false;
-}
-
-struct run_facts *plan_facts(const struct sweep *sweep, size_t run, const struct plan *plan,
-                             const char **values, struct error *error)
-{
-    char label[POLICY_LABEL];
-    struct run_facts *facts = run_facts_create(plan->experiment, plan->policy, plan->values,
-                                               plan->bounds, sweep->runs[run].label, error);
-    if (facts == NULL)
-        return NULL;
-    sweep_keys_values(sweep->keys, run / sweep->seeds, values);
-    modules_label(sweep, plan->experiment, plan->policy, plan->values, label);
-    free(facts->policy_label);
-    facts->policy_label = strdup(label);
-    facts->position = run;
-    facts->swept = values;
-    if (facts->policy_label != NULL)
-        return facts;
-    run_facts_free(facts);
-    (void)error_run(error, "out of memory for a run's label");
-    return NULL;
 }
 
 static struct swept_keys *swept_make(const struct sweep *sweep, struct error *error)
@@ -136,9 +133,10 @@ static void identity_begin(const struct sweep *sweep, FILE *identity)
 
 /* One combination, by its first run. What the run is displayed as belongs to the sweep's identity:
  * merged shards are labelled alike. */
-static void cell_fill(const struct sweep *sweep, const struct plan *plan,
-                      const struct run_facts *facts, struct plan_cell *cell, FILE *identity)
+static void cell_fill(const struct sweep *sweep, const struct plan *plan, struct plan_cell *cell,
+                      FILE *identity)
 {
+    const struct run_facts *facts = plan->facts;
     const char *const texts[] = {facts->hash,     facts->label,        facts->setting,
                                  facts->recorded, facts->policy_label, facts->setting_label};
     struct missing_run *names = &cell->names;
@@ -164,19 +162,13 @@ static bool combination_add(const struct sweep *sweep, size_t run, struct plan_h
                             struct error *error)
 {
     struct plan plan;
-    const char *values[SWEEP_KEYS_LIMIT];
     if (!plan_load(sweep, run, &plan, error))
         return false;
-    struct run_facts *facts = plan_facts(sweep, run, &plan, values, error);
-    bool good = facts != NULL;
-    if (good) {
-        column_copy_text(hash->hash, sizeof hash->hash, facts->hash);
-        hash->run = run;
-        cell_fill(sweep, &plan, facts, cell, identity);
-        good = modules_note(modules, plan.experiment, plan.policy, plan.values, facts->policy_label,
-                            error);
-    }
-    run_facts_free(facts);
+    column_copy_text(hash->hash, sizeof hash->hash, plan.facts->hash);
+    hash->run = run;
+    cell_fill(sweep, &plan, cell, identity);
+    const bool good = modules_note(modules, plan.experiment, plan.policy, plan.values,
+                                   plan.facts->policy_label, error);
     plan_clear(&plan);
     return good;
 }

@@ -12,18 +12,22 @@
 #include "sim/cli/modules.h"
 #include "sim/error.h"
 #include "workloads/experiment.h"
+#include "workloads/sweep_keys.h"
 
 struct plan {
     struct experiment *experiment;
     const struct policy *policy;
-    double *values; /* of the policy's parameters */
+    double *values;                      /* of the policy's parameters */
+    struct run_facts *facts;             /* as this sweep names the run */
+    const char *swept[SWEEP_KEYS_LIMIT]; /* its values of the sweep's keys */
     /* The run computes bounds. Those of a setting and seed are the same for all policies, so the
      * run of the first policy has them. With a closed process each run has its own, because its
      * users wait for the policy. */
     bool bounds;
 };
 
-/* Loads run `run` of the sweep. False: ERROR_INPUT, and there is nothing to clear. */
+/* Loads run `run` of the sweep. `plan` must stay where it is. False: ERROR_INPUT, or ERROR_RUN if
+ * memory is exhausted, and there is nothing to clear. */
 bool plan_load(const struct sweep *sweep, size_t run, struct plan *plan, struct error *error);
 void plan_clear(struct plan *plan);
 
@@ -31,7 +35,7 @@ void plan_clear(struct plan *plan);
 struct plan_cell {
     struct missing_run names;            /* what a row of /missing takes from the combination */
     char policy_sha256[TEXT_SHA256 + 1]; /* of the policy's module, or "" */
-    char recorded[TEXT_RECORDED];        /* run_recorded */
+    char recorded[TEXT_RECORDED];        /* as in struct run_facts */
     size_t seeds;                        /* runs that it has at most: 1 if nothing is random */
     size_t before;                       /* runs of the combinations before it */
     size_t wanted;                       /* seeds needed as known so far */
@@ -69,12 +73,6 @@ struct plan_hash {
 };
 /* Compares the hashes of two, for qsort and bsearch. */
 int plan_hash_compare(const void *one, const void *other);
-
-/* Describes a run as this sweep names it. `values` receives its values of the swept keys, of which
- * there are SWEEP_KEYS_LIMIT at most, and must outlive the facts, which the caller frees. NULL:
- * ERROR_RUN. */
-struct run_facts *plan_facts(const struct sweep *sweep, size_t run, const struct plan *plan,
-                             const char **values, struct error *error);
 
 /* Fills the row of /missing for run `run`. `message` may be NULL. */
 void plans_fill_missing(const struct plans *plans, size_t run, const char *status,
