@@ -101,6 +101,14 @@ printf '{"base": "%s", "matrix": {"policy.name": ["esg", "fifo"], "requests": [1
     "$(pwd)/$strict" >"$folder/sweep.json"
 run "$esgsim" check "$folder/sweep.json" "$strict"
 expect "check counts the runs of a sweep" 0 'sweep\.json: ok \(sweep of 12 runs\)'
+printf '{"base": "%s", "matrix": {"functions": [[{"name": "f", "service": {"distribution": "constant",
+    "mean_ms": 5}}]], "arrivals": [{"process": "uniform", "low_ms": 9, "high_ms": 9}, {"process":
+    "uniform", "low_ms": 8, "high_ms": 9}]}, "seeds": 3}' \
+    "$(pwd)/workloads/experiments/theory/closed.json" >"$folder/drawn.json"
+run "$esgsim" check "$folder/drawn.json"
+expect "check counts one seed where nothing is drawn" 0 'ok \(sweep of 4 runs\)'
+run "$esgsim" sweep "$folder/drawn.json" --dry-run --quiet --set requests=50
+expect "as sweep does" 0 '^4 runs of 2 combinations'
 printf '{"base": "%s", "matrix": {"policy.name": ["esg", "fifo"]}, "precision": {"metric": "slo_hit_rate",
     "half_width": 0.01, "max_seeds": 50}, "seeds": 3}' "$(pwd)/$strict" >"$folder/precise.json"
 run "$esgsim" check "$folder/precise.json"

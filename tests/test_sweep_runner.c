@@ -859,6 +859,48 @@ static void parts_of_an_earlier_form_are_kept(void **state)
     assert_int_equal(access(in_folder("a.h5.runs"), F_OK), -1);
 }
 
+/* --resume refuses runs of another sweep, and neither it nor whole results discard them. */
+static void runs_of_another_sweep_stay_in_the_folder(void **state)
+{
+    (void)state;
+    sweep_write(in_folder("sweep.json"), plain);
+    struct sweep_runner_options options = options_of("a.h5", 1);
+    assert_int_equal(run(&options), 0);
+    sweep_write(in_folder("sweep.json"), recorded);
+    assert_int_equal(run_with_room(&options, ROOM_FOR_SOME), 1);
+    const size_t parts = parts_count(in_folder("a.h5.runs"));
+    assert_in_range(parts, 1, RECORDED_RUNS - 1);
+    options.resume = true;
+    sweep_write(in_folder("sweep.json"), plain); /* whole in a.h5 */
+    assert_int_equal(run(&options), 2);
+    assert_true(was_said("finished runs of another sweep"));
+    assert_int_equal(parts_count(in_folder("a.h5.runs")), parts);
+    assert_int_equal(unlink(in_folder("a.h5")), 0);
+    assert_int_equal(run(&options), 2);
+    assert_int_equal(parts_count(in_folder("a.h5.runs")), parts);
+    sweep_write(in_folder("sweep.json"), recorded);
+    assert_int_equal(run(&options), 0);
+}
+
+/* Seeds that a wider interval does not need are not in the tables. */
+static void a_precision_that_is_eased_leaves_seeds_out(void **state)
+{
+    (void)state;
+    static const char eased[] =
+        "\"matrix\": {\"arrivals.rate_per_s\": [50, 150, 320]}, \"seeds\": 3, \"precision\": "
+        "{\"metric\": \"latency_ms_mean\", \"half_width\": 1000, \"max_seeds\": 24}";
+    sweep_write(in_folder("sweep.json"), precise);
+    struct sweep_runner_options options = options_of("a.h5", 2);
+    assert_int_equal(run(&options), 0);
+    const size_t kept = runs_in("a.h5");
+    assert_in_range(kept, 10, 72);
+    assert_int_equal(runs_mark("a.h5"), 0);
+    sweep_write(in_folder("sweep.json"), eased);
+    char wanted[64];
+    (void)snprintf(wanted, sizeof wanted, "kept %zu of %zu runs", kept, kept);
+    assert_resumed(9, 9, wanted);
+}
+
 static void attribute_set(const char *name, const char *attribute, const char *text)
 {
     const hid_t file = H5Fopen(in_folder(name), H5F_ACC_RDWR, H5P_DEFAULT);
@@ -975,6 +1017,8 @@ int main(void)
         TEST(runs_that_record_otherwise_or_of_another_program_are_not_joined),
         TEST(failed_runs_are_rows_that_merge_carries),
         TEST(a_run_whose_worker_is_killed_was_not_run),
+        TEST(runs_of_another_sweep_stay_in_the_folder),
+        TEST(a_precision_that_is_eased_leaves_seeds_out),
         TEST(one_seed_is_run_where_nothing_is_drawn),
         TEST(policies_that_draw_are_known),
     };

@@ -21,7 +21,7 @@ const char *const experiment_keys[] = {
     "evidence", "record",  "note",         "profiles",  "training", NULL};
 static const char *const policy_keys[] = {"name", "params", "note", "evidence", NULL};
 static const char *const reference_keys[] = {"ref", "weight", "note", "evidence", NULL};
-static const char *const record_names[] = {"summary", "requests", "all", NULL};
+const char *const experiment_record_names[] = {"summary", "requests", "all", NULL};
 
 /* Data needed only while an experiment is read. */
 struct reading {
@@ -179,7 +179,7 @@ static bool load_counters(const struct json_value *root, struct experiment *expe
     int64_t warmup = requests / 10;
     if (!json_integer(root, "warmup_requests", 0, limit, &warmup, error) ||
         !json_integer(root, "seed", 0, limit, &seed, error) ||
-        !json_choice(root, "record", record_names, &record, error))
+        !json_choice(root, "record", experiment_record_names, &record, error))
         return false;
     experiment->requests = (uint64_t)requests;
     experiment->warmup_requests = (uint64_t)warmup;

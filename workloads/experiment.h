@@ -32,6 +32,8 @@ enum { KEEP_ALIVE_VALUES = 16 };
 /* SUMMARY records totals. REQUESTS adds one row per request. ALL adds batches, decisions and the
  * timeline. */
 enum record_level { RECORD_SUMMARY, RECORD_REQUESTS, RECORD_ALL };
+/* Their names, NULL-terminated. */
+extern const char *const experiment_record_names[];
 
 struct platform_spec {
     enum initial_state initial;

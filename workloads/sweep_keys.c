@@ -45,9 +45,9 @@ static bool is_file_key(const char *key)
     return sweep_names(key, strlen(key), file_keys) || strncmp(key, "profiles.", 9) == 0;
 }
 
-/* Returns the index of the key, which dimension `dimension` sets. NONE: too many, or memory
- * exhausted. */
-static size_t key_index(struct sweep_keys *keys, const char *name, size_t dimension)
+/* Returns the index of the key, which the last dimension sets. NONE: too many, or memory exhausted.
+ */
+static size_t key_index(struct sweep_keys *keys, const char *name)
 {
     size_t k = 0;
     while (k < keys->count && strcmp(keys->keys[k].name, name) != 0)
@@ -58,7 +58,7 @@ static size_t key_index(struct sweep_keys *keys, const char *name, size_t dimens
     if (copy == NULL)
         return NONE;
     keys->keys[keys->count++] =
-        (struct sweep_key){.name = copy, .number = true, .dimension = dimension};
+        (struct sweep_key){.name = copy, .number = true, .dimension = keys->dimension_count - 1};
     return k;
 }
 
@@ -77,7 +77,7 @@ static bool text_add(struct sweep_keys *keys, struct sweep_choice *choice, const
                      const char *text, bool number, const struct json_value *place,
                      struct error *error)
 {
-    const size_t key = key_index(keys, name, keys->dimension_count - 1);
+    const size_t key = key_index(keys, name);
     if (key == NONE)
         return json_fault(place, error, "the matrix sets more than %d keys; split the sweep",
                           SWEEP_KEYS_LIMIT);

@@ -2,7 +2,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "sim/array.h"
 #include "results/store/record.h"
 #include "results/report/report.h"
 

@@ -5,11 +5,12 @@
 
 #include "results/store/store.h"
 
-/* The location of a run. */
+/* The location of a run, or of the row of one that failed. */
 struct piece {
     uint64_t position; /* in the sweep */
     size_t shard;      /* index of its file */
-    size_t run;        /* row of that file's summary */
+    size_t row;        /* of that file's summary, or of its /missing */
+    bool failed;
 };
 
 struct joining {
@@ -20,64 +21,58 @@ struct joining {
     size_t piece_count;
 };
 
+static const struct results *shard_of(const struct joining *joining, size_t i)
+{
+    return run_source_results(joining->shards[i]);
+}
+
 static bool shards_load(struct joining *joining, struct error *error)
 {
     joining->shards = calloc(joining->count + 1, sizeof(struct run_source *));
-    if (joining->shards == NULL) {
-        (void)error_run(error, "out of memory for %zu shards", joining->count);
-        return false;
-    }
+    if (joining->shards == NULL)
+        return error_run(error, "out of memory for %zu shards", joining->count);
     for (size_t i = 0; i < joining->count; i++) {
         joining->shards[i] = run_source_open(joining->paths[i], error);
         if (joining->shards[i] == NULL)
             return false;
-        const struct sweep_facts *facts = &run_source_results(joining->shards[i])->sweep;
-        if (facts->shards == 0 || facts->shard < 1 || facts->shard > facts->shards) {
-            (void)error_input(error,
-                              "%s: is not a shard of a sweep; give files that esgsim sweep "
-                              "--shard I/N wrote",
-                              joining->paths[i]);
-            return false;
-        }
+        const struct sweep_facts *facts = &shard_of(joining, i)->sweep;
+        if (facts->shards == 0 || facts->shard < 1 || facts->shard > facts->shards)
+            return error_input(error,
+                               "%s: is not a shard of a sweep; give files that esgsim sweep "
+                               "--shard I/N wrote",
+                               joining->paths[i]);
     }
     return true;
-}
-
-/* The number of missing runs that did not fail. */
-static uint64_t not_run(const struct results *shard)
-{
-    uint64_t count = shard->sweep.missing;
-    for (size_t i = 0; i < shard->missing_count && count > 0; i++)
-        count -= strcmp(shard->missing[i].status, MISSING_FAILED) == 0;
-    return count;
 }
 
 /* Checks that shard i is of the same sweep as the first, not a duplicate, and has all its runs. */
 static bool shard_check(const struct joining *joining, size_t i, struct error *error)
 {
     const char *path = joining->paths[i];
-    const struct sweep_facts *first = &run_source_results(joining->shards[0])->sweep;
-    const struct sweep_facts *shard = &run_source_results(joining->shards[i])->sweep;
-    const char *programs[] = {run_source_results(joining->shards[i])->sources,
-                              run_source_results(joining->shards[0])->sources};
+    const struct sweep_facts *first = &shard_of(joining, 0)->sweep;
+    const struct sweep_facts *shard = &shard_of(joining, i)->sweep;
+    const char *const sources = shard_of(joining, i)->sources;
+    const char *const first_sources = shard_of(joining, 0)->sources;
     if (strcmp(shard->identity, first->identity) != 0)
         return error_input(error,
                            "%s: is a shard of another sweep than %s, or of another program, or "
                            "records other things (programs of sources %s and %s); take one out",
-                           path, joining->paths[0], programs[0] == NULL ? "unknown" : programs[0],
-                           programs[1] == NULL ? "unknown" : programs[1]);
+                           path, joining->paths[0], sources == NULL ? "unknown" : sources,
+                           first_sources == NULL ? "unknown" : first_sources);
     if (shard->shards != first->shards)
         return error_input(error,
                            "%s: is shard %" PRIu64 "/%" PRIu64 " but %s is one of %" PRIu64
                            "; shards overlap unless the sweep was cut alike",
                            path, shard->shard, shard->shards, joining->paths[0], first->shards);
     for (size_t j = 0; j < i; j++)
-        if (run_source_results(joining->shards[j])->sweep.shard == shard->shard)
+        if (shard_of(joining, j)->sweep.shard == shard->shard)
             return error_input(error,
                                "%s: is shard %" PRIu64 "/%" PRIu64 " as %s is; give each shard "
                                "once",
                                path, shard->shard, shard->shards, joining->paths[j]);
-    const uint64_t unfinished = not_run(run_source_results(joining->shards[i]));
+    uint64_t unfinished = shard->missing; /* less those that failed */
+    for (size_t row = 0; row < shard_of(joining, i)->missing_count; row++)
+        unfinished -= strcmp(shard_of(joining, i)->missing[row].status, MISSING_FAILED) == 0;
     if (unfinished > 0)
         return error_input(error,
                            "%s: %" PRIu64 " runs of shard %" PRIu64 "/%" PRIu64
@@ -92,11 +87,11 @@ static bool shards_check(const struct joining *joining, struct error *error)
     for (size_t i = 0; i < joining->count; i++)
         if (!shard_check(joining, i, error))
             return false;
-    const uint64_t shards = run_source_results(joining->shards[0])->sweep.shards;
+    const uint64_t shards = shard_of(joining, 0)->sweep.shards;
     for (uint64_t wanted = 1; wanted <= shards && joining->count < shards; wanted++) {
         bool there = false;
         for (size_t i = 0; i < joining->count; i++)
-            there = there || run_source_results(joining->shards[i])->sweep.shard == wanted;
+            there = there || shard_of(joining, i)->sweep.shard == wanted;
         if (!there)
             return error_input(error,
                                "%s: shard %" PRIu64 "/%" PRIu64
@@ -106,27 +101,31 @@ static bool shards_check(const struct joining *joining, struct error *error)
     return true;
 }
 
-/* Of struct piece or struct missing_run, whose first member is the position. */
-static int compare_positions(const void *a, const void *b)
+static int compare_pieces(const void *a, const void *b)
 {
-    const uint64_t *left = a;
-    const uint64_t *right = b;
-    return (*left > *right) - (*left < *right);
+    const struct piece *left = a;
+    const struct piece *right = b;
+    return (left->position > right->position) - (left->position < right->position);
 }
 
 static bool pieces_read(struct joining *joining, struct error *error)
 {
     size_t total = 0;
     for (size_t i = 0; i < joining->count; i++)
-        total += run_source_results(joining->shards[i])->run_count;
+        total += shard_of(joining, i)->run_count + shard_of(joining, i)->missing_count;
     joining->pieces = calloc(total + 1, sizeof *joining->pieces);
     if (joining->pieces == NULL)
         return error_run(error, "out of memory for %zu runs", total);
-    for (size_t i = 0; i < joining->count; i++)
-        for (size_t run = 0; run < run_source_results(joining->shards[i])->run_count; run++)
+    for (size_t i = 0; i < joining->count; i++) {
+        const struct results *shard = shard_of(joining, i);
+        for (size_t row = 0; row < shard->run_count; row++)
             joining->pieces[joining->piece_count++] =
-                (struct piece){run_source_position(joining->shards[i], run), i, run};
-    qsort(joining->pieces, joining->piece_count, sizeof *joining->pieces, compare_positions);
+                (struct piece){run_source_position(joining->shards[i], row), i, row, false};
+        for (size_t row = 0; row < shard->missing_count; row++)
+            joining->pieces[joining->piece_count++] =
+                (struct piece){shard->missing[row].position, i, row, true};
+    }
+    qsort(joining->pieces, joining->piece_count, sizeof *joining->pieces, compare_pieces);
     for (size_t i = 1; i < joining->piece_count; i++) {
         const struct piece *piece = &joining->pieces[i];
         if (piece->position == piece[-1].position)
@@ -139,51 +138,32 @@ static bool pieces_read(struct joining *joining, struct error *error)
     return true;
 }
 
-/* Writes the failed runs of all shards, in the order of the sweep, and the sweep's facts. */
-static bool facts_write(const struct joining *joining, struct store *store, struct error *error)
-{
-    struct sweep_facts facts = run_source_results(joining->shards[0])->sweep;
-    facts.shard = facts.shards = 1;
-    facts.missing = 0;
-    for (size_t i = 0; i < joining->count; i++)
-        facts.missing += run_source_results(joining->shards[i])->missing_count;
-    struct missing_run *rows = calloc((size_t)facts.missing + 1, sizeof *rows);
-    if (rows == NULL)
-        return error_run(error, "out of memory for the list of failed runs");
-    size_t count = 0;
-    for (size_t i = 0; i < joining->count; i++) {
-        const struct results *shard = run_source_results(joining->shards[i]);
-        for (size_t row = 0; row < shard->missing_count; row++)
-            rows[count++] = shard->missing[row];
-    }
-    qsort(rows, count, sizeof *rows, compare_positions);
-    const bool good =
-        store_set_missing(store, rows, count, error) && store_set_sweep(store, &facts, error);
-    free(rows);
-    return good;
-}
-
 static bool joined_write(const struct joining *joining, struct store *store, struct error *error)
 {
-    const struct results *first = run_source_results(joining->shards[0]);
+    const struct results *first = shard_of(joining, 0);
+    struct sweep_facts facts = first->sweep;
+    facts.shard = facts.shards = 1;
+    facts.missing = 0;
     bool good = store_set_swept(store, first->swept, error) &&
                 (first->command == NULL || store_set_command(store, first->command, error));
     for (size_t i = 0; good && i < joining->count; i++)
         good = store_reserve(store, joining->paths[i], error);
     for (size_t i = 0; good && i < joining->piece_count; i++) {
         const struct piece *piece = &joining->pieces[i];
-        good = store_copy_run(store, joining->shards[piece->shard], piece->run, NULL, error);
+        struct run_source *shard = joining->shards[piece->shard];
+        facts.missing += piece->failed;
+        good = piece->failed ? store_append_missing(
+                                   store, &run_source_results(shard)->missing[piece->row], error)
+                             : store_copy_run(store, shard, piece->row, NULL, error);
     }
-    return good && facts_write(joining, store, error);
+    return good && store_set_sweep(store, &facts, error);
 }
 
 bool store_merge(const char *path, const char *const *shards, size_t count, struct error *error)
 {
     struct joining joining = {.paths = shards, .count = count};
-    if (count == 0) {
-        (void)error_input(error, "%s: no shards to merge", path);
-        return false;
-    }
+    if (count == 0)
+        return error_input(error, "%s: no shards to merge", path);
     struct store *store = store_create(path, error);
     bool good = store != NULL && shards_load(&joining, error) && shards_check(&joining, error) &&
                 pieces_read(&joining, error) && joined_write(&joining, store, error);

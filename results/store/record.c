@@ -92,20 +92,14 @@ static bool facts_whole(const struct run_facts *facts)
     return true;
 }
 
-void run_recorded(const struct experiment *experiment, bool bounds, char text[TEXT_RECORDED])
-{
-    static const char *const levels[] = {"summary", "requests", "all"};
-    (void)snprintf(text, TEXT_RECORDED, "%s%s", levels[experiment->record],
-                   bounds ? " bounds" : "");
-}
-
 struct run_facts *run_facts_create(const struct experiment *experiment, const struct policy *policy,
                                    const double *values, bool bounds, const char *label,
                                    struct error *error)
 {
     struct run_facts *facts = calloc(1, sizeof *facts);
     char recorded[TEXT_RECORDED];
-    run_recorded(experiment, bounds, recorded);
+    (void)snprintf(recorded, sizeof recorded, "%s%s", experiment_record_names[experiment->record],
+                   bounds ? " bounds" : "");
     if (facts != NULL) {
         facts->recorded = copy_text(recorded);
         facts->hash = copy_text(experiment->hash);

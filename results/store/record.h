@@ -8,7 +8,10 @@
 
 #include "sim/platform/simulation.h"
 
-/* The texts that describe a run. Each is a field here and an attribute of /runs/<hash>. */
+/* The texts that describe a run. Each is a field here and an attribute of /runs/<hash>. `recorded`
+ * is everything beyond the hash that decides what the run writes, one word each: "requests bounds".
+ * Runs of one hash and program whose texts differ are not one run. */
+enum { TEXT_RECORDED = 64 };
 #define RUN_FACTS(FACT)                                                                            \
     FACT(hash)                                                                                     \
     FACT(name)                                                                                     \
@@ -20,7 +23,7 @@
     FACT(evidence)                                                                                 \
     FACT(profile_sha256)                                                                           \
     FACT(trace_sha256)                                                                             \
-    FACT(recorded)      /* run_recorded */                                                         \
+    FACT(recorded)                                                                                 \
     FACT(policy_sha256) /* of the policy's module; "" if it is registered */                       \
     FACT(policy_label)  /* display name from the sweep, or "" */                                   \
     FACT(setting_label)                                                                            \
@@ -44,16 +47,11 @@ struct run_facts {
 };
 
 enum { NOTICE_LENGTH = 1024 };
+
 /* Reads the line of a run's notices at *at and advances *at to the next line. Copies the text
  * without its prefix "warning: " or "note: " to `text`, and sets `*warning` if the prefix was
  * "warning: ". False at the end. */
 bool notices_next(const char **at, bool *warning, char *text, size_t capacity);
-
-/* Stores everything beyond its configuration hash that decides what a run writes, one word each:
- * "requests bounds". Runs of one hash and program whose texts differ are not one run. A further key
- * of this kind adds its word here. */
-enum { TEXT_RECORDED = 64 };
-void run_recorded(const struct experiment *experiment, bool bounds, char text[TEXT_RECORDED]);
 
 /* Creates the facts of `experiment` under `policy` with the parameter values `values`. `label` may
  * be NULL (a single run); `bounds`: the run computes bounds. NULL: ERROR_RUN, memory exhausted.

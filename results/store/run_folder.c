@@ -40,11 +40,14 @@ struct run_folder {
 
 /* ---- Names ----------------------------------------------------------------------------------- */
 
-/* The caller frees the path. NULL: memory exhausted. */
-static char *part_path(const struct run_folder *folder, size_t part)
+/* The caller frees the path. NULL: ERROR_RUN, memory exhausted. */
+static char *part_path(const struct run_folder *folder, size_t part, struct error *error)
 {
     char *path = NULL;
-    return asprintf(&path, "%s/%s%zu%s", folder->path, prefix, part, suffix) < 0 ? NULL : path;
+    if (asprintf(&path, "%s/%s%zu%s", folder->path, prefix, part, suffix) >= 0)
+        return path;
+    (void)error_run(error, "%s: out of memory", folder->path);
+    return NULL;
 }
 
 /* Returns whether `name` is the name of a part, and its number in `*part`. */
@@ -71,13 +74,6 @@ static bool is_unfinished(const char *name)
 
 /* ---- Opening --------------------------------------------------------------------------------- */
 
-static bool is_of_sweep(const struct run_folder *folder, const struct sweep_facts *facts)
-{
-    return strcmp(facts->identity, folder->facts.identity) == 0 &&
-           facts->shard == folder->facts.shard && facts->shards == folder->facts.shards &&
-           facts->runs == folder->facts.runs;
-}
-
 /* Notes the runs of a complete part. If two parts contain the same run, the part with the lower
  * number is used. */
 static void runs_note(struct run_folder *folder, size_t part, const struct run_source *source)
@@ -96,26 +92,28 @@ static void runs_note(struct run_folder *folder, size_t part, const struct run_s
 /* Checks one part. Notes its runs, or that it is of another sweep. */
 static bool part_scan(struct run_folder *folder, size_t part, struct error *error)
 {
-    char *path = part_path(folder, part);
-    char **foreign = realloc(folder->foreign, (folder->foreign_count + 1) * sizeof *foreign);
-    if (foreign != NULL)
-        folder->foreign = foreign;
-    if (path == NULL || foreign == NULL) {
-        free(path);
-        return error_run(error, "%s: out of memory", folder->path);
-    }
+    char *path = part_path(folder, part, error);
+    if (path == NULL)
+        return false;
     struct run_source *source = seal_is_whole(path) ? run_source_open(path, NULL) : NULL;
-    if (source == NULL)
+    bool good = true;
+    if (source == NULL) {
         folder->damaged++;
-    else if (part < folder->facts.runs && is_of_sweep(folder, &run_source_results(source)->sweep))
+    } else if (part < folder->facts.runs &&
+               sweep_facts_equal(&run_source_results(source)->sweep, &folder->facts)) {
         runs_note(folder, part, source);
-    else {
-        folder->foreign[folder->foreign_count++] = path;
-        path = NULL;
+    } else {
+        char **foreign = realloc(folder->foreign, (folder->foreign_count + 1) * sizeof *foreign);
+        good = foreign != NULL;
+        if (good) {
+            folder->foreign = foreign;
+            foreign[folder->foreign_count++] = path;
+            path = NULL;
+        }
     }
     free(path);
     run_source_close(source);
-    return true;
+    return good || error_run(error, "%s: out of memory", folder->path);
 }
 
 /* Checks all parts and notes their runs. */
@@ -224,37 +222,30 @@ struct run_folder *run_folder_open(const char *path, const struct sweep_facts *f
                                    enum run_folder_start start, struct error *error)
 {
     struct run_folder *folder = calloc(1, sizeof *folder);
-    if (folder == NULL) {
-        (void)error_run(error, "%s: out of memory for %zu runs", path, (size_t)facts->runs);
-        return NULL;
+    if (folder != NULL) {
+        folder->facts = *facts;
+        folder->path = strdup(path);
+        folder->parts = calloc((size_t)facts->runs + 1, sizeof *folder->parts);
+        folder->states = calloc((size_t)facts->runs + 1, sizeof *folder->states);
     }
-    folder->facts = *facts;
-    folder->path = strdup(path);
-    folder->parts = calloc((size_t)facts->runs + 1, sizeof *folder->parts);
-    folder->states = calloc((size_t)facts->runs + 1, sizeof *folder->states);
-    const bool whole = folder->path != NULL && folder->parts != NULL && folder->states != NULL;
-    if (!whole)
+    if (folder == NULL || folder->path == NULL || folder->parts == NULL || folder->states == NULL)
         (void)error_run(error, "%s: out of memory for %zu runs", path, (size_t)facts->runs);
     else if (folder_make(folder, error) && folder_fill(folder, start, error))
         return folder;
-    if (folder->path != NULL)
-        (void)rmdir(folder->path); /* succeeds only if it is empty */
     run_folder_close(folder, false);
     return NULL;
 }
 
 /* ---- Runs ------------------------------------------------------------------------------------ */
 
-struct store *run_folder_begin(const struct run_folder *folder, size_t run, struct error *error)
+struct store *run_folder_begin(const struct run_folder *folder, size_t run,
+                               const struct swept_keys *swept, struct error *error)
 {
-    char *path = part_path(folder, run);
-    if (path == NULL) {
-        (void)error_run(error, "%s: out of memory", folder->path);
-        return NULL;
-    }
-    struct store *store = store_create_part(path, error);
+    char *path = part_path(folder, run, error);
+    struct store *store = path == NULL ? NULL : store_create_part(path, error);
     free(path);
-    if (store == NULL || store_set_sweep(store, &folder->facts, error))
+    if (store == NULL ||
+        (store_set_sweep(store, &folder->facts, error) && store_set_swept(store, swept, error)))
         return store;
     store_abandon(store);
     return NULL;
@@ -299,12 +290,12 @@ static struct open_part *part_open(struct run_folder *folder, size_t run, struct
     struct open_part *open = &folder->open[folder->replace++ % PARTS_OPEN];
     part_close(open);
     struct error fault = {0};
-    char *path = part_path(folder, part);
+    char *path = part_path(folder, part, &fault);
     *open = (struct open_part){path == NULL ? NULL : run_source_open(path, &fault), part};
     free(path);
     if (open->source != NULL)
         return open;
-    (void)error_run(error, "%s", path == NULL ? "out of memory" : fault.message);
+    (void)error_run(error, "%s", fault.message);
     return NULL;
 }
 
@@ -359,6 +350,8 @@ void run_folder_close(struct run_folder *folder, bool remove)
         part_close(&folder->open[i]);
     if (remove)
         folder_discard(folder);
+    else if (folder->path != NULL)
+        (void)rmdir(folder->path); /* succeeds only if it is empty */
     for (size_t i = 0; i < folder->foreign_count; i++)
         free(folder->foreign[i]);
     free(folder->foreign);

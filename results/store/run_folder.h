@@ -42,9 +42,11 @@ const char *run_folder_foreign(const struct run_folder *folder, size_t index);
  * are none. Else false: ERROR_INPUT. */
 bool run_folder_settle(const struct run_folder *folder, bool related, struct error *error);
 
-/* Called in a child process, or before there is one: begins the part whose first run is `run`. No
- * complete part may contain any of its runs. NULL: as for store_create. */
-struct store *run_folder_begin(const struct run_folder *folder, size_t run, struct error *error);
+/* Called in a child process, or before there is one: begins the part whose first run is `run`, with
+ * the columns of `swept`, which must outlive it. No complete part may contain any of its runs.
+ * NULL: as for store_create. */
+struct store *run_folder_begin(const struct run_folder *folder, size_t run,
+                               const struct swept_keys *swept, struct error *error);
 
 /* Notes that the part whose first run is `part` is complete and contains `run`. */
 void run_folder_note(struct run_folder *folder, size_t run, size_t part);
@@ -67,10 +69,10 @@ bool run_folder_copy(struct run_folder *folder, size_t run, struct store *store,
 /* Removes the unfinished files of children that have ended. */
 void run_folder_tidy(const struct run_folder *folder);
 
-/* Closes the folder and frees `folder`, which may be NULL. `remove` also deletes the parts and the
- * folder, once the sweep's results are written. The folder is first renamed to PATH.discarded; if
- * the process is killed then, the next run_folder_close with `remove` deletes the rest. Files with
- * other names are not deleted. */
+/* Closes the folder, removes it if it is empty, and frees `folder`, which may be NULL. `remove`
+ * also deletes the parts and the folder, once the sweep's results are written. The folder is first
+ * renamed to PATH.discarded; if the process is killed then, the next run_folder_close with `remove`
+ * deletes the rest. Files with other names are not deleted. */
 void run_folder_close(struct run_folder *folder, bool remove);
 
 #endif

@@ -20,14 +20,6 @@ struct run_source {
     size_t next_row; /* of the table of applications */
 };
 
-/* Opens the group of a run. Below 0: it is not there. */
-static hid_t run_open(hid_t file, const char *hash)
-{
-    char name[sizeof "runs/" + TEXT_HASH];
-    (void)snprintf(name, sizeof name, "runs/%s", hash);
-    return H5Lexists(file, name, H5P_DEFAULT) > 0 ? H5Gopen2(file, name, H5P_DEFAULT) : -1;
-}
-
 static bool positions_read(struct run_source *source, struct error *error)
 {
     const struct results *results = source->results;
@@ -37,7 +29,7 @@ static bool positions_read(struct run_source *source, struct error *error)
                          results->run_count);
     bool good = true;
     for (size_t run = 0; good && run < results->run_count; run++) {
-        const hid_t group = run_open(source->file, results->runs[run].hash);
+        const hid_t group = store_open_run(source->file, results->runs[run].hash);
         good = group >= 0 && hdf5_get_u64(group, "position", &source->positions[run]);
         if (!good)
             (void)error_input(error, "%s: /runs/%s is damaged; run the shard again", results->path,
@@ -88,7 +80,7 @@ uint64_t run_source_position(const struct run_source *source, size_t run)
 
 char *run_source_text(const struct run_source *source, size_t run, const char *name)
 {
-    const hid_t group = run_open(source->file, source->results->runs[run].hash);
+    const hid_t group = store_open_run(source->file, source->results->runs[run].hash);
     char *text = group < 0 ? NULL : hdf5_get_text(group, name);
     if (group >= 0)
         (void)H5Gclose(group);
@@ -108,15 +100,6 @@ static bool group_rename(const struct store *store, const struct run_facts *fact
     return group >= 0 && H5Gclose(group) >= 0 && good;
 }
 
-static void summary_rename(struct summary_row *row, const struct run_facts *facts)
-{
-    column_copy_text(row->name, sizeof row->name, facts->name);
-    column_copy_text(row->setting, sizeof row->setting, facts->setting);
-    column_copy_text(row->label, sizeof row->label, facts->label);
-    column_copy_text(row->policy_label, sizeof row->policy_label, facts->policy_label);
-    column_copy_text(row->setting_label, sizeof row->setting_label, facts->setting_label);
-}
-
 /* Copies the table rows of one run. The rows of a run are contiguous and in the order of the runs,
  * so the search continues from the previous position. */
 static bool rows_copy(struct store *store, struct run_source *source, size_t run,
@@ -128,7 +111,7 @@ static bool rows_copy(struct store *store, struct run_source *source, size_t run
     size_t passed = 0;
     struct summary_row summary = results->runs[run];
     if (facts != NULL)
-        summary_rename(&summary, facts);
+        store_name_summary(&summary, facts);
     if (!store_append_summary(store, &summary, results_values(results, run),
                               facts == NULL ? NULL : facts->swept))
         return false;

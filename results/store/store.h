@@ -97,13 +97,14 @@ struct sweep_facts {
 /* Writes the command that made a sweep's file to its attribute `sweep_command`. */
 bool store_set_command(struct store *store, const char *command, struct error *error);
 
+/* Returns whether both are of one shard of one sweep. */
+bool sweep_facts_equal(const struct sweep_facts *one, const struct sweep_facts *other);
+
 /* Writes it to the file. */
 bool store_set_sweep(struct store *store, const struct sweep_facts *facts, struct error *error);
 
-/* Writes the table /missing, rows in the order of the sweep. Does nothing if `count` is 0. Call it
- * at most once, after the last run. */
-bool store_set_missing(struct store *store, const struct missing_run *rows, size_t count,
-                       struct error *error);
+/* Appends a row to /missing. Rows are in the order of the sweep. */
+bool store_append_missing(struct store *store, const struct missing_run *row, struct error *error);
 
 /* Opens a results file of a sweep as a source of runs to copy. NULL: ERROR_INPUT. */
 struct run_source;

@@ -28,7 +28,7 @@ struct store {
     struct layout *layout;          /* of the summary, with the swept keys; NULL: layout_summary */
     unsigned char *row;             /* of that layout */
     struct table_writer details[DETAILS];  /* of the begun run, as its record level asks */
-    struct table_writer training;          /* begun with the first run with trainings */
+    struct table_writer training, missing; /* begun with their first row */
     struct table_writer trainings, leases; /* of the begun run, if it has trainings */
     size_t run_count;
     bool broken;  /* a write has failed */
@@ -47,6 +47,12 @@ bool store_append_summary(struct store *store, const struct summary_row *row, co
 
 /* Appends a row to /training. The table is in the file only if a run has trainings. */
 bool store_append_training(struct store *store, const struct training_summary_row *row);
+
+/* Writes the names of a run into its row of /summary. */
+void store_name_summary(struct summary_row *row, const struct run_facts *facts);
+
+/* Opens the group of a run. Below 0: it is not there. */
+hid_t store_open_run(hid_t file, const char *hash);
 
 /* Opens a results file for reading. Below 0: ERROR_INPUT, also if it is not a results file. */
 hid_t store_open_read(const char *path, struct error *error);

@@ -36,6 +36,13 @@ hid_t store_open_read(const char *path, struct error *error)
     return file;
 }
 
+hid_t store_open_run(hid_t file, const char *hash)
+{
+    char name[sizeof "runs/" + TEXT_HASH];
+    (void)snprintf(name, sizeof name, "runs/%s", hash);
+    return H5Lexists(file, name, H5P_DEFAULT) > 0 ? H5Gopen2(file, name, H5P_DEFAULT) : -1;
+}
+
 static int compare_runs(const void *a, const void *b)
 {
     const struct summary_row *const *left = a;
@@ -74,8 +81,7 @@ static bool results_check(const struct results *results, struct error *error)
 
 static bool tables_read(hid_t file, struct results *results, struct error *error)
 {
-    void *runs = NULL;
-    void *applications = NULL;
+    void *runs = NULL, *applications = NULL, *training = NULL, *missing = NULL;
     const char *path = results->path;
     bool good =
         table_read(file, path, "summary", &layout_summary, &runs, &results->run_count, error) &&
@@ -83,18 +89,14 @@ static bool tables_read(hid_t file, struct results *results, struct error *error
                    &results->application_count, error);
     results->runs = runs;
     results->applications = applications;
-    if (good && H5Lexists(file, "training", H5P_DEFAULT) > 0) {
-        void *training = NULL;
+    if (good && H5Lexists(file, "training", H5P_DEFAULT) > 0)
         good = table_read(file, path, "training", &layout_training, &training,
                           &results->training_count, error);
-        results->training = training;
-    }
-    if (good && H5Lexists(file, "missing", H5P_DEFAULT) > 0) {
-        void *missing = NULL;
+    if (good && H5Lexists(file, "missing", H5P_DEFAULT) > 0)
         good = table_read(file, path, "missing", &layout_missing, &missing, &results->missing_count,
                           error);
-        results->missing = missing;
-    }
+    results->training = training;
+    results->missing = missing;
     return good && results_check(results, error);
 }
 
@@ -159,10 +161,7 @@ static bool notices_read(hid_t file, struct results *results, struct error *erro
     for (size_t run = 0; run < results->run_count; run++) {
         if (results->runs[run].notices == 0)
             continue;
-        char name[sizeof "runs/" + TEXT_HASH];
-        (void)snprintf(name, sizeof name, "runs/%s", results->runs[run].hash);
-        const hid_t group =
-            H5Lexists(file, name, H5P_DEFAULT) > 0 ? H5Gopen2(file, name, H5P_DEFAULT) : -1;
+        const hid_t group = store_open_run(file, results->runs[run].hash);
         char *lines = group < 0 ? NULL : hdf5_get_text(group, "notices");
         if (group >= 0)
             (void)H5Gclose(group);
@@ -174,9 +173,9 @@ static bool notices_read(hid_t file, struct results *results, struct error *erro
             printable = utf8_is_name(text);
         if (!printable)
             return error_input(error,
-                               "%s: attribute 'notices' of /%s is not there or no text; run "
+                               "%s: attribute 'notices' of /runs/%s is not there or no text; run "
                                "it again",
-                               results->path, name);
+                               results->path, results->runs[run].hash);
     }
     return true;
 }
@@ -266,19 +265,25 @@ static bool record_read(hid_t file, const char *path, const char *hash, struct r
     return good;
 }
 
+static hid_t run_open(hid_t file, const char *path, const char *hash, struct error *error)
+{
+    const hid_t run = store_open_run(file, hash);
+    if (run < 0)
+        (void)error_input(error, "%s: has no group /runs/%s that can be read; run it again", path,
+                          hash);
+    return run;
+}
+
 static bool record_fill(hid_t file, const char *path, const char *hash, struct run_record *record,
                         struct error *error)
 {
-    char name[64];
-    (void)snprintf(name, sizeof name, "runs/%s", hash);
-    const hid_t run = H5Gopen2(file, name, H5P_DEFAULT);
+    const hid_t run = run_open(file, path, hash, error);
     if (run < 0)
-        return error_input(error, "%s: has no group /%s that can be read; run it again", path,
-                           name);
+        return false;
     bool good = record_check(run, path, hash, error);
     if (good && (record->configuration = hdf5_get_text(run, "configuration")) == NULL)
-        good = error_input(error, "%s: /%s has no attribute 'configuration'; run it again", path,
-                           name);
+        good = error_input(error, "%s: /runs/%s has no attribute 'configuration'; run it again",
+                           path, hash);
     (void)H5Gclose(run);
     return good && record_read(file, path, hash, record, error);
 }
@@ -318,11 +323,9 @@ static bool training_record_fill(hid_t file, const char *path, const char *hash,
 {
     char name[64];
     void *trainings = NULL, *leases = NULL;
-    (void)snprintf(name, sizeof name, "runs/%s", hash);
-    const hid_t run = H5Gopen2(file, name, H5P_DEFAULT);
+    const hid_t run = run_open(file, path, hash, error);
     if (run < 0)
-        return error_input(error, "%s: has no group /%s that can be read; run it again", path,
-                           name);
+        return false;
     record->models = hdf5_get_text(run, "models");
     const bool there = record->models != NULL && record_check(run, path, hash, error);
     (void)H5Gclose(run);

@@ -211,13 +211,12 @@ bool store_append_summary(struct store *store, const struct summary_row *row, co
 
 static bool facts_write(hid_t run, const struct run_facts *facts)
 {
-    static const char *const levels[] = {"summary", "requests", "all"};
     bool good = provenance_write(run) && hdf5_set_u64(run, "position", facts->position) &&
                 hdf5_set_u64(run, "seed", facts->seed) &&
                 hdf5_set_u64(run, "warmup_requests", facts->warmup_requests) &&
                 hdf5_set_f64(run, "arrival_rate_per_s", facts->arrival_rate_per_s) &&
                 hdf5_set_f64(run, "offered_load", facts->offered_load) &&
-                hdf5_set_text(run, "record", facts->record < 3 ? levels[facts->record] : "");
+                hdf5_set_text(run, "record", experiment_record_names[facts->record]);
 #define FACT(field) good = good && hdf5_set_text(run, #field, facts->field);
     RUN_FACTS(FACT)
 #undef FACT
@@ -289,15 +288,28 @@ static bool trainings_begin(struct store *store)
                                                 &layout_leases, 1, DETAIL_CHUNK, DETAIL_BLOCK));
 }
 
+/* Appends a row to a table that is in the file only if it has rows. */
+static bool late_append(struct store *store, struct table_writer *table, const char *name,
+                        const struct layout *layout, const void *row)
+{
+    if (table->block == NULL) {
+        if (!table_begin(table, store->file, name, &store->applications, layout, 1, SUMMARY_CHUNK,
+                         SUMMARY_BLOCK))
+            return false;
+        table->bare = store->is_part;
+    }
+    return table_append(table, row);
+}
+
 bool store_append_training(struct store *store, const struct training_summary_row *row)
 {
-    if (store->training.block == NULL) {
-        if (!table_begin(&store->training, store->file, "training", &store->applications,
-                         &layout_training, 1, SUMMARY_CHUNK, SUMMARY_BLOCK))
-            return false;
-        store->training.bare = store->is_part;
-    }
-    return table_append(&store->training, row);
+    return late_append(store, &store->training, "training", &layout_training, row);
+}
+
+bool store_append_missing(struct store *store, const struct missing_run *row, struct error *error)
+{
+    return late_append(store, &store->missing, "missing", &layout_missing, row) ||
+           store_fault(store, error, "the missing runs");
 }
 
 bool store_begin_run(struct store *store, const struct run_facts *facts, struct error *error)
@@ -330,33 +342,21 @@ bool store_begin_experiment(struct store *store, const struct experiment *experi
     return good;
 }
 
-#define RECORD(event, row_type, detail)                                                            \
+#define RECORD(event, row_type, table)                                                             \
     static bool record_##event(void *context, const struct row_type *row, struct error *error)     \
     {                                                                                              \
         struct store *store = context;                                                             \
-        return table_append(&store->details[detail], row) ||                                       \
-               store_fault(store, error, detail_tables[detail].name);                              \
+        return table_append(&store->table, row) || store_fault(store, error, store->table.name);   \
     }
-RECORD(request, request_row, DETAIL_REQUESTS)
-RECORD(batch, batch_row, DETAIL_BATCHES)
-RECORD(job, job_row, DETAIL_JOBS)
-RECORD(container, container_row, DETAIL_CONTAINERS)
-RECORD(decision, decision_row, DETAIL_DECISIONS)
-RECORD(timeline, timeline_row, DETAIL_TIMELINE)
+RECORD(request, request_row, details[DETAIL_REQUESTS])
+RECORD(batch, batch_row, details[DETAIL_BATCHES])
+RECORD(job, job_row, details[DETAIL_JOBS])
+RECORD(container, container_row, details[DETAIL_CONTAINERS])
+RECORD(decision, decision_row, details[DETAIL_DECISIONS])
+RECORD(timeline, timeline_row, details[DETAIL_TIMELINE])
+RECORD(training, training_result_row, trainings)
+RECORD(lease, lease_row, leases)
 #undef RECORD
-
-static bool record_training(void *context, const struct training_result_row *row,
-                            struct error *error)
-{
-    struct store *store = context;
-    return table_append(&store->trainings, row) || store_fault(store, error, "trainings");
-}
-
-static bool record_lease(void *context, const struct lease_row *row, struct error *error)
-{
-    struct store *store = context;
-    return table_append(&store->leases, row) || store_fault(store, error, "leases");
-}
 
 struct recorder store_recorder(struct store *store)
 {
@@ -386,20 +386,25 @@ static uint32_t lines_count(const char *text)
     return count;
 }
 
+void store_name_summary(struct summary_row *row, const struct run_facts *facts)
+{
+    column_copy_text(row->hash, sizeof row->hash, facts->hash);
+    column_copy_text(row->name, sizeof row->name, facts->name);
+    column_copy_text(row->setting, sizeof row->setting, facts->setting);
+    column_copy_text(row->policy, sizeof row->policy, facts->policy);
+    column_copy_text(row->label, sizeof row->label, facts->label);
+    column_copy_text(row->evidence, sizeof row->evidence, facts->evidence);
+    column_copy_text(row->policy_label, sizeof row->policy_label, facts->policy_label);
+    column_copy_text(row->setting_label, sizeof row->setting_label, facts->setting_label);
+    column_copy_text(row->policy_sha256, sizeof row->policy_sha256, facts->policy_sha256);
+}
+
 static bool summary_append(struct store *store, const struct simulation_result *result)
 {
     const struct run_facts *facts = store->facts;
     struct summary_row row;
     memset(&row, 0, sizeof row);
-    column_copy_text(row.hash, sizeof row.hash, facts->hash);
-    column_copy_text(row.name, sizeof row.name, facts->name);
-    column_copy_text(row.setting, sizeof row.setting, facts->setting);
-    column_copy_text(row.policy, sizeof row.policy, facts->policy);
-    column_copy_text(row.label, sizeof row.label, facts->label);
-    column_copy_text(row.evidence, sizeof row.evidence, facts->evidence);
-    column_copy_text(row.policy_label, sizeof row.policy_label, facts->policy_label);
-    column_copy_text(row.setting_label, sizeof row.setting_label, facts->setting_label);
-    column_copy_text(row.policy_sha256, sizeof row.policy_sha256, facts->policy_sha256);
+    store_name_summary(&row, facts);
     row.notices = lines_count(result->notices);
     row.seed = facts->seed;
     row.warmup_requests = facts->warmup_requests;
@@ -484,6 +489,12 @@ bool store_end_run(struct store *store, const struct simulation_result *result, 
     return true;
 }
 
+bool sweep_facts_equal(const struct sweep_facts *one, const struct sweep_facts *other)
+{
+    return strcmp(one->identity, other->identity) == 0 && one->shard == other->shard &&
+           one->shards == other->shards && one->runs == other->runs;
+}
+
 bool store_set_sweep(struct store *store, const struct sweep_facts *facts, struct error *error)
 {
     return (hdf5_set_text(store->file, "sweep", facts->identity) &&
@@ -492,19 +503,6 @@ bool store_set_sweep(struct store *store, const struct sweep_facts *facts, struc
             hdf5_set_u64(store->file, "sweep_runs", facts->runs) &&
             hdf5_set_u64(store->file, "missing_runs", facts->missing)) ||
            store_fault(store, error, "the sweep's description");
-}
-
-bool store_set_missing(struct store *store, const struct missing_run *rows, size_t count,
-                       struct error *error)
-{
-    if (count == 0)
-        return true;
-    struct table_writer table = {.block = NULL};
-    bool good = table_begin(&table, store->file, "missing", &store->applications, &layout_missing,
-                            1, SUMMARY_CHUNK, SUMMARY_BLOCK);
-    for (size_t i = 0; good && i < count; i++)
-        good = table_append(&table, &rows[i]);
-    return (table_close(&table) && good) || store_fault(store, error, "the missing runs");
 }
 
 bool store_drop_run(struct store *store, struct error *error)
@@ -551,6 +549,7 @@ static bool store_close(struct store *store)
     good = table_close(&store->summary) && good;
     good = table_close(&store->applications) && good;
     good = table_close(&store->training) && good;
+    good = table_close(&store->missing) && good;
     if (store->runs >= 0)
         good = H5Gclose(store->runs) >= 0 && good;
     if (store->file >= 0)

@@ -71,7 +71,8 @@ static bool check_file(const char *path, const char *format, const char **kind, 
     return reference != NULL;
 }
 
-/* Number of runs of a valid sweep, the least one if it has a precision; 0 for other kinds. */
+/* Number of runs of a valid sweep, the least one if it has a precision; 0 for other kinds. One seed
+ * is run where nothing is random. */
 static size_t count_runs(const char *path, const char *kind, bool *least)
 {
     struct sweep *sweep = strcmp(kind, "sweep") == 0 ? sweep_load(path, NULL, 0, NULL) : NULL;
@@ -79,7 +80,12 @@ static size_t count_runs(const char *path, const char *kind, bool *least)
         return 0;
     *least = sweep->precision.given;
     const size_t seeds = *least ? sweep->precision.first_seeds : sweep->seeds;
-    const size_t runs = sweep->run_count / sweep->seeds * seeds;
+    size_t runs = 0;
+    for (size_t run = 0; run < sweep->run_count; run += sweep->seeds) {
+        struct experiment *experiment = sweep_experiment(sweep, run, NULL);
+        runs += experiment == NULL || experiment_is_random(experiment) ? seeds : 1;
+        experiment_free(experiment);
+    }
     sweep_free(sweep);
     return runs;
 }

@@ -10,20 +10,14 @@
 #include "results/store/run_folder.h"
 #include "sim/cli/sweep_runner_plan.h"
 
-struct sweep_resume {
-    const struct sweep *sweep;
-    const struct plan_cell *cells;
-    const struct sweep_facts *facts;
-    const struct swept_keys *swept;
-    struct run_folder *folder; /* opened with RUNS_RESUME */
-    const char *out;           /* the results file, which need not exist */
-    size_t expected;           /* runs */
-};
-
-/* Copies the runs that are kept, of parts of an earlier form of the sweep and of the results file,
- * to a part of this sweep. Writes "kept 20 of 24 runs; 4 are done again: the module of policy bands
- * changed" to `text`, or "" if there are no finished runs. False: ERROR_INPUT if all are of another
- * sweep. If there are any, O(runs) experiments are loaded. */
-bool sweep_resume(const struct sweep_resume *resume, char *text, size_t size, struct error *error);
+/* Copies the runs that are kept, of parts of an earlier form of the sweep and of the results file
+ * `out`, which need not exist, to a part of this sweep in `folder` (opened with RUNS_RESUME).
+ * Unless `quiet`, prints "kept 20 of 24 runs; 4 are done again: the module of policy bands changed"
+ * if there are finished runs. False: ERROR_INPUT if all of the parts, or of the results file
+ * where there are none, are of another sweep. Then, and after any other error, nothing finished is
+ * lost, and the folder must be closed. If there are finished runs, O(runs) experiments are loaded.
+ */
+bool sweep_resume(const struct plans *plans, struct run_folder *folder, const char *out, bool quiet,
+                  struct error *error);
 
 #endif

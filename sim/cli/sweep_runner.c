@@ -19,24 +19,19 @@
 #include "sim/cli/run_once.h"
 #include "sim/cli/worker_pool.h"
 #include "traces/json/atomic_file.h"
-#include "workloads/sweep_keys.h"
 
 struct sweep_runner {
     const struct sweep *sweep;
     const struct sweep_runner_options *options;
-    struct sweep_facts facts;
+    struct plans plans;
+    char *runs_path; /* of the folder */
     struct run_folder *folder;
-    struct store *store;      /* the results file; not used in a worker */
-    struct swept_keys *swept; /* columns of both */
-    struct store *part;       /* in a worker: the part in progress; NULL: none */
-    size_t part_run;          /* first run of that part */
-    size_t combinations;
-    size_t *wanted;          /* per combination: seeds needed as known so far */
-    bool *decided;           /* per combination: `wanted` is final */
-    char **failed;           /* per run: why it failed; NULL: it did not */
-    struct plan_cell *cells; /* per combination */
-    double *values;          /* per run: value of the precision metric; NULL: no precision */
-    size_t *pending;         /* runs of this round */
+    struct store *store; /* the results file; not used in a worker */
+    struct store *part;  /* in a worker: the part in progress; NULL: none */
+    size_t part_run;     /* first run of that part */
+    char **failed;       /* per run: why it failed; NULL: it did not */
+    double *values;      /* per run: value of the precision metric; NULL: no precision */
+    size_t *pending;     /* runs of this round */
     size_t pending_count;
     size_t next;         /* first run neither in the results file nor skipped */
     size_t ended_before; /* runs of earlier rounds */
@@ -49,15 +44,12 @@ struct sweep_runner {
 /* ---- One run ------------------------------------------------------------------------------- */
 
 /* Executes the run and records it in the part in progress. */
-static enum worker_pool_outcome run_record(struct sweep_runner *sweep_runner, size_t run,
-                                           const struct plan *plan, struct error *error)
+static enum worker_pool_outcome run_record(struct sweep_runner *runner, const struct plan *plan,
+                                           struct error *error)
 {
-    struct store *part = sweep_runner->part;
+    struct store *part = runner->part;
     struct simulation_result result;
-    const char *values[SWEEP_KEYS_LIMIT];
-    struct run_facts *facts = plan_facts(sweep_runner->sweep, run, plan, values, error);
-    bool good = facts != NULL && store_begin_run(part, facts, error);
-    run_facts_free(facts);
+    bool good = store_begin_run(part, plan->facts, error);
     if (good) {
         const struct recorder recorder = store_recorder(part);
         good = simulation_run_with(
@@ -75,95 +67,75 @@ static enum worker_pool_outcome run_record(struct sweep_runner *sweep_runner, si
                                                                  : WORKER_POOL_BROKEN;
 }
 
-static struct store *part_begin(const struct sweep_runner *sweep_runner, size_t run,
-                                struct error *error)
-{
-    struct store *part = run_folder_begin(sweep_runner->folder, run, error);
-    if (part == NULL || store_set_swept(part, sweep_runner->swept, error))
-        return part;
-    store_abandon(part);
-    return NULL;
-}
-
 /* Runs in a worker process. A part is named after its first run. If that run fails, the empty part
  * is therefore abandoned. */
 static enum worker_pool_outcome work(void *context, size_t job, uint64_t *place,
                                      struct error *error)
 {
-    struct sweep_runner *sweep_runner = context;
-    const size_t run = sweep_runner->pending[job];
+    struct sweep_runner *runner = context;
+    const size_t run = runner->pending[job];
     struct plan plan;
-    if (!plan_load(sweep_runner->sweep, run, &plan, error))
+    if (!plan_load(runner->sweep, run, &plan, error))
         return WORKER_POOL_FAILED;
-    if (sweep_runner->part == NULL) {
-        sweep_runner->part_run = run;
-        sweep_runner->part = part_begin(sweep_runner, run, error);
+    if (runner->part == NULL) {
+        runner->part_run = run;
+        runner->part = run_folder_begin(runner->folder, run, runner->plans.swept, error);
     }
-    const enum worker_pool_outcome outcome = sweep_runner->part == NULL
-                                                 ? WORKER_POOL_BROKEN
-                                                 : run_record(sweep_runner, run, &plan, error);
+    const enum worker_pool_outcome outcome =
+        runner->part == NULL ? WORKER_POOL_BROKEN : run_record(runner, &plan, error);
     plan_clear(&plan);
     if (outcome == WORKER_POOL_BROKEN ||
-        (outcome == WORKER_POOL_FAILED && store_run_count(sweep_runner->part) == 0)) {
-        store_abandon(sweep_runner->part);
-        sweep_runner->part = NULL;
+        (outcome == WORKER_POOL_FAILED && store_run_count(runner->part) == 0)) {
+        store_abandon(runner->part);
+        runner->part = NULL;
     }
-    *place = sweep_runner->part_run;
+    *place = runner->part_run;
     return outcome;
 }
 
 /* Runs in a worker process. */
 static bool publish(void *context, struct error *error)
 {
-    struct sweep_runner *sweep_runner = context;
-    struct store *part = sweep_runner->part;
-    sweep_runner->part = NULL;
+    struct sweep_runner *runner = context;
+    struct store *part = runner->part;
+    runner->part = NULL;
     return store_finish(part, error);
 }
 
 /* ---- From the parts into the results file ---------------------------------------------------- */
 
-static bool is_ours(const struct sweep_runner *sweep_runner, size_t run)
-{
-    return plan_is_ours(sweep_runner->sweep, sweep_runner->cells, sweep_runner->options->shard,
-                        sweep_runner->options->shards, run);
-}
-
 /* Copies runs to the results file in the order of the sweep, up to the first run that may still
- * finish. With `last` it skips unfinished runs instead. */
-static bool assemble(struct sweep_runner *sweep_runner, bool last, struct error *error)
+ * finish. With `last` it skips unfinished runs instead. Runs of seeds that are not needed may be
+ * there, kept of an earlier form of the sweep. */
+static bool assemble(struct sweep_runner *runner, bool last, struct error *error)
 {
-    const struct sweep *sweep = sweep_runner->sweep;
-    for (; sweep_runner->next < sweep->run_count; sweep_runner->next++) {
-        const size_t run = sweep_runner->next;
-        const size_t combination = run / sweep->seeds;
-        if (!is_ours(sweep_runner, run))
-            continue;
-        if (run_folder_has(sweep_runner->folder, run)) {
-            sweep_runner->store_broken =
-                !run_folder_copy(sweep_runner->folder, run, sweep_runner->store, error);
-            if (sweep_runner->store_broken)
+    const struct sweep *sweep = runner->sweep;
+    for (; runner->next < sweep->run_count; runner->next++) {
+        const size_t run = runner->next;
+        const bool has = run_folder_has(runner->folder, run);
+        const bool wanted = plans_want(&runner->plans, run);
+        const bool decided = runner->plans.cells[run / sweep->seeds].decided;
+        if (has && (wanted || (last && !decided))) {
+            runner->store_broken = !run_folder_copy(runner->folder, run, runner->store, error);
+            if (runner->store_broken)
                 return false;
-        } else {
-            bool wanted = run % sweep->seeds < sweep_runner->wanted[combination];
-            bool settled =
-                wanted ? sweep_runner->failed[run] != NULL : sweep_runner->decided[combination];
-            if (!settled && !last)
-                return true;
+        } else if (!last && plans_have(&runner->plans, run) &&
+                   (wanted ? runner->failed[run] == NULL : !decided)) {
+            return true;
         }
     }
     return true;
 }
 
 /* Notes the value of the precision metric in a finished run. */
-static bool value_note(struct sweep_runner *sweep_runner, size_t run, struct error *error)
+static bool value_note(struct sweep_runner *runner, size_t run, struct error *error)
 {
-    const struct summary_row *row = run_folder_figures(sweep_runner->folder, run, error);
+    const struct summary_row *row = run_folder_figures(runner->folder, run, error);
     if (row == NULL)
         return false;
-    const struct metric *metric = metric_find(sweep_runner->sweep->precision.metric);
+    const struct metric *metric = metric_find(runner->sweep->precision.metric);
     if (metric != NULL)
-        sweep_runner->values[run] = metric_value(metric, &row->measures, &row->run);
+        runner->values[run] = metric_value(metric, &row->measures, &row->run);
     return true;
 }
 
@@ -175,399 +147,334 @@ static bool is_killed(const char *message)
 static bool collect(void *context, size_t job, uint64_t place, const struct error *failure,
                     struct error *error)
 {
-    struct sweep_runner *sweep_runner = context;
-    const size_t run = sweep_runner->pending[job];
+    struct sweep_runner *runner = context;
+    const size_t run = runner->pending[job];
     if (failure == NULL) {
-        run_folder_note(sweep_runner->folder, run, (size_t)place);
-        return (sweep_runner->values == NULL || value_note(sweep_runner, run, error)) &&
-               assemble(sweep_runner, false, error);
+        run_folder_note(runner->folder, run, (size_t)place);
+        return (runner->values == NULL || value_note(runner, run, error)) &&
+               assemble(runner, false, error);
     }
-    sweep_runner->failed[run] = strdup(failure->message);
-    if (sweep_runner->failed[run] == NULL)
+    runner->failed[run] = strdup(failure->message);
+    if (runner->failed[run] == NULL)
         return error_run(error, "out of memory for the message of a failed run");
     const bool killed = is_killed(failure->message);
-    if (sweep_runner->failures++ == 0 || (killed && sweep_runner->killed == 0))
-        sweep_runner->first_failure = *failure;
-    sweep_runner->killed += killed;
-    progress_bar_end(&sweep_runner->progress_bar);
-    if (!sweep_runner->progress_bar.quiet)
+    if (runner->failures++ == 0 || (killed && runner->killed == 0))
+        runner->first_failure = *failure;
+    runner->killed += killed;
+    progress_bar_end(&runner->progress_bar);
+    if (!runner->progress_bar.quiet)
         (void)fprintf(stderr, "run %zu (%s seed=%" PRIu64 ") failed: %s\n", run,
-                      sweep_runner->sweep->runs[run].label, sweep_runner->sweep->runs[run].seed,
+                      runner->sweep->runs[run].label, runner->sweep->runs[run].seed,
                       failure->message);
-    return assemble(sweep_runner, false, error);
+    return assemble(runner, false, error);
 }
 
 static void progress(void *context, size_t ended, size_t jobs)
 {
-    struct sweep_runner *sweep_runner = context;
-    progress_bar_update(&sweep_runner->progress_bar, sweep_runner->ended_before + ended,
-                        sweep_runner->ended_before + jobs);
+    struct sweep_runner *runner = context;
+    progress_bar_update(&runner->progress_bar, runner->ended_before + ended,
+                        runner->ended_before + jobs);
 }
 
 /* ---- Rounds --------------------------------------------------------------------------------- */
 
-static void round_plan(struct sweep_runner *sweep_runner)
+static void round_plan(struct sweep_runner *runner)
 {
-    const struct sweep *sweep = sweep_runner->sweep;
-    sweep_runner->pending_count = 0;
+    const struct sweep *sweep = runner->sweep;
+    runner->pending_count = 0;
     for (size_t run = 0; run < sweep->run_count; run++)
-        if (is_ours(sweep_runner, run) &&
-            run % sweep->seeds < sweep_runner->wanted[run / sweep->seeds] &&
-            sweep_runner->failed[run] == NULL && !run_folder_has(sweep_runner->folder, run))
-            sweep_runner->pending[sweep_runner->pending_count++] = run;
+        if (plans_want(&runner->plans, run) && runner->failed[run] == NULL &&
+            !run_folder_has(runner->folder, run))
+            runner->pending[runner->pending_count++] = run;
 }
 
 /* Decides whether a combination needs more seeds, after all its wanted runs have ended. A
  * combination with a failed run gets no more. */
-static void combination_decide(struct sweep_runner *sweep_runner, size_t combination)
+static void combination_decide(struct sweep_runner *runner, size_t combination)
 {
-    const struct sweep *sweep = sweep_runner->sweep;
+    const struct sweep *sweep = runner->sweep;
     const size_t first = combination * sweep->seeds;
-    const size_t n = sweep_runner->wanted[combination];
-    size_t next = n;
-    bool whole = true;
+    struct plan_cell *cell = &runner->plans.cells[combination];
+    const size_t n = cell->wanted;
+    bool whole = plans_have(&runner->plans, first);
     for (size_t i = 0; i < n; i++)
-        whole = whole && sweep_runner->failed[first + i] == NULL;
-    if (whole && is_ours(sweep_runner, first))
-        next = statistics_next_count(sweep_runner->values + first, n, sweep->precision.half_width,
-                                     sweep->seeds);
-    sweep_runner->wanted[combination] = next;
-    sweep_runner->decided[combination] = next == n;
+        whole = whole && runner->failed[first + i] == NULL;
+    if (whole)
+        cell->wanted = statistics_next_count(runner->values + first, n, sweep->precision.half_width,
+                                             sweep->seeds);
+    cell->decided = cell->wanted == n;
 }
 
 /* Returns whether another round is needed. */
-static bool round_next(struct sweep_runner *sweep_runner)
+static bool round_next(struct sweep_runner *runner)
 {
     bool more = false;
-    for (size_t c = 0; c < sweep_runner->combinations; c++) {
-        if (!sweep_runner->decided[c])
-            combination_decide(sweep_runner, c);
-        more = more || !sweep_runner->decided[c];
+    for (size_t c = 0; c < runner->plans.combinations; c++) {
+        if (!runner->plans.cells[c].decided)
+            combination_decide(runner, c);
+        more = more || !runner->plans.cells[c].decided;
     }
     return more;
 }
 
-static bool rounds_run(struct sweep_runner *sweep_runner, const char *runs_path,
-                       struct error *error)
+static bool rounds_run(struct sweep_runner *runner, struct error *error)
 {
-    char late[PATH_MAX + 128];
-    if (sweep_runner->options->internal)
-        (void)snprintf(late, sizeof late, "interrupted");
-    else
+    char late[PATH_MAX + 128] = "interrupted";
+    if (!runner->options->internal)
         (void)snprintf(late, sizeof late,
-                       "interrupted; finished runs are in %s; go on with --resume", runs_path);
+                       "interrupted; finished runs are in %s; go on with --resume",
+                       runner->runs_path);
     const int stop = guard_defer_stop(late);
     do {
-        round_plan(sweep_runner);
-        const size_t jobs = sweep_runner->pending_count;
-        const size_t workers =
-            sweep_runner->options->jobs < jobs ? (size_t)sweep_runner->options->jobs : jobs;
+        round_plan(runner);
+        const size_t jobs = runner->pending_count;
+        const size_t workers = runner->options->jobs < jobs ? (size_t)runner->options->jobs : jobs;
         struct worker_pool worker_pool = {.jobs = jobs,
                                           .workers = workers > 0 ? workers : 1,
-                                          .hold_ms = sweep_runner->options->hold_ms,
+                                          .hold_ms = runner->options->hold_ms,
                                           .stops = stop >= 0,
                                           .stop = stop,
-                                          .callback_s = sweep_runner->options->decision_timeout,
-                                          .context = sweep_runner,
+                                          .callback_s = runner->options->decision_timeout,
+                                          .context = runner,
                                           .work = work,
                                           .publish = publish,
                                           .collect = collect,
                                           .progress = progress};
         const bool good = worker_pool_run(&worker_pool, error);
-        run_folder_tidy(sweep_runner->folder);
+        run_folder_tidy(runner->folder);
         if (!good)
             return false;
-        sweep_runner->ended_before += jobs;
-    } while (round_next(sweep_runner));
+        runner->ended_before += jobs;
+    } while (round_next(runner));
     return true;
 }
 
 /* ---- Before and after ------------------------------------------------------------------------ */
 
-/* Loads one run of each combination, and begins with as many seeds as it needs at least. */
-static bool sweep_runner_plan(struct sweep_runner *sweep_runner, struct error *error)
+static bool sweep_runner_prepare(struct sweep_runner *runner, struct error *error)
 {
-    const struct sweep *sweep = sweep_runner->sweep;
-    if (!plans_check(sweep, sweep_runner->cells, sweep_runner->facts.identity, error))
-        return false;
-    for (size_t c = 0; c < sweep_runner->combinations; c++) {
-        const size_t most = sweep_runner->cells[c].seeds, first = sweep->precision.first_seeds;
-        sweep_runner->decided[c] = !sweep->precision.given || most == 1;
-        sweep_runner->wanted[c] = sweep_runner->decided[c] ? most : first;
-    }
-    return true;
-}
-
-static bool sweep_runner_prepare(struct sweep_runner *sweep_runner, struct error *error)
-{
-    const struct sweep *sweep = sweep_runner->sweep;
+    const struct sweep *sweep = runner->sweep;
     const bool precise = sweep->precision.given;
-    sweep_runner->combinations = sweep->run_count / sweep->seeds;
-    sweep_runner->wanted = calloc(sweep_runner->combinations + 1, sizeof *sweep_runner->wanted);
-    sweep_runner->decided = calloc(sweep_runner->combinations + 1, sizeof *sweep_runner->decided);
-    sweep_runner->failed = calloc(sweep->run_count + 1, sizeof *sweep_runner->failed);
-    sweep_runner->cells = calloc(sweep_runner->combinations + 1, sizeof *sweep_runner->cells);
-    sweep_runner->pending = calloc(sweep->run_count + 1, sizeof *sweep_runner->pending);
+    runner->failed = calloc(sweep->run_count + 1, sizeof *runner->failed);
+    runner->pending = calloc(sweep->run_count + 1, sizeof *runner->pending);
     if (precise)
-        sweep_runner->values = calloc(sweep->run_count + 1, sizeof *sweep_runner->values);
-    if (sweep_runner->wanted == NULL || sweep_runner->decided == NULL ||
-        sweep_runner->failed == NULL || sweep_runner->pending == NULL ||
-        sweep_runner->cells == NULL || (precise && sweep_runner->values == NULL))
+        runner->values = calloc(sweep->run_count + 1, sizeof *runner->values);
+    if (runner->failed == NULL || runner->pending == NULL || (precise && runner->values == NULL))
         return error_run(error, "out of memory for %zu runs", sweep->run_count);
-    return true;
+    return plans_make(&runner->plans, sweep, runner->options->shard, runner->options->shards,
+                      error);
 }
 
-static struct run_folder *folder_open(const struct sweep_runner *sweep_runner, const char *path,
-                                      struct error *error)
+static bool folder_open(struct sweep_runner *runner, struct error *error)
 {
-    const struct sweep_runner_options *options = sweep_runner->options;
-    struct run_folder *folder = run_folder_open(path, &sweep_runner->facts,
-                                                options->resume    ? RUNS_RESUME
-                                                : options->restart ? RUNS_RESTART
-                                                                   : RUNS_NEW,
-                                                error);
-    if (folder != NULL && run_folder_damaged(folder) > 0)
+    const struct sweep_runner_options *options = runner->options;
+    runner->folder = run_folder_open(runner->runs_path, &runner->plans.facts,
+                                     options->resume    ? RUNS_RESUME
+                                     : options->restart ? RUNS_RESTART
+                                                        : RUNS_NEW,
+                                     error);
+    if (runner->folder != NULL && run_folder_damaged(runner->folder) > 0)
         (void)fprintf(stderr,
                       "%s: files that are damaged or cut short: %zu; their runs are done again\n",
-                      path, run_folder_damaged(folder));
-    return folder;
+                      runner->runs_path, run_folder_damaged(runner->folder));
+    return runner->folder != NULL;
 }
 
 /* Loads the values of the precision metric from runs of earlier calls. */
-static bool values_recall(struct sweep_runner *sweep_runner, struct error *error)
+static bool values_recall(struct sweep_runner *runner, struct error *error)
 {
     bool good = true;
-    for (size_t run = 0;
-         good && sweep_runner->values != NULL && run < sweep_runner->sweep->run_count; run++)
-        good = !run_folder_has(sweep_runner->folder, run) || value_note(sweep_runner, run, error);
+    for (size_t run = 0; good && runner->values != NULL && run < runner->sweep->run_count; run++)
+        good = !run_folder_has(runner->folder, run) || value_note(runner, run, error);
     return good;
 }
 
-static bool is_expected(const struct sweep_runner *sweep_runner, size_t run)
+static bool is_missing(const struct sweep_runner *runner, size_t run)
 {
-    const size_t seeds = sweep_runner->sweep->seeds;
-    return is_ours(sweep_runner, run) && run % seeds < sweep_runner->wanted[run / seeds];
-}
-
-static size_t runs_expected(const struct sweep_runner *sweep_runner)
-{
-    size_t expected = 0;
-    for (size_t run = 0; run < sweep_runner->sweep->run_count; run++)
-        expected += is_expected(sweep_runner, run);
-    return expected;
+    return plans_want(&runner->plans, run) && !run_folder_has(runner->folder, run);
 }
 
 /* Writes which runs are missing, and why. */
-static bool missing_write(const struct sweep_runner *sweep_runner, size_t missing,
-                          struct error *error)
+static bool missing_write(const struct sweep_runner *runner, struct error *error)
 {
-    const struct sweep *sweep = sweep_runner->sweep;
-    struct missing_run *rows = calloc(missing + 1, sizeof *rows);
-    size_t count = 0;
-    for (size_t run = 0; rows != NULL && run < sweep->run_count && count < missing; run++) {
-        const char *message = sweep_runner->failed[run];
+    bool good = true;
+    for (size_t run = 0; good && run < runner->sweep->run_count; run++) {
+        const char *message = runner->failed[run];
         const bool failed = message != NULL && !is_killed(message);
-        if (is_expected(sweep_runner, run) && !run_folder_has(sweep_runner->folder, run))
-            plan_missing(sweep, sweep_runner->cells, run, failed ? MISSING_FAILED : MISSING_NOT_RUN,
-                         message, &rows[count++]);
+        struct missing_run row;
+        if (!is_missing(runner, run))
+            continue;
+        plans_fill_missing(&runner->plans, run, failed ? MISSING_FAILED : MISSING_NOT_RUN, message,
+                           &row);
+        good = store_append_missing(runner->store, &row, error);
     }
-    const bool good = rows != NULL ? store_set_missing(sweep_runner->store, rows, count, error)
-                                   : error_run(error, "out of memory for the list of missing runs");
-    free(rows);
     return good;
 }
 
-/* Returns whether `facts` are those of this sweep and shard. */
-static bool is_of_sweep(const struct sweep_runner *sweep_runner, const struct sweep_facts *facts)
+/* Stores how many runs the results file has and lacks. False: there is none of this sweep. */
+static bool older_find(const struct sweep_runner *runner, size_t *runs, size_t *missing)
 {
-    return strcmp(facts->identity, sweep_runner->facts.identity) == 0 &&
-           facts->shard == sweep_runner->facts.shard && facts->shards == sweep_runner->facts.shards;
+    struct results *older = results_load(runner->options->out, NULL);
+    const bool found = older != NULL && sweep_facts_equal(&older->sweep, &runner->plans.facts);
+    *runs = found ? older->run_count : 0;
+    *missing = found ? (size_t)older->sweep.missing : 0;
+    results_free(older);
+    return found;
 }
 
 /* Returns whether results without `missing` runs may replace the results file. */
-static bool may_replace(const struct sweep_runner *sweep_runner, size_t missing)
+static bool may_replace(const struct sweep_runner *runner, size_t missing)
 {
-    const char *out = sweep_runner->options->out;
-    if (missing == 0 || access(out, F_OK) != 0)
-        return true;
-    struct results *older = results_load(out, NULL);
-    const bool may = older != NULL && is_of_sweep(sweep_runner, &older->sweep) &&
-                     older->sweep.missing > 0 && older->sweep.missing >= missing;
-    results_free(older);
-    return may;
+    size_t runs, lacks;
+    return missing == 0 || access(runner->options->out, F_OK) != 0 ||
+           (older_find(runner, &runs, &lacks) && lacks > 0 && lacks >= missing);
 }
 
 /* Adds the location of the finished runs to the error message. */
-static void error_complete(const struct sweep_runner *sweep_runner, const char *runs_path,
-                           bool written, struct error *error)
+static void error_complete(const struct sweep_runner *runner, bool written, struct error *error)
 {
     const struct error first = *error;
-    const size_t finished = run_folder_count(sweep_runner->folder);
-    const char *out = sweep_runner->options->out;
+    const size_t finished = run_folder_count(runner->folder);
+    const char *out = runner->options->out;
     char note[PATH_MAX + 64] = "";
     if (written)
         (void)snprintf(note, sizeof note, " and %s", out);
     else if (access(out, F_OK) == 0)
         (void)snprintf(note, sizeof note, ", and %s is as it was", out);
-    if (finished > 0 && !sweep_runner->options->internal)
+    if (finished > 0 && !runner->options->internal)
         (void)error_run(error, "%s; %zu finished runs are in %s%s; go on with --resume",
-                        first.message, finished, runs_path, note);
+                        first.message, finished, runner->runs_path, note);
 }
 
 /* Sets the error of a sweep that ended with failed or missing runs. */
-static bool failures_tell(const struct sweep_runner *sweep_runner, size_t expected,
-                          struct error *error)
+static bool failures_tell(const struct sweep_runner *runner, size_t expected, struct error *error)
 {
-    if (sweep_runner->failures == 0)
+    if (runner->failures == 0)
         return error_input(error, "%s: no run falls to shard %" PRIu64 "/%" PRIu64,
-                           sweep_runner->sweep->path, sweep_runner->options->shard,
-                           sweep_runner->options->shards);
-    if (sweep_runner->killed > 0)
-        return error_run(error, "%zu of %zu runs were not finished; the first: %s",
-                         sweep_runner->failures, expected, sweep_runner->first_failure.message);
-    if (run_folder_count(sweep_runner->folder) == 0)
-        return error_run(error, "all %zu runs failed; the first: %s", sweep_runner->failures,
-                         sweep_runner->first_failure.message);
-    return error_run(error, "%zu of %zu runs failed; the first: %s", sweep_runner->failures,
-                     expected, sweep_runner->first_failure.message);
+                           runner->sweep->path, runner->options->shard, runner->options->shards);
+    if (runner->killed == 0 && run_folder_count(runner->folder) == 0)
+        return error_run(error, "all %zu runs failed; the first: %s", runner->failures,
+                         runner->first_failure.message);
+    return error_run(error, "%zu of %zu runs %s; the first: %s", runner->failures, expected,
+                     runner->killed > 0 ? "were not finished" : "failed",
+                     runner->first_failure.message);
 }
 
 /* Writes the finished runs, even after a failure. Keeps the first error. Returns whether the sweep
  * is complete. Sets `*written` if it wrote the results file. */
-static bool sweep_runner_finish(struct sweep_runner *sweep_runner, bool farmed, bool *written,
+static bool sweep_runner_finish(struct sweep_runner *runner, bool farmed, bool *written,
                                 struct error *error)
 {
-    const size_t expected = runs_expected(sweep_runner);
     struct error closing = {0};
     struct error *fault = farmed ? error : &closing;
-    bool good = !sweep_runner->store_broken && assemble(sweep_runner, true, fault);
-    const size_t kept = store_run_count(sweep_runner->store);
-    size_t missing = expected > kept ? expected - kept : 0;
+    bool good = !runner->store_broken && assemble(runner, true, fault);
+    const size_t kept = store_run_count(runner->store);
+    size_t missing = 0;
+    for (size_t run = 0; run < runner->sweep->run_count; run++)
+        missing += is_missing(runner, run);
+    const size_t expected = kept + missing;
     if (missing == 0 && !farmed)
         missing = 1;
     /* A shard says which of its runs failed even if all did: merge needs its file. */
-    const bool writes =
-        good && (kept > 0 || (sweep_runner->failures > 0 && sweep_runner->facts.shards > 1)) &&
-        may_replace(sweep_runner, missing);
+    const bool writes = good &&
+                        (kept > 0 || (runner->failures > 0 && runner->plans.facts.shards > 1)) &&
+                        may_replace(runner, missing);
     if (writes) {
-        sweep_runner->facts.missing = missing;
-        good = missing_write(sweep_runner, missing, fault) &&
-               store_set_sweep(sweep_runner->store, &sweep_runner->facts, fault);
+        runner->plans.facts.missing = missing;
+        good = missing_write(runner, fault) &&
+               store_set_sweep(runner->store, &runner->plans.facts, fault);
     }
     if (writes && good) {
-        *written = good = store_finish(sweep_runner->store, fault);
-        sweep_runner->store = NULL;
+        *written = good = store_finish(runner->store, fault);
+        runner->store = NULL;
     }
-    if (*written && !sweep_runner->options->internal)
-        (void)printf("%zu of %zu runs are in %s\n", kept, expected, sweep_runner->options->out);
+    if (*written && !runner->options->internal)
+        (void)printf("%zu of %zu runs are in %s\n", kept, expected, runner->options->out);
     if (!farmed || !good)
         return false;
-    return expected > 0 && missing == 0 ? true : failures_tell(sweep_runner, expected, error);
+    return expected > 0 && missing == 0 ? true : failures_tell(runner, expected, error);
 }
 
-/* Returns 1 if an earlier call wrote complete results, 0 if not, −1 on error. */
-static int results_there(const struct sweep_runner *sweep_runner, struct error *error)
+/* Returns whether an earlier call wrote complete results, and says so. */
+static bool results_there(const struct sweep_runner *runner)
 {
-    const struct sweep_runner_options *options = sweep_runner->options;
-    if (!options->resume || run_folder_count(sweep_runner->folder) > 0 ||
-        access(options->out, F_OK) != 0)
-        return 0;
-    struct results *results = results_load(options->out, error);
-    if (results == NULL)
-        return -1;
-    const size_t runs = results->run_count;
-    const bool whole = is_of_sweep(sweep_runner, &results->sweep) && results->sweep.missing == 0;
-    results_free(results);
-    if (whole)
-        (void)printf("%zu of %zu runs are in %s\n", runs, runs, options->out);
-    return whole;
-}
-
-/* Keeps what still matches of an earlier call's runs. */
-static bool runs_keep(const struct sweep_runner *sweep_runner, struct error *error)
-{
-    const struct sweep_resume resume = {.sweep = sweep_runner->sweep,
-                                        .cells = sweep_runner->cells,
-                                        .facts = &sweep_runner->facts,
-                                        .swept = sweep_runner->swept,
-                                        .folder = sweep_runner->folder,
-                                        .out = sweep_runner->options->out,
-                                        .expected = runs_expected(sweep_runner)};
-    char kept[256] = "";
-    if (!sweep_runner->options->resume)
-        return true;
-    const bool good = sweep_resume(&resume, kept, sizeof kept, error);
-    if (good && kept[0] != '\0' && !sweep_runner->options->quiet)
-        (void)fprintf(stderr, "%s\n", kept);
-    return good;
+    size_t runs, missing;
+    if (!runner->options->resume || run_folder_count(runner->folder) > 0 ||
+        run_folder_foreign(runner->folder, 0) != NULL || !older_find(runner, &runs, &missing) ||
+        missing > 0)
+        return false;
+    (void)printf("%zu of %zu runs are in %s\n", runs, runs, runner->options->out);
+    return true;
 }
 
 /* Executes the sweep with the folder open. */
-static bool sweep_runner_pool(struct sweep_runner *sweep_runner, const char *runs_path,
-                              struct error *error)
+static bool sweep_runner_pool(struct sweep_runner *runner, struct error *error)
 {
     bool written = false;
-    bool farmed = values_recall(sweep_runner, error) && assemble(sweep_runner, false, error);
-    progress_bar_start(&sweep_runner->progress_bar, "runs", sweep_runner->options->quiet);
-    farmed = farmed && rounds_run(sweep_runner, runs_path, error);
-    progress_bar_end(&sweep_runner->progress_bar);
-    const bool whole = sweep_runner_finish(sweep_runner, farmed, &written, error);
+    bool farmed = values_recall(runner, error) && assemble(runner, false, error);
+    progress_bar_start(&runner->progress_bar, "runs", runner->options->quiet);
+    farmed = farmed && rounds_run(runner, error);
+    progress_bar_end(&runner->progress_bar);
+    const bool whole = sweep_runner_finish(runner, farmed, &written, error);
     if (!whole && error != NULL)
-        error_complete(sweep_runner, runs_path, written, error);
+        error_complete(runner, written, error);
     return whole;
 }
 
-/* Begins the results file, which also locks it. */
-static bool store_begin(struct sweep_runner *sweep_runner, struct error *error)
+/* Begins the results file, whose lock, held throughout, also protects the folder. */
+static bool store_begin(struct sweep_runner *runner, struct error *error)
 {
-    const char *command = sweep_runner->options->command;
-    sweep_runner->swept = plan_swept(sweep_runner->sweep, error);
-    if (sweep_runner->swept != NULL)
-        sweep_runner->store = store_create(sweep_runner->options->out, error);
-    return sweep_runner->store != NULL &&
-           store_set_swept(sweep_runner->store, sweep_runner->swept, error) &&
-           (command == NULL || store_set_command(sweep_runner->store, command, error));
-}
-
-/* The lock of the results file, held throughout, also protects the folder. */
-static bool sweep_runner_work(struct sweep_runner *sweep_runner, const char *runs_path,
-                              struct error *error)
-{
-    bool whole = false;
-    if (store_begin(sweep_runner, error))
-        sweep_runner->folder = folder_open(sweep_runner, runs_path, error);
-    if (sweep_runner->folder != NULL) {
-        const int there = results_there(sweep_runner, error);
-        whole = there > 0 || (there == 0 && runs_keep(sweep_runner, error) &&
-                              sweep_runner_pool(sweep_runner, runs_path, error));
-        run_folder_close(sweep_runner->folder,
-                         whole || run_folder_count(sweep_runner->folder) == 0);
+    const char *command = runner->options->command;
+    char *target = atomic_file_target(runner->options->out, error);
+    bool good = target != NULL;
+    if (good && asprintf(&runner->runs_path, "%s.runs", target) < 0) {
+        runner->runs_path = NULL;
+        good = error_run(error, "out of memory for the sweep");
     }
-    store_abandon(sweep_runner->store);
+    free(target);
+    if (good)
+        runner->store = store_create(runner->options->out, error);
+    return runner->store != NULL && store_set_swept(runner->store, runner->plans.swept, error) &&
+           (command == NULL || store_set_command(runner->store, command, error));
+}
+
+/* Executes the sweep after its plans were checked. */
+static bool sweep_runner_execute(struct sweep_runner *runner, struct error *error)
+{
+    const struct sweep_runner_options *options = runner->options;
+    bool whole = false;
+    if (store_begin(runner, error) && folder_open(runner, error)) {
+        whole = results_there(runner) ||
+                ((!options->resume || sweep_resume(&runner->plans, runner->folder, options->out,
+                                                   options->quiet, error)) &&
+                 sweep_runner_pool(runner, error));
+        run_folder_close(runner->folder, whole);
+    }
+    store_abandon(runner->store);
+    free(runner->runs_path);
     return whole;
 }
 
-static void runs_print(const struct sweep_runner *sweep_runner)
+static void runs_print(const struct sweep_runner *runner)
 {
-    const struct sweep *sweep = sweep_runner->sweep;
+    const struct sweep *sweep = runner->sweep;
     for (size_t run = 0; run < sweep->run_count; run++)
-        if (is_ours(sweep_runner, run) &&
-            run % sweep->seeds < sweep_runner->wanted[run / sweep->seeds])
+        if (plans_want(&runner->plans, run))
             (void)printf("run %zu: %s seed=%" PRIu64 "\n", run, sweep->runs[run].label,
                          sweep->runs[run].seed);
 }
 
 /* Prints what the sweep would take. With a precision it is the least. */
-static bool dry_run(const struct sweep_runner *sweep_runner, struct error *error)
+static bool dry_run(const struct sweep_runner *runner, struct error *error)
 {
     enum { SAMPLES = 24 };
-    const struct sweep *sweep = sweep_runner->sweep;
-    const struct sweep_runner_options *options = sweep_runner->options;
-    const size_t runs = runs_expected(sweep_runner);
+    const struct sweep *sweep = runner->sweep;
+    const struct sweep_runner_options *options = runner->options;
+    const size_t runs = plans_wanted(&runner->plans);
     struct sweep_estimate estimate;
     if (options->details)
-        runs_print(sweep_runner);
-    (void)printf("%zu runs of %zu combinations%s\n", runs, sweep_runner->combinations,
+        runs_print(runner);
+    (void)printf("%zu runs of %zu combinations%s\n", runs, runner->plans.combinations,
                  sweep->precision.given ? ", and more until each interval is narrow enough" : "");
     if (runs == 0)
         return true;
@@ -579,40 +486,18 @@ static bool dry_run(const struct sweep_runner *sweep_runner, struct error *error
     return true;
 }
 
-/* Executes the sweep after its plans were checked. */
-static bool sweep_runner_execute(struct sweep_runner *sweep_runner, struct error *error)
-{
-    char *target = atomic_file_target(sweep_runner->options->out, error), *runs_path = NULL;
-    bool good = target != NULL;
-    if (good && asprintf(&runs_path, "%s.runs", target) < 0) {
-        runs_path = NULL;
-        good = error_run(error, "out of memory for the sweep");
-    }
-    good = good && sweep_runner_work(sweep_runner, runs_path, error);
-    free(target);
-    free(runs_path);
-    return good;
-}
-
 bool sweep_runner_run(const struct sweep *sweep, const struct sweep_runner_options *options,
                       struct error *error)
 {
-    struct sweep_runner sweep_runner = {
-        .sweep = sweep,
-        .options = options,
-        .facts = {.shard = options->shard, .shards = options->shards, .runs = sweep->run_count}};
-    const bool good = sweep_runner_prepare(&sweep_runner, error) &&
-                      sweep_runner_plan(&sweep_runner, error) &&
-                      (options->dry_run ? dry_run(&sweep_runner, error)
-                                        : sweep_runner_execute(&sweep_runner, error));
-    free(sweep_runner.wanted);
-    free(sweep_runner.decided);
-    for (size_t run = 0; sweep_runner.failed != NULL && run < sweep->run_count; run++)
-        free(sweep_runner.failed[run]);
-    free(sweep_runner.failed);
-    free(sweep_runner.cells);
-    free(sweep_runner.pending);
-    free(sweep_runner.values);
-    swept_keys_free(sweep_runner.swept);
+    struct sweep_runner runner = {.sweep = sweep, .options = options};
+    const bool good =
+        sweep_runner_prepare(&runner, error) &&
+        (options->dry_run ? dry_run(&runner, error) : sweep_runner_execute(&runner, error));
+    for (size_t run = 0; runner.failed != NULL && run < sweep->run_count; run++)
+        free(runner.failed[run]);
+    free(runner.failed);
+    free(runner.pending);
+    free(runner.values);
+    plans_clear(&runner.plans);
     return good;
 }

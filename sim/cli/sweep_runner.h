@@ -35,8 +35,8 @@ struct sweep_runner_options {
     double decision_timeout; /* limit for one callback of a policy, in seconds; 0: none */
 };
 
-/* Executes the sweep, or one shard of it. Run r belongs to shard r % shards + 1. If the sweep has a
- * precision, whole combinations are assigned to shards instead. False: ERROR_INPUT for bad input,
+/* Executes the sweep, or one shard of it. The shards take turns at the runs, or at the combinations
+ * if the sweep has a precision. False: ERROR_INPUT for bad input,
  * or if OUT.runs contains runs and neither `resume` nor `restart` is set. ERROR_RUN if runs failed,
  * the sweep was interrupted, the results could not be written, or another process writes to OUT.
  * Finished runs are kept in every case. */

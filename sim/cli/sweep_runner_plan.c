@@ -10,12 +10,29 @@
 #include "sim/cli/run_once.h"
 #include "sim/version.h"
 #include "workloads/loader_internal.h"
-#include "workloads/sweep_keys.h"
 
 void plan_clear(struct plan *plan)
 {
+    run_facts_free(plan->facts);
     free(plan->values);
     experiment_free(plan->experiment);
+}
+
+static bool facts_make(const struct sweep *sweep, size_t run, struct plan *plan,
+                       struct error *error)
+{
+    char label[POLICY_LABEL];
+    plan->facts = run_facts_create(plan->experiment, plan->policy, plan->values, plan->bounds,
+                                   sweep->runs[run].label, error);
+    if (plan->facts == NULL)
+        return false;
+    sweep_keys_values(sweep->keys, run / sweep->seeds, plan->swept);
+    modules_label(sweep, plan->experiment, plan->policy, plan->values, label);
+    free(plan->facts->policy_label);
+    plan->facts->policy_label = strdup(label);
+    plan->facts->position = run;
+    plan->facts->swept = plan->swept;
+    return plan->facts->policy_label != NULL || error_run(error, "out of memory for a run's label");
 }
 
 bool plan_load(const struct sweep *sweep, size_t run, struct plan *plan, struct error *error)
@@ -27,35 +44,15 @@ bool plan_load(const struct sweep *sweep, size_t run, struct plan *plan, struct 
                                      plan->experiment->arrivals.process == ARRIVAL_CLOSED);
     struct error fault = {0};
     plan->policy = runner_policy(plan->experiment, &plan->values, &fault);
-    if (plan->policy != NULL)
+    if (plan->policy == NULL)
+        (void)sweep_fault(sweep, run, &fault, error);
+    else if (facts_make(sweep, run, plan, error))
         return true;
     plan_clear(plan);
-    (void)sweep_fault(sweep, run, &fault, error);
     return false;
 }
 
-struct run_facts *plan_facts(const struct sweep *sweep, size_t run, const struct plan *plan,
-                             const char **values, struct error *error)
-{
-    char label[POLICY_LABEL];
-    struct run_facts *facts = run_facts_create(plan->experiment, plan->policy, plan->values,
-                                               plan->bounds, sweep->runs[run].label, error);
-    if (facts == NULL)
-        return NULL;
-    sweep_keys_values(sweep->keys, run / sweep->seeds, values);
-    modules_label(sweep, plan->experiment, plan->policy, plan->values, label);
-    free(facts->policy_label);
-    facts->policy_label = strdup(label);
-    facts->position = run;
-    facts->swept = values;
-    if (facts->policy_label != NULL)
-        return facts;
-    run_facts_free(facts);
-    (void)error_run(error, "out of memory for a run's label");
-    return NULL;
-}
-
-struct swept_keys *plan_swept(const struct sweep *sweep, struct error *error)
+static struct swept_keys *swept_make(const struct sweep *sweep, struct error *error)
 {
     struct swept_keys *swept = swept_keys_create();
     bool good = swept != NULL;
@@ -70,38 +67,46 @@ struct swept_keys *plan_swept(const struct sweep *sweep, struct error *error)
     return NULL;
 }
 
-bool plan_is_ours(const struct sweep *sweep, const struct plan_cell *cells, uint64_t shard,
-                  uint64_t shards, size_t run)
+bool plans_have(const struct plans *plans, size_t run)
 {
-    const size_t combination = run / sweep->seeds, seed = run % sweep->seeds;
-    const size_t unit = sweep->precision.given ? combination : cells[combination].before + seed;
-    return seed < cells[combination].seeds && unit % shards == shard - 1;
+    const size_t seeds = plans->sweep->seeds;
+    const struct plan_cell *cell = &plans->cells[run / seeds];
+    const size_t unit = plans->sweep->precision.given ? run / seeds : cell->before + run % seeds;
+    return run % seeds < cell->seeds && unit % plans->facts.shards == plans->facts.shard - 1;
 }
 
-struct row {
-    char hash[TEXT_HASH + 1];
-    size_t run;
-};
-
-static int compare_rows(const void *a, const void *b)
+bool plans_want(const struct plans *plans, size_t run)
 {
-    const struct row *left = a;
-    const struct row *right = b;
-    int order = strcmp(left->hash, right->hash);
-    return order != 0 ? order : (left->run > right->run) - (left->run < right->run);
+    const size_t seeds = plans->sweep->seeds;
+    return plans_have(plans, run) && run % seeds < plans->cells[run / seeds].wanted;
 }
 
-static bool rows_check(const struct sweep *sweep, struct row *rows, size_t count,
-                       struct error *error)
+size_t plans_wanted(const struct plans *plans)
 {
-    qsort(rows, count, sizeof *rows, compare_rows);
+    size_t count = 0;
+    for (size_t run = 0; run < plans->sweep->run_count; run++)
+        count += plans_want(plans, run);
+    return count;
+}
+
+int plan_hash_compare(const void *one, const void *other)
+{
+    return strcmp(((const struct plan_hash *)one)->hash, ((const struct plan_hash *)other)->hash);
+}
+
+static bool hashes_check(const struct sweep *sweep, struct plan_hash *hashes, size_t count,
+                         struct error *error)
+{
+    qsort(hashes, count, sizeof *hashes, plan_hash_compare);
     for (size_t i = 1; i < count; i++)
-        if (strcmp(rows[i - 1].hash, rows[i].hash) == 0)
+        if (strcmp(hashes[i - 1].hash, hashes[i].hash) == 0) {
+            const bool ordered = hashes[i - 1].run < hashes[i].run;
             return error_input(error,
                                "%s: the matrix gives one configuration twice: \"%s\" and \"%s\"; "
                                "take one out",
-                               sweep->base_path, sweep->runs[rows[i - 1].run].label,
-                               sweep->runs[rows[i].run].label);
+                               sweep->base_path, sweep->runs[hashes[i - ordered].run].label,
+                               sweep->runs[hashes[i - !ordered].run].label);
+        }
     return true;
 }
 
@@ -128,80 +133,100 @@ static void identity_begin(const struct sweep *sweep, FILE *identity)
 
 /* One combination, by its first run. What the run is displayed as belongs to the sweep's identity:
  * merged shards are labelled alike. */
-static bool combination_add(const struct sweep *sweep, size_t run, struct row *row,
+static void cell_fill(const struct sweep *sweep, const struct plan *plan, struct plan_cell *cell,
+                      FILE *identity)
+{
+    const struct run_facts *facts = plan->facts;
+    const char *const texts[] = {facts->hash,     facts->label,        facts->setting,
+                                 facts->recorded, facts->policy_label, facts->setting_label};
+    struct missing_run *names = &cell->names;
+    for (size_t i = 0; i < sizeof texts / sizeof *texts; i++)
+        identity_add(identity, texts[i]);
+    for (size_t k = 0; k < sweep->keys->count; k++)
+        identity_add(identity, facts->swept[k]);
+    column_copy_text(names->setting, sizeof names->setting, facts->setting);
+    column_copy_text(names->setting_label, sizeof names->setting_label, facts->setting_label);
+    column_copy_text(names->policy, sizeof names->policy, facts->policy);
+    column_copy_text(names->policy_label, sizeof names->policy_label, facts->policy_label);
+    column_copy_text(names->label, sizeof names->label, facts->label);
+    column_copy_text(cell->policy_sha256, sizeof cell->policy_sha256, facts->policy_sha256);
+    column_copy_text(cell->recorded, sizeof cell->recorded, facts->recorded);
+    cell->seeds = experiment_is_random(plan->experiment) ? sweep->seeds : 1;
+    cell->before = facts->position == 0 ? 0 : cell[-1].before + cell[-1].seeds;
+    cell->decided = !sweep->precision.given || cell->seeds == 1;
+    cell->wanted = cell->decided ? cell->seeds : sweep->precision.first_seeds;
+}
+
+static bool combination_add(const struct sweep *sweep, size_t run, struct plan_hash *hash,
                             struct plan_cell *cell, struct modules *modules, FILE *identity,
                             struct error *error)
 {
     struct plan plan;
-    const char *values[SWEEP_KEYS_LIMIT];
     if (!plan_load(sweep, run, &plan, error))
         return false;
-    memcpy(row->hash, plan.experiment->hash, sizeof row->hash);
-    row->run = run;
-    identity_add(identity, row->hash);
-    identity_add(identity, sweep->runs[run].label);
-    identity_add(identity, sweep->runs[run].setting_name);
-    column_copy_text(cell->policy, sizeof cell->policy, plan.policy->name);
-    column_copy_text(cell->setting_label, sizeof cell->setting_label,
-                     plan.experiment->setting_label);
-    memcpy(cell->policy_sha256, plan.experiment->policy_sha256, sizeof cell->policy_sha256);
-    run_recorded(plan.experiment, plan.bounds, cell->recorded);
-    cell->seeds = experiment_is_random(plan.experiment) ? sweep->seeds : 1;
-    cell->before = run == 0 ? 0 : cell[-1].before + cell[-1].seeds;
-    identity_add(identity, cell->recorded);
-    modules_label(sweep, plan.experiment, plan.policy, plan.values, cell->policy_label);
-    identity_add(identity, cell->policy_label);
-    identity_add(identity, plan.experiment->setting_label);
-    sweep_keys_values(sweep->keys, run / sweep->seeds, values);
-    for (size_t k = 0; k < sweep->keys->count; k++)
-        identity_add(identity, values[k]);
-    const bool good =
-        modules_note(modules, plan.experiment, plan.policy, plan.values, cell->policy_label, error);
+    column_copy_text(hash->hash, sizeof hash->hash, plan.facts->hash);
+    hash->run = run;
+    cell_fill(sweep, &plan, cell, identity);
+    const bool good = modules_note(modules, plan.experiment, plan.policy, plan.values,
+                                   plan.facts->policy_label, error);
     plan_clear(&plan);
     return good;
 }
 
-void plan_missing(const struct sweep *sweep, const struct plan_cell *cells, size_t run,
-                  const char *status, const char *message, struct missing_run *row)
+void plans_fill_missing(const struct plans *plans, size_t run, const char *status,
+                        const char *message, struct missing_run *row)
 {
-    const struct plan_cell *cell = &cells[run / sweep->seeds];
-    memset(row, 0, sizeof *row);
+    *row = plans->cells[run / plans->sweep->seeds].names;
     row->position = run;
-    row->seed = sweep->runs[run].seed;
-    column_copy_text(row->setting, sizeof row->setting, sweep->runs[run].setting_name);
-    column_copy_text(row->setting_label, sizeof row->setting_label, cell->setting_label);
-    column_copy_text(row->policy, sizeof row->policy, cell->policy);
-    column_copy_text(row->policy_label, sizeof row->policy_label, cell->policy_label);
-    column_copy_text(row->label, sizeof row->label, sweep->runs[run].label);
+    row->seed = plans->sweep->runs[run].seed;
     column_copy_text(row->status, sizeof row->status, status);
     column_copy_text(row->message, sizeof row->message, message != NULL ? message : "");
 }
 
-bool plans_check(const struct sweep *sweep, struct plan_cell *cells, char identity_hash[65],
-                 struct error *error)
+/* Fills the cells and the identity. */
+static bool cells_fill(struct plans *plans, struct modules *modules, struct plan_hash *hashes,
+                       FILE *identity, struct error *error)
+{
+    const struct sweep *sweep = plans->sweep;
+    bool good = true;
+    identity_begin(sweep, identity);
+    for (size_t c = 0; good && c < plans->combinations; c++)
+        good = combination_add(sweep, c * sweep->seeds, &hashes[c], &plans->cells[c], modules,
+                               identity, error);
+    return good && modules_check_labels(modules, error) &&
+           hashes_check(sweep, hashes, plans->combinations, error);
+}
+
+bool plans_make(struct plans *plans, const struct sweep *sweep, uint64_t shard, uint64_t shards,
+                struct error *error)
 {
     const size_t combinations = sweep->run_count / sweep->seeds;
     char *text = NULL;
     size_t size = 0;
-    struct row *rows = calloc(combinations + 1, sizeof *rows);
+    *plans = (struct plans){.sweep = sweep,
+                            .combinations = combinations,
+                            .cells = calloc(combinations + 1, sizeof *plans->cells),
+                            .swept = swept_make(sweep, error),
+                            .facts = {.shard = shard, .shards = shards, .runs = sweep->run_count}};
+    struct plan_hash *hashes = calloc(combinations + 1, sizeof *hashes);
     FILE *identity = open_memstream(&text, &size);
     struct modules *modules = modules_create(sweep, error);
-    bool good = modules != NULL && rows != NULL && identity != NULL;
-    if (modules != NULL && !good)
-        (void)error_run(error, "out of memory for the sweep");
-    if (good)
-        identity_begin(sweep, identity);
-    for (size_t c = 0; good && c < combinations; c++)
-        good =
-            combination_add(sweep, c * sweep->seeds, &rows[c], &cells[c], modules, identity, error);
-    good = good && modules_check_labels(modules, error) &&
-           rows_check(sweep, rows, combinations, error);
+    bool good = modules != NULL && plans->swept != NULL;
+    if (good && (hashes == NULL || identity == NULL || plans->cells == NULL))
+        good = error_run(error, "out of memory for the sweep");
+    good = good && cells_fill(plans, modules, hashes, identity, error);
     if (identity != NULL && fclose(identity) != 0 && good)
         good = error_run(error, "out of memory for the sweep");
     if (good)
-        hash_bytes(text, size, identity_hash);
+        hash_bytes(text, size, plans->facts.identity);
     modules_free(modules);
     free(text);
-    free(rows);
+    free(hashes);
     return good;
+}
+
+void plans_clear(struct plans *plans)
+{
+    swept_keys_free(plans->swept);
+    free(plans->cells);
 }
