@@ -35,12 +35,6 @@ struct run_options {
     int output; /* standard output, while it is diverted */
 };
 
-static bool take_set(void *options, const char *name, char *value, struct error *error)
-{
-    (void)name;
-    return cli_settings_add_text(&((struct run_options *)options)->settings, value, error);
-}
-
 static bool take_seed(void *options, const char *name, char *value, struct error *error)
 {
     uint64_t seed;
@@ -98,7 +92,7 @@ static const struct cli_option run_table[] = {
      "override any key of the experiment, dotted: policy.params.k=10, slo.factor=1.2, "
      "cluster.price.vcpu_hour_usd=0.05; the value is JSON or a word. sim/README.md has "
      "every key and default",
-     .kind = OPTION_TAKE, .repeated = true, .take = take_set},
+     CLI_MEMBER(struct run_options, settings), .repeated = true},
     {"--seed", "N",
      "the seed (default: the experiment's, else 1); the same seed gives every policy the "
      "same arrivals and noise",
