@@ -45,8 +45,8 @@ struct cli_option {
  * member's type determines the kind. */
 #define CLI_MEMBER(type, member)                                                                   \
     .kind = _Generic(((type *)NULL)->member, bool: OPTION_FLAG, const char *: OPTION_TEXT,         \
-                     uint64_t: OPTION_WHOLE, double: OPTION_NUMBER, int: OPTION_CHOICE,             \
-                     struct cli_settings: OPTION_SET),                                               \
+                     uint64_t: OPTION_WHOLE, double: OPTION_NUMBER, int: OPTION_CHOICE,            \
+                     struct cli_settings: OPTION_SET),                                             \
     .place = offsetof(type, member)
 
 struct command {
