@@ -163,6 +163,8 @@ static bool references_bind(const struct module *module, const char *path, struc
 {
     static const Elf64_Sxword tables[][2] = {{DT_RELA, DT_RELASZ}, {DT_JMPREL, DT_PLTRELSZ}};
     const size_t sealed = module->sealed_end - module->sealed;
+    if ((dynamic_find(module, DT_FLAGS, false) & DF_TEXTREL) != 0)
+        return error_input(error, "%s: has addresses in its code; compile it with -fPIC", path);
     bool good = sealed == 0 ||
                 mprotect((void *)module->sealed, sealed, PROT_READ | PROT_WRITE) == 0 ||
                 error_run(error, "%s: its table of names cannot be changed", path);
