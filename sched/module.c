@@ -189,13 +189,6 @@ static struct module *module_find(const struct policy *policy)
     return module;
 }
 
-static void module_free(struct module *module)
-{
-    for (size_t i = 0; i < module->segment_count; i++)
-        free(module->segments[i].saved);
-    free(module);
-}
-
 static bool module_add(void *library, const struct policy *policy, const char *path,
                        struct error *error)
 {
@@ -210,7 +203,9 @@ static bool module_add(void *library, const struct policy *policy, const char *p
     (void)dl_iterate_phdr(segments_find, module);
     if (!references_bind(module, path, error) ||
         (!segments_save(module) && !error_run(error, "%s: out of memory for this policy", path))) {
-        module_free(module);
+        for (size_t i = 0; i < module->segment_count; i++)
+            free(module->segments[i].saved);
+        free(module);
         return false;
     }
     modules = module;
