@@ -163,6 +163,8 @@ static bool references_bind(const struct module *module, const char *path, struc
 {
     static const Elf64_Sxword tables[][2] = {{DT_RELA, DT_RELASZ}, {DT_JMPREL, DT_PLTRELSZ}};
     const size_t sealed = module->sealed_end - module->sealed;
+    if ((dynamic_find(module, DT_FLAGS, false) & DF_TEXTREL) != 0)
+        return error_input(error, "%s: has addresses in its code; compile it with -fPIC", path);
     bool good = sealed == 0 ||
                 mprotect((void *)module->sealed, sealed, PROT_READ | PROT_WRITE) == 0 ||
                 error_run(error, "%s: its table of names cannot be changed", path);
@@ -187,13 +189,6 @@ static struct module *module_find(const struct policy *policy)
     return module;
 }
 
-static void module_free(struct module *module)
-{
-    for (size_t i = 0; i < module->segment_count; i++)
-        free(module->segments[i].saved);
-    free(module);
-}
-
 static bool module_add(void *library, const struct policy *policy, const char *path,
                        struct error *error)
 {
@@ -208,7 +203,9 @@ static bool module_add(void *library, const struct policy *policy, const char *p
     (void)dl_iterate_phdr(segments_find, module);
     if (!references_bind(module, path, error) ||
         (!segments_save(module) && !error_run(error, "%s: out of memory for this policy", path))) {
-        module_free(module);
+        for (size_t i = 0; i < module->segment_count; i++)
+            free(module->segments[i].saved);
+        free(module);
         return false;
     }
     modules = module;

@@ -19,7 +19,8 @@
  *   callback makes them (simulation_breach).
  * - Its variables are saved as they are now, for module_restart.
  * Does nothing for a module adopted before. ERROR_INPUT if the module defines a name of the
- * contract, platform_…; ERROR_RUN if memory is exhausted. O(size of the module). */
+ * contract, platform_…, or has addresses in its code; ERROR_RUN if memory is exhausted. O(size of
+ * the module). Thread-local variables are not saved. */
 bool module_adopt(void *library, const struct policy *policy, const char *path,
                   struct error *error);
 

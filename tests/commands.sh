@@ -135,6 +135,8 @@ refused "capacity refuses a budget below the seeds" '--max-seeds 5 is below --se
 refused "capacity takes one direction" 'exclude' --over slo.factor --at-least 1 --least --greatest
 refused "capacity answers a misspelt metric with the nearest one" 'slo_hit_rate' \
     --over slo.factor --at-least 0.9 --metric slo_hit_rat
+refused "capacity refuses a metric that only reports compute" "'late_rate' is unknown" \
+    --over slo.factor --at-most 0.1 --metric late_rate
 refused "capacity refuses a metric without values" 'preplanned_miss_rate has no value' \
     --over slo.factor --at-least 0.9 --metric preplanned_miss_rate --policies fifo \
     --set requests=50 --seeds 2

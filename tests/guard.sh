@@ -163,6 +163,15 @@ run "$esgsim" run "$light" --policy "$folder/taken.so"
 expect_refusal "a policy that defines a name of the contract is refused" \
     'defines platform_queue_length, which is the platform'
 
+# Only x86-64 allows such addresses, and only on request.
+if [ "$(uname -m)" = x86_64 ]; then
+    sed 's/static uint32_t shortest_waiting/uint32_t shortest_waiting/' tests/plugins/shortest_queue.c >"$folder/fixed.c"
+    # shellcheck disable=SC2086
+    run ${CC:-cc} -w -shared -fno-pic -mcmodel=large -Wl,-z,notext -I. -o "$folder/fixed.so" "$folder/fixed.c"
+    run "$esgsim" run "$light" --policy "$folder/fixed.so"
+    expect_refusal "a policy with addresses in its code is refused" 'compile it with -fPIC'
+fi
+
 run "$esgsim" run "$light" --decision-timeout -1
 expect_refusal "a negative limit is refused" 'decision-timeout'
 

@@ -7,7 +7,7 @@
 
 #include <cjson/cJSON.h>
 
-#include "results/report/report.h"
+#include "results/store/swept.h"
 #include "sim/cli/capacity_runner.h"
 #include "sim/cli/cli.h"
 #include "sim/cli/guard.h"
@@ -23,12 +23,6 @@ struct options {
 
 /* ---- Options --------------------------------------------------------------------------------- */
 
-static bool take_set(void *options, const char *name, char *value, struct error *error)
-{
-    (void)name;
-    return cli_settings_add_text(&((struct options *)options)->settings, value, error);
-}
-
 static bool take_policies(void *options, const char *name, char *value, struct error *error)
 {
     struct capacity_question *question = &((struct options *)options)->question;
@@ -40,121 +34,72 @@ static bool take_policies(void *options, const char *name, char *value, struct e
 enum { SEEDS_FIRST = 10, SEEDS_MOST = 100 };
 
 static const struct cli_option capacity_table[] = {
-    {.name = "--over",
-     .value = "KEY",
-     .help = "the numeric key to vary, dotted: arrivals.load, arrivals.rate_per_s, "
-             "arrivals.scale_rate, training.arrivals.per_hour, cluster.invokers.0.count, "
-             "slo.factor, policy.params.k. "
-             "sim/README.md has every key",
-     .kind = OPTION_TEXT,
-     .required = true,
-     .place = offsetof(struct options, question.key)},
-    {.name = "--metric",
-     .value = "NAME",
-     .help = "the metric, a column of /summary or of /training (default slo_hit_rate); "
-             "results/README.md has them",
-     .kind = OPTION_TEXT,
-     .place = offsetof(struct options, metric)},
-    {.name = "--at-least",
-     .value = "X",
-     .help = "the metric's mean must be at least X, in its unit: 0.95 for a rate of 95 %",
-     .kind = OPTION_NUMBER,
-     .place = offsetof(struct options, at_least),
-     .low = -LARGEST,
-     .high = LARGEST},
-    {.name = "--at-most",
-     .value = "X",
-     .help = "or at most X, e.g. for latency_ms_p99, or for queueing_s_mean of trainings",
-     .kind = OPTION_NUMBER,
-     .place = offsetof(struct options, at_most),
-     .low = -LARGEST,
-     .high = LARGEST},
-    {.name = "--policies",
-     .value = "A,B,…",
-     .help = "policies to compare, by name or .so, with their default parameters (default: the "
-             "experiment's policy with its own)",
-     .kind = OPTION_TAKE,
-     .take = take_policies},
-    {.name = "--seeds",
-     .value = "N",
-     .help = "runs at each value at first, with the seeds from the experiment's on (default 10)",
-     .kind = OPTION_WHOLE,
-     .place = offsetof(struct options, question.seeds),
-     .least = 2,
-     .most = CAPACITY_SEEDS},
-    {.name = "--max-seeds",
-     .value = "N",
-     .help = "the budget: more seeds are added up to this many, while the interval is wider than "
-             "the tolerance (default 100, or --seeds if that is more)",
-     .kind = OPTION_WHOLE,
-     .place = offsetof(struct options, question.most_seeds),
-     .least = 2,
-     .most = CAPACITY_SEEDS},
-    {.name = "--greatest",
-     .help = "find the greatest value at which the metric holds (default for arrivals.load, "
-             "rate_per_s, scale_rate, users and per_hour)",
-     .kind = OPTION_FLAG,
-     .place = offsetof(struct options, greatest)},
-    {.name = "--least",
-     .help = "find the least one (default for cluster. and slo.; for other keys, and with both "
-             "--low and --high, the answers at the ends decide)",
-     .kind = OPTION_FLAG,
-     .place = offsetof(struct options, least)},
-    {.name = "--low",
-     .value = "X",
-     .help = "lower end of the range (default: the experiment's value, or 1 if it has none, is "
-             "halved until the answer changes, at most to a 1024th)",
-     .kind = OPTION_NUMBER,
-     .place = offsetof(struct options, question.low),
-     .low = 0,
-     .high = LARGEST},
-    {.name = "--high",
-     .value = "X",
-     .help = "upper end of the range (default: the value is doubled, at most to 1024 times)",
-     .kind = OPTION_NUMBER,
-     .place = offsetof(struct options, question.high),
-     .low = 0,
-     .high = LARGEST},
-    {.name = "--tolerance",
-     .value = "T",
-     .help = "the interval from the last value that surely holds to the first that surely fails "
-             "is to be at most this share of its middle wide (default 0.04); of whole numbers, 1",
-     .kind = OPTION_NUMBER,
-     .place = offsetof(struct options, question.tolerance),
-     .low = 1e-6,
-     .high = 0.5},
-    {.name = "--set",
-     .value = "KEY=VALUE",
-     .help = "override any other key of the experiment, as for run",
-     .kind = OPTION_TAKE,
-     .repeated = true,
-     .take = take_set},
-    {.name = "--jobs",
-     .value = "N",
-     .help = "worker processes at a time (default: the machine's cores)",
-     .kind = OPTION_WHOLE,
-     .place = offsetof(struct options, question.jobs),
-     .least = 1,
-     .most = 1024},
+    {"--over", "KEY",
+     "the numeric key to vary, dotted: arrivals.load, arrivals.rate_per_s, arrivals.scale_rate, "
+     "training.arrivals.per_hour, cluster.invokers.0.count, slo.factor, policy.params.k. "
+     "sim/README.md has every key",
+     CLI_MEMBER(struct options, question.key), .required = true},
+    {"--metric", "NAME",
+     "the metric, a column of /summary or of /training (default slo_hit_rate); results/README.md "
+     "has them",
+     CLI_MEMBER(struct options, metric)},
+    {"--at-least", "X",
+     "the metric's mean must be at least X, in its unit: 0.95 for a rate of 95 %",
+     CLI_MEMBER(struct options, at_least), .low = -LARGEST, .high = LARGEST},
+    {"--at-most", "X", "or at most X, e.g. for latency_ms_p99, or for queueing_s_mean of trainings",
+     CLI_MEMBER(struct options, at_most), .low = -LARGEST, .high = LARGEST},
+    {"--policies", "A,B,…",
+     "policies to compare, by name or .so, with their default parameters (default: the "
+     "experiment's policy with its own)",
+     .kind = OPTION_TAKE, .take = take_policies},
+    {"--seeds", "N",
+     "runs at each value at first, with the seeds from the experiment's on (default 10)",
+     CLI_MEMBER(struct options, question.seeds), .least = 2, .most = CAPACITY_SEEDS},
+    {"--max-seeds", "N",
+     "the budget: more seeds are added up to this many, while the interval is wider than the "
+     "tolerance (default 100, or --seeds if that is more)",
+     CLI_MEMBER(struct options, question.most_seeds), .least = 2, .most = CAPACITY_SEEDS},
+    {"--greatest", NULL,
+     "find the greatest value at which the metric holds (default for arrivals.load, rate_per_s, "
+     "scale_rate, users and per_hour)",
+     CLI_MEMBER(struct options, greatest)},
+    {"--least", NULL,
+     "find the least one (default for cluster. and slo.; for other keys, and with both --low and "
+     "--high, the answers at the ends decide)",
+     CLI_MEMBER(struct options, least)},
+    {"--low", "X",
+     "lower end of the range (default: the experiment's value, or 1 if it has none, is halved "
+     "until the answer changes, at most to a 1024th)",
+     CLI_MEMBER(struct options, question.low), .low = 0, .high = LARGEST},
+    {"--high", "X", "upper end of the range (default: the value is doubled, at most to 1024 times)",
+     CLI_MEMBER(struct options, question.high), .low = 0, .high = LARGEST},
+    {"--tolerance", "T",
+     "the interval from the last value that surely holds to the first that surely fails is to be "
+     "at most this share of its middle wide (default 0.04); of whole numbers, 1",
+     CLI_MEMBER(struct options, question.tolerance), .low = 1e-6, .high = 0.5},
+    {"--set", "KEY=VALUE", "override any other key of the experiment, as for run",
+     CLI_MEMBER(struct options, settings), .repeated = true},
+    {"--jobs", "N", "worker processes at a time (default: the machine's cores)",
+     CLI_MEMBER(struct options, question.jobs), .least = 1, .most = 1024},
     GUARD_OPTION(struct options, question.decision_timeout),
-    {.name = "--json",
-     .help = "print one JSON object, with the metric of every seed",
-     .kind = OPTION_FLAG,
-     .place = offsetof(struct options, json)},
+    {"--json", NULL, "print one JSON object, with the metric of every seed",
+     CLI_MEMBER(struct options, json)},
     {.name = NULL},
 };
 
+/* Not one of those that only reports compute. */
 static bool metric_choose(const char *name, const struct metric **metric, struct error *error)
 {
     const char *names[256];
     int count = 0;
-    *metric = report_metric_find(name);
-    if (*metric != NULL)
-        return true;
-    for (size_t i = 0; i < metric_count && count < 200; i++)
-        names[count++] = metrics[i].name;
-    for (size_t i = 0; i < training_metric_count && count < 256; i++)
-        names[count++] = training_metrics[i].name;
+    for (size_t i = 0; i < training_metric_count + metric_count; i++) {
+        *metric =
+            i < training_metric_count ? &training_metrics[i] : &metrics[i - training_metric_count];
+        if (strcmp((*metric)->name, name) == 0)
+            return true;
+        if (count < 256)
+            names[count++] = (*metric)->name;
+    }
     const char *near = error_nearest_name(name, names, count);
     return error_input(error, "--metric: '%.80s' is unknown%s%s%s; results/README.md lists them",
                        name, near != NULL ? ", did you mean '" : "", near != NULL ? near : "",
@@ -228,6 +173,18 @@ static double limit_of(const struct capacity_question *question, const struct ca
     return metric_is_share(question->metric) && !isnan(limit) ? fmin(fmax(limit, 0), 1) : limit;
 }
 
+struct text {
+    char bytes[SWEPT_NUMBER];
+};
+
+static struct text text_of(double value)
+{
+    struct text text = {"none"};
+    if (!isnan(value))
+        number_text(value, text.bytes);
+    return text;
+}
+
 static void print_curve(const struct capacity_question *question,
                         const struct capacity_curve *curve)
 {
@@ -235,13 +192,12 @@ static void print_curve(const struct capacity_question *question,
            "lower limit", "upper limit", "seeds", question->metric->name);
     for (size_t i = 0; i < curve->search.count; i++) {
         const struct capacity_point *point = &curve->search.points[i];
-        char text[CAPACITY_TEXT];
-        capacity_print_value(text, point->value);
+        printf("%20s ", text_of(point->value).bytes);
         if (isnan(point->mean))
-            printf("%20s %14s %14s %14s %6s", text, "none", "none", "none", "-");
+            printf("%14s %14s %14s %6s", "none", "none", "none", "-");
         else
-            printf("%20s %14.6g %14.6g %14.6g %6zu", text, point->mean,
-                   limit_of(question, point, -1), limit_of(question, point, 1), point->seeds);
+            printf("%14.6g %14.6g %14.6g %6zu", point->mean, limit_of(question, point, -1),
+                   limit_of(question, point, 1), point->seeds);
         printf("  %s\n", capacity_answer_name(point));
     }
 }
@@ -251,29 +207,18 @@ static void print_notes(const struct capacity_question *question,
 {
     const struct capacity_point *from;
     const struct capacity_point *to;
-    char texts[2][CAPACITY_TEXT];
-    if (!isnan(curve->refused)) {
-        capacity_print_value(texts[0], curve->refused);
-        printf("    refused at %s: %s\n", texts[0], curve->reason);
-    }
-    if (capacity_search_bend(&curve->search, &from, &to)) {
-        capacity_print_value(texts[0], from->value);
-        capacity_print_value(texts[1], to->value);
+    if (!isnan(curve->refused))
+        printf("    refused at %s: %s\n", text_of(curve->refused).bytes, curve->reason);
+    if (capacity_search_bend(&curve->search, &from, &to))
         printf("    not monotone: mean %s is %g at %s and %g at %s\n", question->metric->name,
-               from->mean, texts[0], to->mean, texts[1]);
-    }
+               from->mean, text_of(from->value).bytes, to->mean, text_of(to->value).bytes);
 }
 
 static void print_interval(const struct capacity_search *search,
                            const struct capacity_interval *interval)
 {
-    char texts[2][CAPACITY_TEXT] = {"none", "none"};
-    if (!isnan(interval->holds))
-        capacity_print_value(texts[0], interval->holds);
-    if (!isnan(interval->fails))
-        capacity_print_value(texts[1], interval->fails);
-    printf("; surely holds at %s, surely fails at %s; %zu seed%s", texts[0], texts[1],
-           search->seeds, search->seeds == 1 ? "" : "s");
+    printf("; surely holds at %s, surely fails at %s; %zu seed%s", text_of(interval->holds).bytes,
+           text_of(interval->fails).bytes, search->seeds, search->seeds == 1 ? "" : "s");
     if (search->range.most_seeds == 1)
         printf(": nothing random is drawn\n");
     else if (interval->narrow)
@@ -288,18 +233,15 @@ static void print_answer(const struct capacity_question *question,
 {
     const struct capacity_search *search = &curve->search;
     const struct capacity_interval interval = capacity_search_interval(search);
-    char texts[2][CAPACITY_TEXT];
     printf("%s: ", curve->policy);
-    if (interval.verdict == CAPACITY_FOUND) {
-        capacity_print_value(texts[0], interval.crossing);
-        printf("%s %s %s", direction_name(search->range.direction), question->key, texts[0]);
-    } else {
-        capacity_print_value(texts[0], search->points[0].value);
-        capacity_print_value(texts[1], search->points[search->count - 1].value);
+    if (interval.verdict == CAPACITY_FOUND)
+        printf("%s %s %s", direction_name(search->range.direction), question->key,
+               text_of(interval.crossing).bytes);
+    else
         printf("the mean holds at %s %s visited, from %s to %s",
-               interval.verdict == CAPACITY_ALL ? "every" : "no", question->key, texts[0],
-               texts[1]);
-    }
+               interval.verdict == CAPACITY_ALL ? "every" : "no", question->key,
+               text_of(search->points[0].value).bytes,
+               text_of(search->points[search->count - 1].value).bytes);
     if (search->range.direction == CAPACITY_EITHER)
         printf("; give another --low or --high\n");
     else
@@ -329,18 +271,16 @@ static void print_text(const struct capacity_question *question,
 
 /* ---- JSON ------------------------------------------------------------------------------------ */
 
-static void add_number(cJSON *object, const char *key, double number)
+static cJSON *number_json(double number)
 {
-    cJSON_AddItemToObject(object, key,
-                          isfinite(number) ? cJSON_CreateNumber(number) : cJSON_CreateNull());
+    return isfinite(number) ? cJSON_CreateNumber(number) : cJSON_CreateNull();
 }
 
 static cJSON *numbers_json(const double *numbers, size_t count)
 {
     cJSON *list = cJSON_CreateArray();
     for (size_t i = 0; i < count; i++)
-        cJSON_AddItemToArray(list, isfinite(numbers[i]) ? cJSON_CreateNumber(numbers[i])
-                                                        : cJSON_CreateNull());
+        cJSON_AddItemToArray(list, number_json(numbers[i]));
     return list;
 }
 
@@ -349,9 +289,9 @@ static cJSON *point_json(const struct capacity_question *question,
 {
     cJSON *object = cJSON_CreateObject();
     cJSON_AddNumberToObject(object, "value", point->value);
-    add_number(object, "mean", point->mean);
-    add_number(object, "low", limit_of(question, point, -1));
-    add_number(object, "high", limit_of(question, point, 1));
+    cJSON_AddItemToObject(object, "mean", number_json(point->mean));
+    cJSON_AddItemToObject(object, "low", number_json(limit_of(question, point, -1)));
+    cJSON_AddItemToObject(object, "high", number_json(limit_of(question, point, 1)));
     cJSON_AddStringToObject(object, "answer", capacity_answer_name(point));
     cJSON_AddItemToObject(object, "seeds",
                           numbers_json(point->measured, point->refused ? 0 : point->seeds));
@@ -375,7 +315,7 @@ static cJSON *curve_json(const struct capacity_question *question,
     else
         cJSON_AddStringToObject(object, "direction", direction_name(search->range.direction));
     cJSON_AddItemToObject(object, "interval", numbers_json(ends, 2));
-    add_number(object, "crossing", interval.crossing);
+    cJSON_AddItemToObject(object, "crossing", number_json(interval.crossing));
     cJSON_AddNumberToObject(object, "width", interval.width);
     cJSON_AddBoolToObject(object, "within_tolerance", interval.narrow);
     cJSON_AddNumberToObject(object, "seeds", (double)search->seeds);

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "results/store/swept.h"
 #include "sim/cli/progress_bar.h"
 #include "sim/cli/run_once.h"
 #include "sim/cli/worker_pool.h"
@@ -36,15 +37,6 @@ struct runner {
     struct progress_bar progress_bar;
 };
 
-void capacity_print_value(char text[CAPACITY_TEXT], double value)
-{
-    for (int digits = 6; digits <= 17; digits++) {
-        (void)snprintf(text, CAPACITY_TEXT, "%.*g", digits, value);
-        if (strtod(text, NULL) == value)
-            return;
-    }
-}
-
 const char *capacity_answer_name(const struct capacity_point *point)
 {
     static const char *const names[] = {"surely fails", "not sure", "surely holds"};
@@ -53,36 +45,50 @@ const char *capacity_answer_name(const struct capacity_point *point)
 
 /* ---- Experiments ----------------------------------------------------------------------------- */
 
-/* NULL as policy: the experiment's own. */
-static struct experiment *experiment_at(const struct runner *runner, const char *policy,
-                                        double value, uint64_t seed, struct error *error)
+/* The experiment, its policy and the policy's parameters at one value and seed. */
+struct setup {
+    struct experiment *experiment;
+    const struct policy *policy;
+    double *values;
+};
+
+static void setup_clear(struct setup *setup)
 {
-    const struct capacity_question *question = runner->question;
-    char value_text[CAPACITY_TEXT];
-    char seed_text[CAPACITY_TEXT];
-    size_t count = question->override_count;
-    capacity_print_value(value_text, value);
-    (void)snprintf(seed_text, sizeof seed_text, "%" PRIu64, seed);
-    if (policy != NULL)
-        runner->overrides[count++] = (struct override){"policy.name", policy};
-    runner->overrides[count++] = (struct override){question->key, value_text};
-    runner->overrides[count++] = (struct override){"seed", seed_text};
-    return experiment_load_with(runner->inputs, question->path, runner->overrides, count, error);
+    free(setup->values);
+    experiment_free(setup->experiment);
 }
 
-/* Returns whether the experiment and its policy accept the value. Sets `*random`, if it is not
- * NULL, to whether seeds can differ there. */
-static bool value_check(const struct runner *runner, const char *policy, double value, bool *random,
-                        struct error *error)
+/* False: the experiment or its policy refuses the value. Clear it in both cases. */
+static bool setup_load(const struct runner *runner, const struct capacity_curve *curve,
+                       double value, uint64_t seed, struct setup *setup, struct error *error)
 {
-    double *values = NULL;
-    struct experiment *experiment =
-        experiment_at(runner, policy, value, runner->answer->first_seed, error);
-    const bool good = experiment != NULL && runner_policy(experiment, &values, error) != NULL;
+    const struct capacity_question *question = runner->question;
+    char value_text[SWEPT_NUMBER], seed_text[SWEPT_NUMBER];
+    size_t count = question->override_count;
+    *setup = (struct setup){0};
+    number_text(value, value_text);
+    (void)snprintf(seed_text, sizeof seed_text, "%" PRIu64, seed);
+    if (question->policy_count > 0)
+        runner->overrides[count++] = (struct override){"policy.name", curve->policy};
+    runner->overrides[count++] = (struct override){question->key, value_text};
+    runner->overrides[count++] = (struct override){"seed", seed_text};
+    setup->experiment =
+        experiment_load_with(runner->inputs, question->path, runner->overrides, count, error);
+    if (setup->experiment != NULL)
+        setup->policy = runner_policy(setup->experiment, &setup->values, error);
+    return setup->policy != NULL;
+}
+
+/* Returns whether the value is accepted. Sets `*random`, if it is not NULL, to whether seeds can
+ * differ there. */
+static bool value_check(const struct runner *runner, const struct capacity_curve *curve,
+                        double value, bool *random, struct error *error)
+{
+    struct setup setup;
+    const bool good = setup_load(runner, curve, value, runner->answer->first_seed, &setup, error);
     if (good && random != NULL)
-        *random = experiment_is_random(experiment);
-    free(values);
-    experiment_free(experiment);
+        *random = experiment_is_random(setup.experiment);
+    setup_clear(&setup);
     return good;
 }
 
@@ -135,10 +141,11 @@ static bool key_read(const struct runner *runner, double *start, struct error *e
 /* ---- Preparation ----------------------------------------------------------------------------- */
 
 /* A key takes only whole numbers if it refuses the halves on both sides of a valid one. */
-static bool key_is_whole(const struct runner *runner, const char *policy, double value)
+static bool key_is_whole(const struct runner *runner, const struct capacity_curve *curve,
+                         double value)
 {
-    return value == floor(value) && !value_check(runner, policy, value + 0.5, NULL, NULL) &&
-           !value_check(runner, policy, value - 0.5, NULL, NULL);
+    return value == floor(value) && !value_check(runner, curve, value + 0.5, NULL, NULL) &&
+           !value_check(runner, curve, value - 0.5, NULL, NULL);
 }
 
 static bool range_check(const struct runner *runner, const struct capacity_range *range,
@@ -181,17 +188,17 @@ static bool searches_start(struct runner *runner, struct error *error)
                          : !isnan(range.high) ? range.high
                                               : range.start;
     for (size_t i = 0; i < answer->curve_count; i++) {
-        const char *policy = question->policy_count > 0 ? question->policies[i] : NULL;
+        struct capacity_curve *curve = &answer->curves[i];
         /* The nearest whole number: a fraction is reported as a bad end of the range below. */
-        range.whole = key_is_whole(runner, policy, round(probe));
+        range.whole = key_is_whole(runner, curve, round(probe));
         bool random = true;
         if (!range_check(runner, &range, error) ||
-            !value_check(runner, policy, probe, &random, error) ||
-            (!isnan(range.high) && !value_check(runner, policy, range.high, NULL, error)))
+            !value_check(runner, curve, probe, &random, error) ||
+            (!isnan(range.high) && !value_check(runner, curve, range.high, NULL, error)))
             return false;
         range.seeds = random ? question->seeds : 1;
         range.most_seeds = random ? question->most_seeds : 1;
-        capacity_search_start(&answer->curves[i].search, &range);
+        capacity_search_start(&curve->search, &range);
     }
     answer->whole = range.whole;
     return true;
@@ -225,11 +232,6 @@ static bool answer_prepare(struct runner *runner, struct error *error)
 
 /* ---- Runs ------------------------------------------------------------------------------------ */
 
-static const char *task_policy(const struct runner *runner, const struct task *task)
-{
-    return runner->question->policy_count > 0 ? task->curve->policy : NULL;
-}
-
 /* NAN: the run has no trainings. */
 static double value_of(const struct metric *metric, const struct simulation_result *result)
 {
@@ -257,24 +259,19 @@ static enum worker_pool_outcome work(void *context, size_t job, uint64_t *place,
                                      struct error *error)
 {
     struct runner *runner = context;
-    const struct capacity_question *question = runner->question;
     const struct task *task = task_of(runner, job);
-    double *values = NULL;
+    const uint64_t seed = runner->answer->first_seed + seed_index(task, job);
+    struct setup setup;
     struct simulation_result result;
-    struct experiment *experiment =
-        experiment_at(runner, task_policy(runner, task), task->value,
-                      runner->answer->first_seed + seed_index(task, job), error);
-    const struct policy *policy =
-        experiment != NULL ? runner_policy(experiment, &values, error) : NULL;
     const bool good =
-        policy != NULL && simulation_run(experiment, policy, values, NULL, NULL, &result, error);
+        setup_load(runner, task->curve, task->value, seed, &setup, error) &&
+        simulation_run(setup.experiment, setup.policy, setup.values, NULL, NULL, &result, error);
     if (good) {
-        const double value = value_of(question->metric, &result);
+        const double value = value_of(runner->question->metric, &result);
         memcpy(place, &value, sizeof value);
         simulation_result_clear(&result);
     }
-    free(values);
-    experiment_free(experiment);
+    setup_clear(&setup);
     return good ? WORKER_POOL_HELD : WORKER_POOL_FAILED;
 }
 
@@ -284,7 +281,7 @@ static bool collect(void *context, size_t job, uint64_t place, const struct erro
     struct runner *runner = context;
     const struct capacity_question *question = runner->question;
     struct task *task = task_of(runner, job);
-    char text[CAPACITY_TEXT];
+    char text[SWEPT_NUMBER];
     if (failure == NULL) {
         memcpy(&task->measured[seed_index(task, job)], &place, sizeof place);
         return true;
@@ -295,7 +292,7 @@ static bool collect(void *context, size_t job, uint64_t place, const struct erro
         task->refused_job = job < task->refused_job ? job : task->refused_job;
         return true;
     }
-    capacity_print_value(text, task->value);
+    number_text(task->value, text);
     return error_run(error, "with policy %s, %s=%s, seed %" PRIu64 ": %s", task->curve->policy,
                      question->key, text, runner->answer->first_seed + seed_index(task, job),
                      failure->message);
@@ -324,8 +321,8 @@ static bool task_refuse(const struct runner *runner, const struct task *task,
     (void)snprintf(curve->reason, sizeof curve->reason, "%.*s", (int)sizeof curve->reason - 1,
                    refusal->message);
     if (!runner->question->quiet) {
-        char text[CAPACITY_TEXT];
-        capacity_print_value(text, task->value);
+        char text[SWEPT_NUMBER];
+        number_text(task->value, text);
         (void)fprintf(stderr, "%s: %s=%s: refused\n", curve->policy, runner->question->key, text);
     }
     return true;
@@ -338,7 +335,7 @@ static bool curve_ask(const struct runner *runner, struct task *task, bool *ende
     for (;;) {
         struct error fault = {0};
         *ended = !capacity_search_next(&task->curve->search, &task->value);
-        if (*ended || value_check(runner, task_policy(runner, task), task->value, NULL, &fault))
+        if (*ended || value_check(runner, task->curve, task->value, NULL, &fault))
             return true;
         if (fault.kind == ERROR_INPUT && task_refuse(runner, task, &fault, error))
             continue;
@@ -352,6 +349,7 @@ static void tasks_clear(struct runner *runner)
 {
     for (size_t i = 0; i < runner->task_count; i++)
         free(runner->tasks[i].measured);
+    runner->task_count = 0;
 }
 
 /* Room for the task's seeds, with the values that are known. */
@@ -370,36 +368,22 @@ static bool task_prepare(struct task *task, struct error *error)
 
 static bool round_plan(struct runner *runner, struct error *error)
 {
-    runner->task_count = runner->round_jobs = 0;
+    tasks_clear(runner);
+    runner->round_jobs = 0;
     for (size_t i = 0; i < runner->answer->curve_count; i++) {
         struct task *task = &runner->tasks[runner->task_count];
         bool ended = false;
         *task = (struct task){.curve = &runner->answer->curves[i],
                               .first_job = runner->round_jobs,
                               .refused_job = SIZE_MAX};
-        bool good = curve_ask(runner, task, &ended, error);
-        if (good && ended)
-            continue;
-        if (!good || !task_prepare(task, error)) {
-            tasks_clear(runner);
+        if (!curve_ask(runner, task, &ended, error) || (!ended && !task_prepare(task, error)))
             return false;
-        }
+        if (ended)
+            continue;
         runner->task_count++;
         runner->round_jobs += task->seeds - task->known;
     }
     return true;
-}
-
-static void progress_tell(struct runner *runner, const struct task *task,
-                          const struct capacity_point *point)
-{
-    char text[CAPACITY_TEXT];
-    capacity_print_value(text, point->value);
-    progress_bar_end(&runner->progress_bar);
-    if (!runner->question->quiet)
-        (void)fprintf(stderr, "%s: %s=%s: %s %g ± %g over %zu seeds: %s\n", task->curve->policy,
-                      runner->question->key, text, runner->question->metric->name, point->mean,
-                      point->half, point->seeds, capacity_answer_name(point));
 }
 
 /* A metric that has no value in any run of the first round can never hold. */
@@ -409,6 +393,7 @@ static bool task_take(struct runner *runner, struct task *task, struct error *er
     struct capacity_search *search = &task->curve->search;
     const size_t n = task->seeds;
     size_t without = 0;
+    char text[SWEPT_NUMBER];
     if (task->refused_job != SIZE_MAX)
         return task_refuse(runner, task, &task->refusal, error);
     for (size_t i = 0; i < n; i++)
@@ -421,7 +406,12 @@ static bool task_take(struct runner *runner, struct task *task, struct error *er
     free(point->measured);
     point->measured = task->measured;
     task->measured = NULL;
-    progress_tell(runner, task, point);
+    progress_bar_end(&runner->progress_bar);
+    number_text(point->value, text);
+    if (!question->quiet)
+        (void)fprintf(stderr, "%s: %s=%s: %s %g ± %g over %zu seeds: %s\n", task->curve->policy,
+                      question->key, text, question->metric->name, point->mean, point->half,
+                      point->seeds, capacity_answer_name(point));
     return true;
 }
 
@@ -440,7 +430,6 @@ static bool round_run(struct runner *runner, struct error *error)
     runner->ended_before += jobs;
     for (size_t i = 0; good && i < runner->task_count; i++)
         good = task_take(runner, &runner->tasks[i], error);
-    tasks_clear(runner);
     return good;
 }
 
@@ -456,9 +445,9 @@ bool capacity_run(const struct capacity_question *question, struct capacity_answ
         runner.overrides[i] = question->overrides[i];
     good = good && answer_prepare(&runner, error) && searches_start(&runner, error);
     progress_bar_start(&runner.progress_bar, "runs", question->quiet);
-    for (good = good && round_plan(&runner, error); good && runner.task_count > 0;
-         good = good && round_plan(&runner, error))
+    while (good && (good = round_plan(&runner, error)) && runner.task_count > 0)
         good = round_run(&runner, error);
+    tasks_clear(&runner);
     progress_bar_end(&runner.progress_bar);
     free(runner.overrides);
     inputs_free(runner.inputs);

@@ -61,8 +61,4 @@ void capacity_answer_clear(struct capacity_answer *answer);
 /* "surely holds", "not sure", "surely fails" or "refused". */
 const char *capacity_answer_name(const struct capacity_point *point);
 
-/* The shortest decimal text that is read back as the same number. */
-enum { CAPACITY_TEXT = 32 };
-void capacity_print_value(char text[CAPACITY_TEXT], double value);
-
 #endif

@@ -6,10 +6,8 @@
  * The answer is the interval between the last value that surely holds and the first that surely
  * fails. In it lies the crossing, where the mean is at the threshold.
  *
- * Two values with the crossing between them are the ends of a given range, or are found by doubling
- * and halving from a start. Bisection then goes towards the crossing and both ends of the interval.
- * If the interval remains too wide, the search asks for more seeds at the values on which the
- * answer rests. It runs no simulation.
+ * Doubling and halving from a start, or a given range, enclose the crossing. Bisection follows,
+ * then more seeds at the values on which the answer rests. It runs no simulation.
  *
  * With common random numbers, mean and limits are fixed functions of the value. If they are
  * monotone, the interval misses the true crossing only if the confidence interval of the mean at

@@ -23,6 +23,7 @@ enum option_kind {
     OPTION_NUMBER, /* double, from `low` to `high` */
     OPTION_CHOICE, /* int: index of the word in `value`, "text|csv|json", from 0 */
     OPTION_WORD,   /* const char *: the word itself, one of those in `value` */
+    OPTION_SET,    /* struct cli_settings: adds KEY=VALUE */
     OPTION_TAKE    /* parsed by `take` */
 };
 
@@ -44,7 +45,8 @@ struct cli_option {
  * member's type determines the kind. */
 #define CLI_MEMBER(type, member)                                                                   \
     .kind = _Generic(((type *)NULL)->member, bool: OPTION_FLAG, const char *: OPTION_TEXT,         \
-                     uint64_t: OPTION_WHOLE, double: OPTION_NUMBER, int: OPTION_CHOICE),           \
+                     uint64_t: OPTION_WHOLE, double: OPTION_NUMBER, int: OPTION_CHOICE,            \
+                     struct cli_settings: OPTION_SET),                                             \
     .place = offsetof(type, member)
 
 struct command {

@@ -36,6 +36,7 @@ static volatile sig_atomic_t stopping;
 static volatile int64_t stop_deadline; /* ns; 0: none */
 static double callback_limit;          /* s; 0: none */
 static struct guard_watch watch;       /* of this process's own callbacks */
+static int output = -1;                /* standard output, while it is diverted */
 
 int64_t guard_clock_ns(void)
 {
@@ -116,33 +117,27 @@ void guard_word(const struct simulation_place *place, const char *what, const ch
     memcpy(message, text.bytes, text.length + 1);
 }
 
-static _Noreturn void end_in_policy(const struct simulation_place *place, const char *what,
-                                    const char *detail)
-{
-    char message[GUARD_MESSAGE];
-    guard_word(place, what, detail, message);
-    end_process(message);
-}
-
-/* The place of this thread's run, if a callback of its policy is in progress; else NULL. */
-static const struct simulation_place *in_policy(void)
+/* Ends the process if a callback of a policy is in progress. */
+static void end_in_policy(const char *what, const char *detail)
 {
     const struct simulation_place *place = simulation_where();
-    return place != NULL && place->inside ? place : NULL;
+    char message[GUARD_MESSAGE];
+    if (place == NULL || !place->inside)
+        return;
+    guard_word(place, what, detail, message);
+    end_process(message);
 }
 
 /* ---- Faults of a policy ---------------------------------------------------------------------- */
 
 static void on_fault(int number, siginfo_t *info, void *context)
 {
-    const struct simulation_place *place = in_policy();
     size_t f = 0;
     (void)info;
     (void)context;
     while (f + 1 < FAULTS && faults[f].number != number)
         f++;
-    if (place != NULL)
-        end_in_policy(place, "rule crash: the policy caused ", faults[f].name);
+    end_in_policy("rule crash: the policy caused ", faults[f].name);
     /* A fault of our own code: the previous handler, a debugger or a core dump, gets it unchanged.
      */
     (void)sigaction(number, &before[f], NULL);
@@ -152,28 +147,23 @@ static void on_fault(int number, siginfo_t *info, void *context)
 
 static void on_exit_in_policy(void)
 {
-    const struct simulation_place *place = in_policy();
-    if (place != NULL)
-        end_in_policy(place, "rule exit: the policy called exit()", "");
+    end_in_policy("rule exit: the policy called exit()", "");
 }
 
 static void on_fork_in_policy(void)
 {
-    const struct simulation_place *place = in_policy();
-    if (place != NULL)
-        end_in_policy(place, "rule fork: the policy called fork()", "");
+    end_in_policy("rule fork: the policy called fork()", "");
 }
 
 bool guard_is_late(struct guard_watch *at, const struct simulation_place *place, double seconds,
                    char message[GUARD_MESSAGE])
 {
-    const int64_t now = guard_clock_ns(), limit = (int64_t)(seconds * 1e9);
+    const int64_t now = guard_clock_ns(), limit = (int64_t)(seconds * 1e9), most = 1000000000;
+    const int64_t passed = now - at->looked < most ? now - at->looked : most;
+    const bool same = place->inside && place->calls == at->calls;
     struct text text = {.length = 0};
-    if (limit == 0 || !place->inside || place->calls != at->calls) {
-        *at = (struct guard_watch){place->calls, now};
-        return false;
-    }
-    if (now - at->since < limit)
+    *at = (struct guard_watch){place->calls, now, same ? at->waited + passed : 0};
+    if (limit == 0 || at->waited < limit)
         return false;
     text_add_ms(&text, (uint64_t)limit);
     text_add(&text, " of wall-clock time (--decision-timeout)");
@@ -208,11 +198,9 @@ static void start_ticks(long ms)
 
 static void on_stop(int number, siginfo_t *info, void *context)
 {
-    const struct simulation_place *place = in_policy();
     (void)context;
-    if (info->si_code <= 0 && info->si_pid == getpid() && place != NULL)
-        end_in_policy(place, "rule signal: the policy raised ",
-                      number == SIGINT ? "SIGINT" : "SIGTERM");
+    if (info->si_code <= 0 && info->si_pid == getpid())
+        end_in_policy("rule signal: the policy raised ", number == SIGINT ? "SIGINT" : "SIGTERM");
     if (report != NULL) { /* a worker that was ended from outside */
         (void)signal(number, SIG_DFL);
         (void)raise(number);
@@ -230,13 +218,6 @@ static void on_stop(int number, siginfo_t *info, void *context)
     errno = kept;
 }
 
-static void handle_stop(int number)
-{
-    struct sigaction action = {.sa_sigaction = on_stop,
-                               .sa_flags = SA_SIGINFO | SA_RESTART | SA_ONSTACK};
-    (void)sigaction(number, &action, NULL);
-}
-
 void guard_install(void)
 {
     /* A handler cannot run on the normal stack after a policy's recursion has overflowed it. */
@@ -246,8 +227,10 @@ void guard_install(void)
     (void)sigaltstack(&other, NULL);
     for (size_t f = 0; f < FAULTS; f++)
         (void)sigaction(faults[f].number, &action, &before[f]);
-    handle_stop(SIGINT);
-    handle_stop(SIGTERM);
+    action.sa_sigaction = on_stop;
+    action.sa_flags |= SA_RESTART;
+    (void)sigaction(SIGINT, &action, NULL);
+    (void)sigaction(SIGTERM, &action, NULL);
     (void)atexit(on_exit_in_policy);
     (void)at_quick_exit(on_exit_in_policy);
     (void)pthread_atfork(on_fork_in_policy, NULL, NULL);
@@ -264,41 +247,38 @@ int guard_defer_stop(const char *late)
 int guard_tick_ms(double seconds)
 {
     const double tick = seconds * 1000 / 4;
-    return tick >= TICK_MS ? TICK_MS : tick >= 1 ? (int)tick : 1;
+    return seconds <= 0 || tick >= TICK_MS ? TICK_MS : tick >= 1 ? (int)tick : 1;
 }
 
 void guard_watch_callbacks(double seconds)
 {
     callback_limit = seconds;
-    watch = (struct guard_watch){0, guard_clock_ns()};
     if (seconds > 0)
         start_ticks(guard_tick_ms(seconds));
 }
 
-int guard_divert_output(void)
+void guard_divert_output(void)
 {
+    if (output >= 0)
+        return;
     (void)fflush(stdout);
-    const int kept = fcntl(STDOUT_FILENO, F_DUPFD_CLOEXEC, STDERR_FILENO + 1);
-    if (kept >= 0)
-        (void)dup2(STDERR_FILENO, STDOUT_FILENO);
-    return kept;
+    output = fcntl(STDOUT_FILENO, F_DUPFD_CLOEXEC, STDERR_FILENO + 1);
+    (void)dup2(STDERR_FILENO, STDOUT_FILENO);
 }
 
-bool guard_restore_output(int kept)
+bool guard_restore_output(void)
 {
     (void)fflush(stdout);
-    if (kept < 0)
-        return true;
-    const bool good = dup2(kept, STDOUT_FILENO) >= 0;
-    (void)close(kept);
+    const bool good = output < 0 || dup2(output, STDOUT_FILENO) >= 0;
+    if (output >= 0)
+        (void)close(output);
+    output = -1;
     return good;
 }
 
 void guard_enter_worker(void (*tell)(const char *message))
 {
-    if (report == NULL)
-        (void)dup2(STDERR_FILENO, STDOUT_FILENO);
+    guard_divert_output();
     report = tell;
     (void)signal(SIGINT, SIG_IGN);
-    handle_stop(SIGTERM);
 }

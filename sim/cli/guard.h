@@ -47,14 +47,15 @@ enum { GUARD_STOP_MS = 700 };
  * nevertheless. */
 void guard_watch_callbacks(double seconds);
 
-/* The callback seen at the last look, and since when (ns). All zero: none. */
+/* The callback seen at the last look. All zero: none. Of the time between two looks at most a
+ * second counts, because both processes may have been stopped (Ctrl-Z). */
 struct guard_watch {
     uint64_t calls;
-    int64_t since;
+    int64_t looked, waited; /* ns */
 };
 
-/* Looks at a run. True: its callback has taken longer than `seconds` (0: no limit); `message` says
- * so. Call it every guard_tick_ms(seconds). Async-signal-safe. */
+/* Looks at a run. True: its callback has taken longer than `seconds` (0: no limit), and `message`
+ * says so. Call it every guard_tick_ms(seconds). Async-signal-safe. */
 enum { GUARD_MESSAGE = 1000 };
 bool guard_is_late(struct guard_watch *at, const struct simulation_place *place, double seconds,
                    char message[GUARD_MESSAGE]);
@@ -68,11 +69,10 @@ void guard_word(const struct simulation_place *place, const char *what, const ch
 /* ns of a clock that only goes forward. Async-signal-safe. */
 int64_t guard_clock_ns(void);
 
-/* Redirect a policy's output to standard error, so that standard output has results only.
- * guard_divert_output returns the `kept` that guard_restore_output takes. It is false if a policy
- * has closed it. */
-int guard_divert_output(void);
-bool guard_restore_output(int kept);
+/* Redirect a policy's output to standard error, so that standard output has results only. Diverting
+ * twice is diverting once. Restoring is false if a policy has closed standard output. */
+void guard_divert_output(void);
+bool guard_restore_output(void);
 
 /* For a worker process: faults of a policy are passed to `tell`, which does not return
  * (worker_pool_fail). SIGINT, which a terminal sends to all processes, and SIGTERM from outside are

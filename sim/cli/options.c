@@ -259,6 +259,8 @@ static bool option_take(const struct cli_option *option, char *value, void *opti
         return cli_parse_u64(option->name, value, option->least, option->most, place, error);
     case OPTION_NUMBER:
         return cli_parse_double(option->name, value, option->low, option->high, place, error);
+    case OPTION_SET:
+        return cli_settings_add_text(place, value, error);
     case OPTION_TAKE:
         return option->take(options, option->name, value, error);
     case OPTION_CHOICE:

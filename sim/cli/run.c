@@ -26,20 +26,11 @@ struct run_options {
     const char *timeline;
     const char *policies[CLI_POLICIES_MAX]; /* of --policies */
     size_t policy_count;
-    bool json, details, in_process;
-    bool rehearse;
+    bool json, details, in_process, rehearse, quiet;
     struct emulated_options rehearsal;
     double decision_timeout;
     struct cli_settings settings;
-    bool quiet;
-    int output; /* standard output, while it is diverted */
 };
-
-static bool take_set(void *options, const char *name, char *value, struct error *error)
-{
-    (void)name;
-    return cli_settings_add_text(&((struct run_options *)options)->settings, value, error);
-}
 
 static bool take_seed(void *options, const char *name, char *value, struct error *error)
 {
@@ -98,7 +89,7 @@ static const struct cli_option run_table[] = {
      "override any key of the experiment, dotted: policy.params.k=10, slo.factor=1.2, "
      "cluster.price.vcpu_hour_usd=0.05; the value is JSON or a word. sim/README.md has "
      "every key and default",
-     .kind = OPTION_TAKE, .repeated = true, .take = take_set},
+     CLI_MEMBER(struct run_options, settings), .repeated = true},
     {"--seed", "N",
      "the seed (default: the experiment's, else 1); the same seed gives every policy the "
      "same arrivals and noise",
@@ -225,9 +216,8 @@ static bool run_begin_store(const struct policy_run *run, size_t position, bool 
 }
 
 static bool run_simulate(struct policy_run *run, size_t position, const struct sinks *sinks,
-                         bool bounds, bool quiet, struct error *error)
+                         bool bounds, bool show, struct error *error)
 {
-    bool show = !quiet && isatty(STDERR_FILENO);
     struct progress progress = {.context = &show, .report = report_progress};
     struct store *store = sinks->store;
     struct recorder pair[2] = {{0}, {0}};
@@ -287,18 +277,18 @@ static bool print_json(const struct run_options *options, const struct output_ru
 }
 
 static bool runs_print(const struct run_options *options, const struct policy_run *runs,
-                       size_t count, bool quiet, struct error *error)
+                       size_t count, struct error *error)
 {
     struct output_run shown[CLI_POLICIES_MAX];
     for (size_t i = 0; i < count; i++) {
         shown[i] = (struct output_run){runs[i].experiment, &runs[i].result};
-        if (!quiet)
+        if (!options->quiet)
             output_note_cold(&runs[i].result);
     }
-    if (!quiet)
+    if (!options->quiet) {
         output_warnings(shown, count);
-    if (!quiet)
         output_note_warmup(&options->settings, runs[0].experiment);
+    }
     if (options->json)
         return print_json(options, shown, count, error);
     if (options->rehearse)
@@ -352,12 +342,13 @@ static bool run_asks_bounds(const struct run_options *options, const struct poli
 }
 
 static bool runs_simulate(const struct run_options *options, struct policy_run *runs, size_t count,
-                          bool quiet, struct error *error)
+                          struct error *error)
 {
+    const bool show = !options->quiet && isatty(STDERR_FILENO);
     struct sinks sinks = {0};
     bool good = sinks_open(options, runs[0].experiment, &sinks, error);
     for (size_t i = 0; good && i < count; i++)
-        good = run_simulate(&runs[i], i, &sinks, run_asks_bounds(options, runs, i), quiet, error);
+        good = run_simulate(&runs[i], i, &sinks, run_asks_bounds(options, runs, i), show, error);
     return sinks_close(&sinks, good, error);
 }
 
@@ -367,10 +358,10 @@ static bool run_work(struct run_options *options, struct error *error)
     const size_t count = options->policy_count > 0 ? options->policy_count : 1;
     options->inputs = inputs_create(error);
     bool good = options->inputs != NULL && runs_load(options, runs, count, error) &&
-                runs_simulate(options, runs, count, options->quiet, error);
-    if (!guard_restore_output(options->output) && good)
+                runs_simulate(options, runs, count, error);
+    if (!guard_restore_output() && good)
         good = error_run(error, "standard output has been closed, by a policy perhaps");
-    good = good && runs_print(options, runs, count, options->quiet, error);
+    good = good && runs_print(options, runs, count, error);
     for (size_t i = 0; i < count; i++) {
         simulation_result_clear(&runs[i].result);
         free(runs[i].values);
@@ -405,35 +396,29 @@ static void output_tidy(const char *path)
         (void)atomic_file_end(&file, false, NULL);
 }
 
-static bool run_watched(struct run_options *options, struct error *error)
+static bool run_command(int argc, char **argv, bool quiet, struct error *error)
 {
-    const int stop = guard_defer_stop("interrupted");
+    struct run_options options = {.quiet = quiet};
+    if (!options_parse(argc, argv, &options, error))
+        return false;
+    guard_divert_output();
+    if (options.in_process) {
+        guard_watch_callbacks(options.decision_timeout);
+        return run_work(&options, error);
+    }
     const struct worker_pool worker_pool = {.jobs = 1,
                                             .workers = 1,
-                                            .stops = stop >= 0,
-                                            .stop = stop,
-                                            .callback_s = options->decision_timeout,
-                                            .context = options,
+                                            .stops = true,
+                                            .stop = guard_defer_stop("interrupted"),
+                                            .callback_s = options.decision_timeout,
+                                            .context = &options,
                                             .work = work,
                                             .collect = collect};
     if (worker_pool_run(&worker_pool, error))
         return true;
-    output_tidy(options->out);
-    output_tidy(options->timeline);
+    output_tidy(options.out);
+    output_tidy(options.timeline);
     return false;
-}
-
-static bool run_command(int argc, char **argv, bool quiet, struct error *error)
-{
-    struct run_options options = {0};
-    if (!options_parse(argc, argv, &options, error))
-        return false;
-    options.quiet = quiet;
-    options.output = guard_divert_output();
-    if (!options.in_process)
-        return run_watched(&options, error);
-    guard_watch_callbacks(options.decision_timeout);
-    return run_work(&options, error);
 }
 
 const struct command command_run = {

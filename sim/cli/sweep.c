@@ -18,12 +18,6 @@ struct options {
 
 /* ---- Options ------------------------------------------------------------------------------- */
 
-static bool take_set(void *options, const char *name, char *value, struct error *error)
-{
-    (void)name;
-    return cli_settings_add_text(&((struct options *)options)->settings, value, error);
-}
-
 /* Parses "I/N", 1 <= I <= N. */
 static bool take_shard(void *options, const char *name, char *value, struct error *error)
 {
@@ -61,7 +55,7 @@ static const struct cli_option sweep_table[] = {
      CLI_MEMBER(struct options, sweep_runner.details)},
     GUARD_OPTION(struct options, sweep_runner.decision_timeout),
     {"--set", "KEY=VALUE", "change a key of the base experiment, e.g. requests=1000",
-     .kind = OPTION_TAKE, .repeated = true, .take = take_set},
+     CLI_MEMBER(struct options, settings), .repeated = true},
     {.name = NULL},
 };
 

@@ -15,7 +15,7 @@
 #include "sim/cli/guard.h"
 
 #define NO_JOB SIZE_MAX
-enum { WORKER_POOL_TICK_MS = 500, WORKER_POOL_GRACE_MS = 500 };
+enum { GRACE_MS = 500 }; /* for a worker that has closed its channel */
 
 /* A message to a worker. It has no padding, because padding bytes would be undefined. */
 struct order {
@@ -72,7 +72,7 @@ struct message {
 /* Results that this worker holds. */
 struct holding {
     size_t count;
-    int64_t since; /* ms: when the first job began */
+    int64_t since; /* ns: when the first job began */
 };
 
 static int child_channel = -1; /* of this process if it is a worker */
@@ -97,11 +97,6 @@ static ssize_t receive_whole(int fd, void *bytes, size_t size, int flags)
     return got;
 }
 
-static int64_t clock_ms(void)
-{
-    return guard_clock_ns() / 1000000;
-}
-
 _Noreturn void worker_pool_fail(const char *message)
 {
     static struct message failure = {
@@ -116,14 +111,14 @@ static bool child_serve(const struct worker_pool *worker_pool, const struct orde
 {
     const size_t job = order->job;
     struct message message = {.outcome = WORKER_POOL_HELD, .last = last};
-    const int64_t begin = clock_ms();
+    const int64_t begin = guard_clock_ns();
     if (job != NO_JOB)
         message.outcome =
             worker_pool->work(worker_pool->context, job, &message.place, &message.error);
     if (job != NO_JOB && message.outcome == WORKER_POOL_HELD && holding->count++ == 0)
         holding->since = begin;
-    const bool due =
-        order->publish != 0 || last || clock_ms() - holding->since >= (int64_t)worker_pool->hold_ms;
+    const int64_t held_ms = (guard_clock_ns() - holding->since) / 1000000;
+    const bool due = order->publish != 0 || last || held_ms >= (int64_t)worker_pool->hold_ms;
     if (holding->count > 0 && due && message.outcome != WORKER_POOL_BROKEN) {
         message.published = worker_pool->publish == NULL ||
                             worker_pool->publish(worker_pool->context, &message.error);
@@ -246,18 +241,24 @@ static void held_end(struct yard *yard, struct worker *worker, const struct erro
     worker->held_count = 0;
 }
 
-static int worker_reap(struct yard *yard, struct worker *worker)
+/* Has all jobs repeated whose results the worker held. */
+static void held_repeat(struct yard *yard, struct worker *worker)
 {
-    int status = 0;
-    (void)close(worker->channel);
-    while (waitpid(worker->pid, &status, 0) < 0 && errno == EINTR)
-        continue;
     for (size_t i = 0; i < worker->held_count; i++) {
         yard->jobs[worker->held[i]].state = JOB_WAITING;
         yard->jobs[worker->held[i]].lost = true;
         yard->next = worker->held[i] < yard->next ? worker->held[i] : yard->next;
     }
     worker->held_count = 0;
+}
+
+/* Waits for the end of a worker. */
+static int worker_reap(struct worker *worker)
+{
+    int status = 0;
+    (void)close(worker->channel);
+    while (waitpid(worker->pid, &status, 0) < 0 && errno == EINTR)
+        continue;
     worker->pid = 0;
     return status;
 }
@@ -267,7 +268,7 @@ static int worker_reap(struct yard *yard, struct worker *worker)
 static bool worker_ends(const struct worker *worker)
 {
     siginfo_t ended = {.si_pid = 0};
-    for (int ms = 0; ms < WORKER_POOL_GRACE_MS && ended.si_pid == 0; ms++) {
+    for (int ms = 0; ms < GRACE_MS && ended.si_pid == 0; ms++) {
         (void)waitid(P_PID, (id_t)worker->pid, &ended, WEXITED | WNOHANG | WNOWAIT);
         if (ended.si_pid == 0)
             (void)usleep(1000);
@@ -275,11 +276,11 @@ static bool worker_ends(const struct worker *worker)
     return ended.si_pid != 0;
 }
 
-/* Words the end of a process without a reply. `place`: where its run was; `number`: the signal that
- * ended it, which we did not send; 0: none. */
-static void end_word(const struct simulation_place *place, int status, int number,
-                     struct error *failure)
+/* Words the end of a process without a reply. `place`: where its run was; `status`: its own end; 0:
+ * none. */
+static void end_word(const struct simulation_place *place, int status, struct error *failure)
 {
+    const int number = WIFSIGNALED(status) ? WTERMSIG(status) : 0;
     const char *what =
         number == 0 ? "rule process: the policy ended or replaced its process, or closed its files"
         : place->inside ? "rule crash: the policy caused a signal: "
@@ -298,31 +299,26 @@ static void end_word(const struct simulation_place *place, int status, int numbe
     }
 }
 
-/* Handles a worker that died before it replied, or, for `reason`, has to die. */
+/* Handles a worker that died before it replied, or, for `reason`, has to die. If it died while it
+ * published, a repetition would die too, so the held jobs fail. Else they are repeated. */
 static void worker_lose(struct yard *yard, struct worker *worker, const char *reason)
 {
-    const size_t index = worker->job;
-    const bool was_busy = worker->busy;
-    const struct simulation_place place = yard->places[worker - yard->workers];
-    struct worker lost = *worker;
     struct error failure = {0};
-    yard->busy -= was_busy;
-    worker->busy = false;
-    /* If it died while it published, a repetition would die too, so the held jobs fail. */
-    if (was_busy && index == NO_JOB)
-        worker->held_count = 0;
-    const bool killed = reason != NULL || !worker_ends(worker);
-    if (killed)
+    const bool kills = reason != NULL || !worker_ends(worker);
+    if (kills)
         (void)kill(worker->pid, SIGKILL);
-    const int status = worker_reap(yard, worker);
+    const int status = worker_reap(worker);
     if (reason != NULL)
         (void)error_run(&failure, "%s", reason);
     else
-        end_word(&place, status, WIFSIGNALED(status) && !killed ? WTERMSIG(status) : 0, &failure);
-    if (was_busy && index == NO_JOB)
-        held_end(yard, &lost, &failure);
-    else if (was_busy)
-        job_end(yard, index, &failure);
+        end_word(&yard->places[worker - yard->workers], kills ? 0 : status, &failure);
+    if (worker->busy && worker->job == NO_JOB)
+        held_end(yard, worker, &failure);
+    else if (worker->busy)
+        job_end(yard, worker->job, &failure);
+    held_repeat(yard, worker);
+    yard->busy -= worker->busy;
+    worker->busy = false;
 }
 
 static void message_take(struct yard *yard, struct worker *worker, const struct message *message)
@@ -344,8 +340,10 @@ static void message_take(struct yard *yard, struct worker *worker, const struct 
     }
     if (message->published)
         held_end(yard, worker, NULL);
-    if (message->last)
-        (void)worker_reap(yard, worker);
+    if (!message->last)
+        return;
+    held_repeat(yard, worker);
+    (void)worker_reap(worker);
 }
 
 static void worker_read(struct yard *yard, struct worker *worker)
@@ -380,8 +378,7 @@ static void yard_kill(struct yard *yard)
         if (worker->pid == 0)
             continue;
         (void)kill(worker->pid, SIGKILL);
-        (void)worker_reap(yard, worker);
-        worker->busy = false;
+        (void)worker_reap(worker);
     }
 }
 
@@ -397,8 +394,7 @@ static void yard_watch(struct yard *yard)
 
 static void yard_poll(struct yard *yard)
 {
-    const double limit_s = yard->worker_pool->callback_s;
-    const int tick_ms = limit_s > 0 ? guard_tick_ms(limit_s) : WORKER_POOL_TICK_MS;
+    const int tick_ms = guard_tick_ms(yard->worker_pool->callback_s);
     const size_t workers = yard->worker_pool->workers;
     for (size_t w = 0; w < workers; w++)
         yard->polls[w] = (struct pollfd){
@@ -454,16 +450,14 @@ static bool yard_open(struct yard *yard, const struct worker_pool *worker_pool, 
     yard->workers = calloc(worker_pool->workers, sizeof *yard->workers);
     yard->polls = calloc(worker_pool->workers + 1, sizeof *yard->polls);
     yard->ended = calloc(worker_pool->jobs + 1, sizeof *yard->ended);
-    void *shared = mmap(NULL, worker_pool->workers * sizeof *yard->places, PROT_READ | PROT_WRITE,
+    yard->places = mmap(NULL, worker_pool->workers * sizeof *yard->places, PROT_READ | PROT_WRITE,
                         MAP_SHARED | MAP_ANONYMOUS, -1, 0);
-    yard->places = shared != MAP_FAILED ? shared : NULL;
-    if (yard->ended == NULL || yard->jobs == NULL || yard->workers == NULL || yard->polls == NULL ||
-        yard->places == NULL) {
-        (void)error_run(error, "out of memory for %zu jobs on %zu worker processes",
-                        worker_pool->jobs, worker_pool->workers);
-        return false;
-    }
-    return true;
+    if (yard->places == MAP_FAILED)
+        yard->places = NULL;
+    return (yard->ended != NULL && yard->jobs != NULL && yard->workers != NULL &&
+            yard->polls != NULL && yard->places != NULL) ||
+           error_run(error, "out of memory for %zu jobs on %zu worker processes", worker_pool->jobs,
+                     worker_pool->workers);
 }
 
 static void yard_close(struct yard *yard)

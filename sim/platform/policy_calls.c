@@ -57,10 +57,9 @@ struct platform *policy_calls_begin(struct platform *platform)
 
 void policy_calls_end(struct platform *before)
 {
-    const uint64_t calls = running->place->calls;
+    running->own_place.calls = running->place->calls;
     if (before != NULL && before->place == running->place)
         *running->place = running->own_place;
-    running->place->calls = calls;
     running = before;
 }
 
@@ -142,13 +141,20 @@ bool policy_call_refuses_gang(struct platform *platform)
     return reason != NULL;
 }
 
+/* Calls a callback about one subject, if the policy has it. */
+static void call_about(struct platform *platform, const char *callback,
+                       void (*call)(void *, struct platform *, uint32_t), uint32_t subject)
+{
+    if (call == NULL)
+        return;
+    const char *before = enter(platform, callback);
+    call(platform->policy_state, platform, subject);
+    leave(platform, before);
+}
+
 void policy_call_ready(struct platform *platform, uint32_t queue)
 {
-    if (platform->policy->on_ready == NULL)
-        return;
-    const char *before = enter(platform, "on_ready");
-    platform->policy->on_ready(platform->policy_state, platform, queue);
-    leave(platform, before);
+    call_about(platform, "on_ready", platform->policy->on_ready, queue);
 }
 
 void policy_call_withdrawn(struct platform *platform, uint32_t queue, uint32_t instance)
@@ -174,20 +180,12 @@ void policy_call_finish(struct platform *platform, const struct finished_batch *
 
 void policy_call_instance_ready(struct platform *platform, uint32_t instance)
 {
-    if (platform->policy->on_instance_ready == NULL)
-        return;
-    const char *before = enter(platform, "on_instance_ready");
-    platform->policy->on_instance_ready(platform->policy_state, platform, instance);
-    leave(platform, before);
+    call_about(platform, "on_instance_ready", platform->policy->on_instance_ready, instance);
 }
 
 void policy_call_timer(struct platform *platform, uint32_t id)
 {
-    if (platform->policy->on_timer == NULL)
-        return;
-    const char *before = enter(platform, "on_timer");
-    platform->policy->on_timer(platform->policy_state, platform, id);
-    leave(platform, before);
+    call_about(platform, "on_timer", platform->policy->on_timer, id);
 }
 
 /* A training may finish within decide: an action that ends its lease makes its last iteration
@@ -195,13 +193,9 @@ void policy_call_timer(struct platform *platform, uint32_t id)
 static void call_training(struct platform *platform, const char *callback,
                           void (*call)(void *, struct platform *, uint32_t), uint32_t training)
 {
-    if (call == NULL)
-        return;
     const bool deciding = platform->controller.deciding;
     platform->controller.deciding = false;
-    const char *before = enter(platform, callback);
-    call(platform->policy_state, platform, training);
-    leave(platform, before);
+    call_about(platform, callback, call, training);
     platform->controller.deciding = deciding;
 }
 
