@@ -151,16 +151,24 @@ static bool is_exact(const struct results *results, size_t run)
     return lines != NULL && strstr(lines, NOTICE_NOT_RANDOM) != NULL;
 }
 
+static bool values_equal(double a, double b)
+{
+    return a == b || (isnan(a) && isnan(b));
+}
+
 static bool runs_equal(const struct results *results, size_t one, size_t other)
 {
     const struct training_summary_row *trainings[] = {training_row_find(results, one),
                                                       training_row_find(results, other)};
     const struct summary_row *a = &results->runs[one], *b = &results->runs[other];
-    return a->seed != b->seed && memcmp(&a->measures, &b->measures, sizeof a->measures) == 0 &&
-           memcmp(&a->run, &b->run, sizeof a->run) == 0 &&
-           (trainings[0] == NULL) == (trainings[1] == NULL) &&
-           (trainings[0] == NULL || memcmp(&trainings[0]->measures, &trainings[1]->measures,
-                                           sizeof trainings[0]->measures) == 0);
+    bool equal = a->seed != b->seed && (trainings[0] == NULL) == (trainings[1] == NULL);
+    for (size_t m = 0; equal && m < metric_count; m++)
+        equal = values_equal(metric_value(&metrics[m], &a->measures, &a->run),
+                             metric_value(&metrics[m], &b->measures, &b->run));
+    for (size_t m = 0; equal && trainings[0] != NULL && m < training_metric_count; m++)
+        equal = values_equal(metric_number(&training_metrics[m], &trainings[0]->measures),
+                             metric_number(&training_metrics[m], &trainings[1]->measures));
+    return equal;
 }
 
 static bool are_copies(const struct results *results, const struct report_contender *contender)

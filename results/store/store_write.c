@@ -204,7 +204,7 @@ bool store_append_summary(struct store *store, const struct summary_row *row, co
     memcpy(store->row, row, sizeof *row);
     if (texts != NULL)
         swept_row_fill(store->swept, texts, store->row + sizeof *row);
-    else
+    else if (values != NULL)
         memcpy(store->row + sizeof *row, values, store->swept->row_bytes);
     return table_append(&store->summary, store->row);
 }

@@ -185,15 +185,15 @@ struct sinks {
 };
 
 static bool run_execute(struct policy_run *run, const struct sinks *sinks,
-                        struct simulation_options *options, struct error *error)
+                        struct simulation_options options, struct error *error)
 {
     struct replay_target target = {.backend = {0}};
     struct execution execution;
     if (sinks->rehearsal != NULL) {
         target = replay_rehearsal(sinks->rehearsal);
-        options->backend = &target.backend;
+        options.backend = &target.backend;
     }
-    if (!simulation_run_with(run->experiment, run->policy, run->values, options, &run->result,
+    if (!simulation_run_with(run->experiment, run->policy, run->values, &options, &run->result,
                              error))
         return false;
     if (sinks->rehearsal == NULL)
@@ -231,7 +231,7 @@ static bool run_simulate(struct policy_run *run, size_t position, const struct s
     struct recorder recorder = sinks->timeline != NULL ? recorder_join(pair) : pair[0];
     struct simulation_options options = {
         .recorder = &recorder, .progress = &progress, .bounds = bounds};
-    bool ok = run_execute(run, sinks, &options, error);
+    bool ok = run_execute(run, sinks, options, error);
     if (show)
         fprintf(stderr, "\r%40s\r", "");
     return ok && (store == NULL || store_end_run(store, &run->result, error));
