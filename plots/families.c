@@ -65,10 +65,14 @@ uint64_t source_run_size(const struct source *source, const struct report_scenar
                        : row->measures.finished + row->measures.unfinished;
 }
 
-/* A sentence if runs of the scenarios are not stationary, else "". */
+/* A sentence if runs of the scenarios are not stationary, else "". A curve is of many scenarios. */
 static const char *length_warning(const struct report *report, const struct report_scenario *first,
                                   size_t scenarios)
 {
+    if (report->curves != NULL) {
+        first = report->scenarios;
+        scenarios = report->scenario_count;
+    }
     for (size_t n = 0; n < report->notice_count; n++)
         for (size_t s = 0; s < scenarios; s++)
             if (report->notices[n].in[first[s].number] &&
