@@ -284,8 +284,9 @@ static void a_steady_rise_is_told_from_noise(void **state)
 {
     (void)state;
     struct batch_means rising = {0}, level = {0}, bursts = {0};
-    assert_true(batch_means_init(&rising, 1) && batch_means_init(&level, 1) &&
-                batch_means_init(&bursts, 1));
+    if (!batch_means_init(&rising, 1) || !batch_means_init(&level, 1) ||
+        !batch_means_init(&bursts, 1))
+        abort();
     for (int i = 0; i < 1000; i++) {
         assert_int_equal(isnan(batch_means_rising(&rising)), i < 2 * BATCH_MEANS_INTERVAL_BATCHES);
         batch_means_add(&rising, i);

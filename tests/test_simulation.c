@@ -540,8 +540,10 @@ static void a_program_gets_bounds_when_it_asks_and_notices_always(void **state)
     struct error error = {0};
     const struct simulation_options bounds = {.bounds = true};
     if (!simulation_run(experiment, &scattered, NULL, NULL, NULL, &plain, &error) ||
-        !simulation_run_with(experiment, &scattered, NULL, &bounds, &asked, &error))
+        !simulation_run_with(experiment, &scattered, NULL, &bounds, &asked, &error)) {
         fail_msg("%s", error.message);
+        return;
+    }
     assert_no_bounds(&plain);
     assert_true(asked.overall.bound_slo_hit_rate == 1);
     assert_true(asked.applications[0].bound_slo_hit_rate == 1);

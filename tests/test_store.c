@@ -518,7 +518,9 @@ static void a_file_that_is_no_results_file_is_not_replaced(void **state)
     char path[512], text[64];
     struct error error = {0};
     FILE *file = fopen(path_in(state, "profile.json", path), "w");
-    assert_true(file != NULL && fputs("{}\n", file) >= 0 && fclose(file) == 0);
+    assert_non_null(file);
+    (void)fputs("{}\n", file);
+    assert_int_equal(fclose(file), 0);
     assert_null(store_create(path, &error));
     assert_int_equal(error.kind, ERROR_INPUT);
     assert_non_null(strstr(error.message, "profile.json: is there and is no results file"));

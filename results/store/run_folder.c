@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "results/store/seal.h"
+#include "sim/array.h"
 
 /* Maximum number of open parts. About one part per worker is in use at any time. */
 enum { PARTS_OPEN = 64 };
@@ -103,11 +104,9 @@ static bool part_scan(struct run_folder *folder, size_t part, struct error *erro
                sweep_facts_equal(&run_source_results(source)->sweep, &folder->facts)) {
         runs_note(folder, part, source);
     } else {
-        char **foreign = realloc(folder->foreign, (folder->foreign_count + 1) * sizeof *foreign);
-        good = foreign != NULL;
+        good = array_extend(&folder->foreign, folder->foreign_count, sizeof *folder->foreign);
         if (good) {
-            folder->foreign = foreign;
-            foreign[folder->foreign_count++] = path;
+            folder->foreign[folder->foreign_count++] = path;
             path = NULL;
         }
     }

@@ -78,7 +78,8 @@ void search_workspace_destroy(struct search_workspace *workspace)
 static bool workspace_grow(struct search_workspace *workspace)
 {
     const size_t wanted = workspace->capacity + 1;
-    size_t heap = workspace->capacity, slots = workspace->capacity;
+    size_t heap = workspace->capacity;
+    size_t slots = heap;
     return array_reserve(&workspace->heap, &heap, wanted, sizeof *workspace->heap) &&
            array_reserve(&workspace->slots, &slots, wanted, sizeof *workspace->slots) &&
            array_reserve(&workspace->unused, &workspace->capacity, wanted,

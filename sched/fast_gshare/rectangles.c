@@ -19,7 +19,7 @@ static bool contains(struct rectangle outer, struct rectangle inner)
 
 static bool push(struct rectangle **list, size_t *count, size_t *room, struct rectangle one)
 {
-    if (!array_reserve(list, room, *count + 1, sizeof one))
+    if (!array_reserve(list, room, *count + 1, sizeof one) || *list == NULL)
         return false;
     (*list)[(*count)++] = one;
     return true;
