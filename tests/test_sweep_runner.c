@@ -992,6 +992,24 @@ static void failed_runs_are_rows_that_merge_carries(void **state)
     results_free(results);
 }
 
+/* Its file holds no run, only why. */
+static void a_shard_whose_runs_all_failed_is_resumed(void **state)
+{
+    (void)state;
+    char text[256];
+    (void)snprintf(text, sizeof text,
+                   "\"matrix\": {\"policy.name\": [\"%s/overcommit.so\"]}, \"seeds\": 2",
+                   getenv("ESGSIM_PLUGINS"));
+    sweep_write(in_folder("sweep.json"), text);
+    struct sweep_runner_options options = options_of("a.h5", 1);
+    options.shards = 2;
+    assert_int_equal(run(&options), 1);
+    options.resume = true;
+    assert_int_equal(run(&options), 1);
+    assert_true(was_said("kept 0 of 1 runs"));
+    assert_true(was_said("failed"));
+}
+
 int main(void)
 {
 #define TEST(name) cmocka_unit_test_teardown(name, remove_files)
@@ -1016,6 +1034,7 @@ int main(void)
         TEST(parts_of_an_earlier_form_are_kept),
         TEST(runs_that_record_otherwise_or_of_another_program_are_not_joined),
         TEST(failed_runs_are_rows_that_merge_carries),
+        TEST(a_shard_whose_runs_all_failed_is_resumed),
         TEST(a_run_whose_worker_is_killed_was_not_run),
         TEST(runs_of_another_sweep_stay_in_the_folder),
         TEST(a_precision_that_is_eased_leaves_seeds_out),

@@ -20,6 +20,7 @@ struct taking {
     char reasons[WHYS][128];
     struct store *part; /* NULL: none is taken yet */
     size_t first;       /* run of that part */
+    bool same;          /* a file is of this very sweep and shard, if only of its failures */
 };
 
 /* ---- Finding --------------------------------------------------------------------------------- */
@@ -106,6 +107,7 @@ static bool file_take(struct taking *taking, const char *path, bool must, struct
     const bool ours =
         results->sweep.shard == facts->shard && results->sweep.shards == facts->shards;
     bool good = !ours || known_fill(taking, error), fits = false;
+    taking->same = taking->same || sweep_facts_equal(&results->sweep, facts);
     for (size_t row = 0; ours && good && row < results->run_count; row++) {
         struct plan_hash wanted = {.run = 0};
         memcpy(wanted.hash, results->runs[row].hash, sizeof wanted.hash);
@@ -131,7 +133,7 @@ static bool file_take(struct taking *taking, const char *path, bool must, struct
 /* Returns whether finished runs are of this sweep, or would be but for a reason that is told. */
 static bool is_related(const struct taking *taking)
 {
-    return run_folder_count(taking->folder) > 0 || taking->counts[WHY_MODULE] > 0 ||
+    return taking->same || run_folder_count(taking->folder) > 0 || taking->counts[WHY_MODULE] > 0 ||
            taking->counts[WHY_PROGRAM] > 0 || taking->counts[WHY_RECORD] > 0;
 }
 
