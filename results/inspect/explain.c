@@ -48,10 +48,9 @@ static void world_count(struct world *world, const cJSON *groups)
 
 static bool same_member(const cJSON *a, const cJSON *b, const char *name)
 {
-    return cJSON_Compare(cJSON_GetObjectItemCaseSensitive(a, name),
-                         cJSON_GetObjectItemCaseSensitive(b, name), true) ||
-           (cJSON_GetObjectItemCaseSensitive(a, name) == NULL &&
-            cJSON_GetObjectItemCaseSensitive(b, name) == NULL);
+    const cJSON *one = cJSON_GetObjectItemCaseSensitive(a, name);
+    const cJSON *other = cJSON_GetObjectItemCaseSensitive(b, name);
+    return (one == NULL && other == NULL) || cJSON_Compare(one, other, true);
 }
 
 /* The digest of the profile by the GPU's model; NULL if one profile is for all. */
@@ -131,7 +130,7 @@ static bool world_init(struct world *world, struct error *error)
 
 /* Free resources of the cluster at one point in time. */
 struct load {
-    int64_t *vcpus, *units; /* free */
+    int64_t *vcpus, *units;
 };
 
 struct change {
@@ -355,40 +354,27 @@ static bool explain_stage(const struct world *world, struct explained_stage *sta
     return explain_waiting(world, stage, error);
 }
 
-static void time_add(struct stage_time *sum, const struct stage_time *time)
+static struct explained_stage *later(struct explained_stage *stage, struct explained_stage *other)
 {
-    sum->deciding += time->deciding;
-    sum->behind += time->behind;
-    sum->no_room += time->no_room;
-    sum->instance += time->instance;
-    sum->held_back += time->held_back;
-    sum->transfer += time->transfer;
-    sum->cold += time->cold;
-    sum->alone += time->alone;
-    sum->slowed += time->slowed;
+    if (other->batch == NULL)
+        return stage;
+    return stage == NULL || other->batch->finished_ns > stage->batch->finished_ns ? other : stage;
 }
 
 /* Marks the longest path, from the stage that finished last back to the arrival. */
 static void mark_path(struct explanation *explanation)
 {
     struct explained_stage *last = NULL;
-    for (uint32_t s = 0; s < explanation->stage_count; s++) {
-        struct explained_stage *stage = &explanation->stages[s];
-        if (stage->batch != NULL &&
-            (last == NULL || stage->batch->finished_ns > last->batch->finished_ns))
-            last = stage;
-    }
+    for (uint32_t s = 0; s < explanation->stage_count; s++)
+        last = later(last, &explanation->stages[s]);
     while (last != NULL) {
+        const struct explained_stage *stage = last;
         last->on_path = true;
-        time_add(&explanation->path, &last->time);
-        struct explained_stage *before = NULL;
-        for (uint32_t p = 0; p < last->predecessor_count; p++) {
-            struct explained_stage *stage = &explanation->stages[last->predecessors[p]];
-            if (stage->batch != NULL &&
-                (before == NULL || stage->batch->finished_ns > before->batch->finished_ns))
-                before = stage;
-        }
-        last = before;
+        for (size_t p = 0; p < STAGE_PARTS; p++)
+            explanation->path.parts[p] += stage->time.parts[p];
+        last = NULL;
+        for (uint32_t p = 0; p < stage->predecessor_count; p++)
+            last = later(last, &explanation->stages[stage->predecessors[p]]);
     }
 }
 
@@ -410,13 +396,13 @@ static void stages_name(struct explanation *explanation, const cJSON *applicatio
         struct explained_stage *told = &explanation->stages[explanation->stage_count];
         told->name = text_of(stage, "name");
         told->function = text_of(stage, "function");
-        cJSON_ArrayForEach(
-            after, cJSON_GetObjectItemCaseSensitive(
-                       stage, "after")) for (uint32_t s = 0; s < explanation->stage_count;
-                                             s++) if (cJSON_IsString(after) &&
-                                                      strcmp(after->valuestring,
-                                                             explanation->stages[s].name) == 0)
-            told->predecessors[told->predecessor_count++] = s;
+        cJSON_ArrayForEach(after, cJSON_GetObjectItemCaseSensitive(stage, "after"))
+        {
+            for (uint32_t s = 0; s < explanation->stage_count; s++)
+                if (cJSON_IsString(after) &&
+                    strcmp(after->valuestring, explanation->stages[s].name) == 0)
+                    told->predecessors[told->predecessor_count++] = s;
+        }
         explanation->stage_count++;
     }
 }

@@ -21,17 +21,24 @@
 #include "results/store/store.h"
 #include "sim/error.h"
 
-/* Components of a stage's time, ns. They add up to its time from ready to finish. */
+/* Components of a stage's time, ns, in chronological order. They add up to its time from ready to
+ * finish. */
+enum { STAGE_PARTS = 9 };
 struct stage_time {
-    sim_time_t deciding;  /* its own decision */
-    sim_time_t behind;    /* other decisions of the controller */
-    sim_time_t no_room;   /* no invoker had the resources of its configuration free */
-    sim_time_t instance;  /* its instance ran other batches */
-    sim_time_t held_back; /* none of these */
-    sim_time_t transfer;
-    sim_time_t cold;
-    sim_time_t alone;  /* execution time without co-runners */
-    sim_time_t slowed; /* additional execution time due to co-runners */
+    union {
+        struct {
+            sim_time_t deciding;  /* its own decision */
+            sim_time_t behind;    /* other decisions of the controller */
+            sim_time_t no_room;   /* no invoker had the resources of its configuration free */
+            sim_time_t instance;  /* its instance ran other batches */
+            sim_time_t held_back; /* none of these */
+            sim_time_t transfer;
+            sim_time_t cold;
+            sim_time_t alone;  /* execution time without co-runners */
+            sim_time_t slowed; /* additional execution time due to co-runners */
+        };
+        sim_time_t parts[STAGE_PARTS];
+    };
 };
 
 struct explained_stage {

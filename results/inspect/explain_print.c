@@ -1,5 +1,4 @@
 /* An explanation in words and as JSON. */
-#include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -12,8 +11,10 @@
 
 static sim_time_t time_total(const struct stage_time *time)
 {
-    return time->deciding + time->behind + time->no_room + time->instance + time->held_back +
-           time->transfer + time->cold + time->alone + time->slowed;
+    sim_time_t sum = 0;
+    for (size_t p = 0; p < STAGE_PARTS; p++)
+        sum += time->parts[p];
+    return sum;
 }
 
 static double share(sim_time_t part, sim_time_t all)
@@ -21,38 +22,28 @@ static double share(sim_time_t part, sim_time_t all)
     return all > 0 ? 100.0 * (double)part / (double)all : 0;
 }
 
-/* Components of a time, in chronological order. */
-enum { PART_COUNT = 9 };
-static const struct part {
+static const struct {
     const char *key, *words;
-    size_t offset;
-} parts[PART_COUNT] = {
-    {"deciding", "for the decision", offsetof(struct stage_time, deciding)},
-    {"behind", "behind other decisions", offsetof(struct stage_time, behind)},
-    {"no_room", "for free resources", offsetof(struct stage_time, no_room)},
-    {"instance", "for its busy instance", offsetof(struct stage_time, instance)},
-    {"held_back", "held back by the policy", offsetof(struct stage_time, held_back)},
-    {"transfer", "transfer", offsetof(struct stage_time, transfer)},
-    {"cold", "cold start", offsetof(struct stage_time, cold)},
-    {"alone", "execution", offsetof(struct stage_time, alone)},
-    {"slowed", "slowed by co-runners", offsetof(struct stage_time, slowed)},
+} parts[STAGE_PARTS] = {
+    {"deciding", "for the decision"},
+    {"behind", "behind other decisions"},
+    {"no_room", "for free resources"},
+    {"instance", "for its busy instance"},
+    {"held_back", "held back by the policy"},
+    {"transfer", "transfer"},
+    {"cold", "cold start"},
+    {"alone", "execution"},
+    {"slowed", "slowed by co-runners"},
 };
 enum { WAITING_PARTS = 5 };
-
-static sim_time_t part_of(const struct stage_time *time, size_t part)
-{
-    sim_time_t value;
-    memcpy(&value, (const char *)time + parts[part].offset, sizeof value);
-    return value;
-}
 
 static void print_waiting(const struct explained_stage *stage, FILE *out)
 {
     fprintf(out, "  waited     %.3f ms", sim_to_ms(stage->job->queue_ns));
     const char *before = ": ";
     for (size_t p = 0; p < WAITING_PARTS; p++)
-        if (part_of(&stage->time, p) > 0) {
-            fprintf(out, "%s%.3f %s", before, sim_to_ms(part_of(&stage->time, p)), parts[p].words);
+        if (stage->time.parts[p] > 0) {
+            fprintf(out, "%s%.3f %s", before, sim_to_ms(stage->time.parts[p]), parts[p].words);
             before = ", ";
         }
     fprintf(out, "\n");
@@ -191,11 +182,10 @@ static void print_time(const struct explanation *explanation, FILE *out)
         fprintf(out, ")");
     }
     const char *before = ": ";
-    for (size_t p = 0; p < PART_COUNT; p++)
-        if (part_of(&explanation->path, p) > 0) {
+    for (size_t p = 0; p < STAGE_PARTS; p++)
+        if (explanation->path.parts[p] > 0) {
             fprintf(out, "%s%s %.3f ms (%.1f %%)", before, parts[p].words,
-                    sim_to_ms(part_of(&explanation->path, p)),
-                    share(part_of(&explanation->path, p), all));
+                    sim_to_ms(explanation->path.parts[p]), share(explanation->path.parts[p], all));
             before = ", ";
         }
     fprintf(out, ".\nMost of it in %s: %.3f ms (%.1f %%).\n", most->name,
@@ -242,10 +232,10 @@ void explanation_text(const struct explanation *explanation, FILE *out)
 static void json_time(cJSON *object, const char *name, const struct stage_time *time)
 {
     cJSON *list = cJSON_AddObjectToObject(object, name);
-    for (size_t p = 0; p < PART_COUNT; p++) {
+    for (size_t p = 0; p < STAGE_PARTS; p++) {
         char key[32];
         (void)snprintf(key, sizeof key, "%s_ms", parts[p].key);
-        cJSON_AddNumberToObject(list, key, sim_to_ms(part_of(time, p)));
+        cJSON_AddNumberToObject(list, key, sim_to_ms(time->parts[p]));
     }
 }
 
