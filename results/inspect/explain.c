@@ -7,19 +7,17 @@
 
 #include "workloads/workload.h"
 
-struct owned {
-    cJSON *configuration;
-    uint64_t *mates;
-};
-
 /* A run's rows and the cluster described in its configuration. */
 struct world {
     const struct run_record *record;
     const cJSON *configuration;
     uint32_t invoker_count, gpu_count;
-    uint32_t *vcpus, *first_gpu;              /* per invoker; first_gpu has one more entry */
-    uint32_t *units;                          /* per GPU */
-    uint32_t *kinds;                          /* per GPU: index into `samples` */
+    struct {
+        uint32_t vcpus, first_gpu;
+    } * invokers; /* and one more entry for first_gpu */
+    struct {
+        uint32_t units, kind; /* index into `samples` */
+    } * gpus;
     const cJSON *samples[WORKLOAD_MAX_KINDS]; /* a GPU of each kind, as configured */
     uint32_t kind_count;
 };
@@ -89,25 +87,23 @@ static void world_fill(struct world *world, const cJSON *groups)
     {
         const cJSON *gpus = cJSON_GetObjectItemCaseSensitive(group, "gpus");
         for (uint32_t i = whole(group, "count"); i > 0; i--) {
-            world->vcpus[invoker] = whole(group, "vcpus");
-            world->first_gpu[invoker++] = gpu;
+            world->invokers[invoker].vcpus = whole(group, "vcpus");
+            world->invokers[invoker++].first_gpu = gpu;
             const cJSON *one;
             cJSON_ArrayForEach(one, gpus)
             {
-                world->units[gpu] = whole(one, "units");
-                world->kinds[gpu++] = kind_of(world, one);
+                world->gpus[gpu].units = whole(one, "units");
+                world->gpus[gpu++].kind = kind_of(world, one);
             }
         }
     }
-    world->first_gpu[invoker] = gpu;
+    world->invokers[invoker].first_gpu = gpu;
 }
 
 static void world_clear(struct world *world)
 {
-    free(world->vcpus);
-    free(world->first_gpu);
-    free(world->units);
-    free(world->kinds);
+    free(world->invokers);
+    free(world->gpus);
 }
 
 static bool world_init(struct world *world, struct error *error)
@@ -115,12 +111,9 @@ static bool world_init(struct world *world, struct error *error)
     const cJSON *cluster = cJSON_GetObjectItemCaseSensitive(world->configuration, "cluster");
     const cJSON *groups = cJSON_GetObjectItemCaseSensitive(cluster, "invokers");
     world_count(world, groups);
-    world->vcpus = calloc(world->invoker_count + 1, sizeof *world->vcpus);
-    world->first_gpu = calloc(world->invoker_count + 1, sizeof *world->first_gpu);
-    world->units = calloc(world->gpu_count + 1, sizeof *world->units);
-    world->kinds = calloc(world->gpu_count + 1, sizeof *world->kinds);
-    if (world->vcpus == NULL || world->first_gpu == NULL || world->units == NULL ||
-        world->kinds == NULL)
+    world->invokers = calloc(world->invoker_count + 1, sizeof *world->invokers);
+    world->gpus = calloc(world->gpu_count + 1, sizeof *world->gpus);
+    if (world->invokers == NULL || world->gpus == NULL)
         return error_run(error, "out of memory for %u invokers", world->invoker_count);
     world_fill(world, groups);
     return true;
@@ -164,9 +157,9 @@ static bool load_has_room(const struct world *world, const struct load *load,
             continue;
         if (wanted->vgpu == 0)
             return true;
-        for (uint32_t g = world->first_gpu[i]; g < world->first_gpu[i + 1]; g++)
+        for (uint32_t g = world->invokers[i].first_gpu; g < world->invokers[i + 1].first_gpu; g++)
             if (load->units[g] >= wanted->vgpu && wanted->gpu < world->gpu_count &&
-                world->kinds[g] == world->kinds[wanted->gpu])
+                world->gpus[g].kind == world->gpus[wanted->gpu].kind)
                 return true;
     }
     return false;
@@ -180,9 +173,9 @@ static size_t load_open(const struct world *world, struct load *load,
     const sim_time_t until = wanted->dispatched_ns;
     size_t count = 0;
     for (uint32_t i = 0; i < world->invoker_count; i++)
-        load->vcpus[i] = world->vcpus[i];
+        load->vcpus[i] = world->invokers[i].vcpus;
     for (uint32_t g = 0; g < world->gpu_count; g++)
-        load->units[g] = world->units[g];
+        load->units[g] = world->gpus[g].units;
     for (size_t b = 0; b < world->record->batch_count; b++) {
         const struct batch_row *batch = &world->record->batches[b];
         if (batch == wanted || batch->dispatched_ns >= until || batch->finished_ns <= from)
@@ -340,10 +333,10 @@ static bool explain_stage(const struct world *world, struct explained_stage *sta
     *mate_count = collect_mates(record, stage->job, mates);
     stage->gpu = batch->gpu == SIM_NONE || batch->invoker >= world->invoker_count
                      ? SIM_NONE
-                     : batch->gpu - world->first_gpu[batch->invoker];
+                     : batch->gpu - world->invokers[batch->invoker].first_gpu;
     if (stage->gpu != SIM_NONE && batch->gpu < world->gpu_count && world->kind_count > 1)
-        stage->gpu_model = cJSON_GetStringValue(
-            cJSON_GetObjectItemCaseSensitive(world->samples[world->kinds[batch->gpu]], "model"));
+        stage->gpu_model = cJSON_GetStringValue(cJSON_GetObjectItemCaseSensitive(
+            world->samples[world->gpus[batch->gpu].kind], "model"));
     stage->co_runners = count_co_runners(record, batch);
     const sim_time_t execution = batch->finished_ns - batch->started_ns;
     stage->time.transfer = batch->transfer_ns;
@@ -411,7 +404,6 @@ static bool jobs_explain(struct explanation *explanation, const struct world *wo
                          struct error *error)
 {
     const struct run_record *record = world->record;
-    struct owned *owned = explanation->owned;
     size_t taken = 0, room = 1;
     for (size_t j = 0; j < record->job_count; j++) {
         const struct job_row *job = &record->jobs[j];
@@ -421,13 +413,14 @@ static bool jobs_explain(struct explanation *explanation, const struct world *wo
         const struct batch_row *batch = find_batch(record, job->batch);
         room += batch == NULL ? 0 : batch->jobs;
     }
-    owned->mates = calloc(room, sizeof *owned->mates);
-    if (owned->mates == NULL)
+    explanation->mates = calloc(room, sizeof *explanation->mates);
+    if (explanation->mates == NULL)
         return error_run(error, "out of memory for %zu jobs", room);
     for (uint32_t s = 0; s < explanation->stage_count; s++) {
         uint32_t count = 0;
         if (explanation->stages[s].job != NULL &&
-            !explain_stage(world, &explanation->stages[s], owned->mates + taken, &count, error))
+            !explain_stage(world, &explanation->stages[s], explanation->mates + taken, &count,
+                           error))
             return false;
         taken += count;
     }
@@ -454,18 +447,17 @@ static const struct request_row *find_request(const struct summary_row *run,
 static bool explanation_fill(struct explanation *explanation, const struct run_record *record,
                              struct error *error)
 {
-    struct owned *owned = explanation->owned;
-    owned->configuration = cJSON_Parse(record->configuration);
-    if (owned->configuration == NULL)
+    explanation->configuration = cJSON_Parse(record->configuration);
+    if (explanation->configuration == NULL)
         return error_input(error, "run %s: its configuration is damaged; run it again",
                            explanation->run->hash);
     const cJSON *applications =
-        cJSON_GetObjectItemCaseSensitive(owned->configuration, "applications");
+        cJSON_GetObjectItemCaseSensitive(explanation->configuration, "applications");
     const cJSON *application =
         cJSON_GetArrayItem(applications, (int)explanation->request->application);
     explanation->application = text_of(application, "name");
     stages_name(explanation, application);
-    struct world world = {.record = record, .configuration = owned->configuration};
+    struct world world = {.record = record, .configuration = explanation->configuration};
     const bool good = world_init(&world, error) && jobs_explain(explanation, &world, error);
     world_clear(&world);
     return good;
@@ -479,10 +471,7 @@ struct explanation *explanation_build(const struct summary_row *run,
     if (row == NULL)
         return NULL;
     struct explanation *explanation = calloc(1, sizeof *explanation);
-    if (explanation != NULL)
-        explanation->owned = calloc(1, sizeof(struct owned));
-    if (explanation == NULL || explanation->owned == NULL) {
-        free(explanation);
+    if (explanation == NULL) {
         error_run(error, "out of memory for an explanation");
         return NULL;
     }
@@ -498,9 +487,7 @@ void explanation_free(struct explanation *explanation)
 {
     if (explanation == NULL)
         return;
-    struct owned *owned = explanation->owned;
-    cJSON_Delete(owned->configuration);
-    free(owned->mates);
-    free(owned);
+    cJSON_Delete(explanation->configuration);
+    free(explanation->mates);
     free(explanation);
 }

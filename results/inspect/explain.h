@@ -61,8 +61,9 @@ struct explanation {
     const char *application;
     struct explained_stage stages[RECORD_MAX_STAGES]; /* as the application lists them */
     uint32_t stage_count;
-    struct stage_time path; /* sum over the longest path, equal to the latency */
-    void *owned;            /* freed by explanation_free */
+    struct stage_time path;      /* sum over the longest path, equal to the latency */
+    struct cJSON *configuration; /* owns the names */
+    uint64_t *mates;             /* those of all stages */
 };
 
 /* Builds the explanation. `run`, `record` and `results` must outlive it. NULL: ERROR_INPUT if the
