@@ -61,46 +61,34 @@ static bool key_join(char *to, const char *key, const char *child)
 
 static bool values_differ(const cJSON *a, const cJSON *b, const char *key, char *which);
 
-/* Returns whether some member of one object is missing or different in the other. */
-static bool members_differ(const cJSON *a, const cJSON *b, const char *key, char *which)
+/* Returns whether some member or entry of the one is missing or different in the other. */
+static bool children_differ(const cJSON *a, const cJSON *b, const char *key, char *which)
 {
-    for (const cJSON *child = a->child; child != NULL; child = child->next) {
-        char path[KEY_SIZE];
-        if (!key_join(path, key, child->string) || key_is_replay_s(path))
-            continue;
-        if (values_differ(child, cJSON_GetObjectItemCaseSensitive(b, child->string), path, which))
+    const cJSON *child, *entry = b->child;
+    size_t index = 0;
+    cJSON_ArrayForEach(child, a)
+    {
+        char path[KEY_SIZE], number[24];
+        const char *name = child->string;
+        const cJSON *other = name == NULL ? entry : cJSON_GetObjectItemCaseSensitive(b, name);
+        (void)snprintf(number, sizeof number, "%zu", index++);
+        if (key_join(path, key, name == NULL ? number : name) && !key_is_replay_s(path) &&
+            values_differ(child, other, path, which))
             return true;
+        entry = entry == NULL ? NULL : entry->next;
     }
     return false;
-}
-
-static bool items_differ(const cJSON *a, const cJSON *b, const char *key, char *which)
-{
-    const cJSON *other = b->child;
-    size_t index = 0;
-    for (const cJSON *item = a->child; item != NULL; item = item->next) {
-        char path[KEY_SIZE], number[24];
-        (void)snprintf(number, sizeof number, "%zu", index++);
-        if (!key_join(path, key, number))
-            continue;
-        if (values_differ(item, other, path, which))
-            return true;
-        other = other->next;
-    }
-    if (other == NULL)
-        return false;
-    (void)snprintf(which, KEY_SIZE, "%s", key);
-    return true;
 }
 
 /* If they differ, `which` becomes the first key that does. */
 static bool values_differ(const cJSON *a, const cJSON *b, const char *key, char *which)
 {
-    if (a != NULL && b != NULL && cJSON_IsObject(a) && cJSON_IsObject(b))
-        return members_differ(a, b, key, which) || members_differ(b, a, key, which);
-    if (a != NULL && b != NULL && cJSON_IsArray(a) && cJSON_IsArray(b))
-        return items_differ(a, b, key, which);
-    if (a != NULL && b != NULL && cJSON_Compare(a, b, true))
+    if (cJSON_IsObject(a) && cJSON_IsObject(b))
+        return children_differ(a, b, key, which) || children_differ(b, a, key, which);
+    const bool arrays = cJSON_IsArray(a) && cJSON_IsArray(b);
+    if (arrays && children_differ(a, b, key, which))
+        return true;
+    if (arrays ? cJSON_GetArraySize(a) == cJSON_GetArraySize(b) : cJSON_Compare(a, b, true))
         return false;
     (void)snprintf(which, KEY_SIZE, "%s", key);
     return true;
@@ -284,18 +272,17 @@ static bool replayed(const struct run_details *details, const char *hash)
 static bool kinds_check(const struct files *files, const struct comparison *against,
                         struct error *error)
 {
-    for (size_t i = 0; i < against->real->run_count; i++)
-        if (!replayed(files->details[1], against->real->runs[i].hash))
-            return error_input(error,
-                               "%s: run %s was simulated, not replayed; --against wants the file "
-                               "that `capture replay` or `esgsim run --rehearse` wrote",
-                               files->paths[1], against->real->runs[i].hash);
-    for (size_t i = 0; i < against->simulated->run_count; i++)
-        if (replayed(files->details[0], against->simulated->runs[i].hash))
-            return error_input(error,
-                               "%s: run %s is itself a replay; give the simulation first and the "
-                               "replay by --against",
-                               files->paths[0], against->simulated->runs[i].hash);
+    const struct results *const results[] = {against->simulated, against->real};
+    for (size_t s = 2; s-- > 0;)
+        for (size_t i = 0; i < results[s]->run_count; i++)
+            if (replayed(files->details[s], results[s]->runs[i].hash) != (s == 1))
+                return error_input(error,
+                                   s == 1 ? "%s: run %s was simulated, not replayed; --against "
+                                            "wants the file that `capture replay` or `esgsim run "
+                                            "--rehearse` wrote"
+                                          : "%s: run %s is itself a replay; give the simulation "
+                                            "first and the replay by --against",
+                                   files->paths[s], results[s]->runs[i].hash);
     return true;
 }
 

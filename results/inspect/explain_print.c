@@ -99,12 +99,12 @@ static void print_execution(const struct explained_stage *stage, FILE *out)
             sim_to_ms(time->transfer), sim_to_ms(time->cold),
             sim_to_ms(time->alone + time->slowed));
     if (time->slowed > 0)
-        fprintf(out, ": %.3f alone, %.3f (%.1f %%) lost to %u co-runner%s", sim_to_ms(time->alone),
-                sim_to_ms(time->slowed), share(time->slowed, time->alone), stage->co_runners,
-                stage->co_runners == 1 ? "" : "s");
+        fprintf(out, ": %.3f alone, %.3f (%.1f %%) lost to", sim_to_ms(time->alone),
+                sim_to_ms(time->slowed), share(time->slowed, time->alone));
     else if (stage->co_runners > 0)
-        fprintf(out, ", not slowed by %u co-runner%s", stage->co_runners,
-                stage->co_runners == 1 ? "" : "s");
+        fprintf(out, ", not slowed by");
+    if (time->slowed > 0 || stage->co_runners > 0)
+        fprintf(out, " %u co-runner%s", stage->co_runners, stage->co_runners == 1 ? "" : "s");
     fprintf(out, "; noise %.4g\n", stage->batch->noise);
     fprintf(out, "  cost       %.4g $", stage->job->cost_usd);
     if (stage->batch->jobs > 1)
@@ -291,6 +291,17 @@ static void json_stage(cJSON *list, const struct explained_stage *stage)
     json_time(item, "time", &stage->time);
 }
 
+bool explain_print_json(struct cJSON *root, FILE *out, struct error *error)
+{
+    char *text = cJSON_Print(root);
+    cJSON_Delete(root);
+    if (text == NULL)
+        return error_run(error, "out of memory for the JSON output");
+    fprintf(out, "%s\n", text);
+    cJSON_free(text);
+    return true;
+}
+
 bool explanation_json(const struct explanation *explanation, FILE *out, struct error *error)
 {
     const struct request_row *request = explanation->request;
@@ -310,11 +321,5 @@ bool explanation_json(const struct explanation *explanation, FILE *out, struct e
     for (uint32_t s = 0; s < explanation->stage_count; s++)
         json_stage(stages, &explanation->stages[s]);
     json_time(root, "time", &explanation->path);
-    char *text = cJSON_Print(root);
-    cJSON_Delete(root);
-    if (text == NULL)
-        return error_run(error, "out of memory for the JSON output");
-    fprintf(out, "%s\n", text);
-    cJSON_free(text);
-    return true;
+    return explain_print_json(root, out, error);
 }
