@@ -192,13 +192,13 @@ static double *company_integrate(const struct batch_row *rows, size_t count)
     return shared;
 }
 
+enum { COMPANY_MOST = 100 };
+
 static uint32_t company_others(const struct batch_row *row, double shared)
 {
     const double time = (double)(row->finished_ns - row->started_ns);
-    return time > 0 ? (uint32_t)lround(fmax(shared / time - 1, 0)) : 0;
+    return time > 0 ? (uint32_t)lround(fmin(fmax(shared / time - 1, 0), COMPANY_MOST - 1)) : 0;
 }
-
-enum { COMPANY_MOST = 100 };
 
 static bool company_fill(struct compare_run *run, const struct run_record *const sides[2])
 {
@@ -211,8 +211,7 @@ static bool company_fill(struct compare_run *run, const struct run_record *const
         for (size_t i = 0; i < sides[s]->batch_count; i++) {
             if (rows[i].gpu == SIM_NONE)
                 continue;
-            uint32_t others = company_others(&rows[i], shared[i]);
-            others = others < COMPANY_MOST ? others : COMPANY_MOST - 1;
+            const uint32_t others = company_others(&rows[i], shared[i]);
             all[others].count[s]++;
             all[others].slowdown[s] += rows[i].slowdown;
         }

@@ -33,11 +33,15 @@ static void cell_number(FILE *out, double value)
 }
 
 /* Writes the fields with which every line begins. */
-static void csv_lead(FILE *out, const struct compare_run *run)
+static void csv_lead(FILE *out, const struct compare_run *run, const char *of, const char *metric,
+                     const char *unit)
 {
     cell_text(out, run->real->setting[0] != '\0' ? run->real->setting : run->real->name);
     cell_text(out, run->real->policy);
     (void)fprintf(out, "%" PRIu64 ",%d,", run->real->seed, run->gpu);
+    cell_text(out, of);
+    cell_text(out, metric);
+    cell_text(out, unit);
 }
 
 static void csv_parts(FILE *out, const struct compare_run *run)
@@ -49,10 +53,8 @@ static void csv_parts(FILE *out, const struct compare_run *run)
             const enum compare_standing standing =
                 part->application == NULL ? compare_stands(run, (enum compare_metric)m, NULL)
                                           : COMPARE_UNTOLD;
-            csv_lead(out, run);
-            cell_text(out, part->application == NULL ? "" : part->application);
-            cell_text(out, compare_metrics[m].name);
-            cell_text(out, compare_metrics[m].unit);
+            csv_lead(out, run, part->application == NULL ? "" : part->application,
+                     compare_metrics[m].name, compare_metrics[m].unit);
             cell_number(out, figure->simulated);
             cell_number(out, figure->real);
             cell_number(out, figure->error);
@@ -68,10 +70,7 @@ static void csv_parts(FILE *out, const struct compare_run *run)
 static void csv_pair(FILE *out, const struct compare_run *run, const char *of, const char *metric,
                      const char *unit, const double pair[2])
 {
-    csv_lead(out, run);
-    cell_text(out, of);
-    cell_text(out, metric);
-    cell_text(out, unit);
+    csv_lead(out, run, of, metric, unit);
     cell_number(out, pair[0]);
     cell_number(out, pair[1]);
     cell_number(out, pair[1] > 0 ? 100 * (pair[0] - pair[1]) / pair[1] : NAN);

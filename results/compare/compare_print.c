@@ -50,7 +50,6 @@ static void lines_write(FILE *out, const char *text)
         used = used == 0 || wraps ? length : used + 1 + length;
         word += length + strspn(word + length, " ");
     }
-    (void)fputc('\n', out);
 }
 
 __attribute__((format(printf, 2, 3))) static void sink_paragraph(struct sink *sink,
@@ -63,22 +62,21 @@ __attribute__((format(printf, 2, 3))) static void sink_paragraph(struct sink *si
     va_end(args);
     if (sink->html) {
         html_element(sink->out, "p", text);
+    } else {
         (void)fputc('\n', sink->out);
-        return;
+        lines_write(sink->out, text);
     }
     (void)fputc('\n', sink->out);
-    lines_write(sink->out, text);
 }
 
 static void sink_table(struct sink *sink, const char *const *headers, size_t columns)
 {
     sink->columns = columns;
     sink->group[0] = '\0';
-    if (sink->html) {
+    if (sink->html)
         html_table_begin(sink->out, headers, NULL, columns, 1U);
-        return;
-    }
-    sink->table = text_table_create(headers, columns);
+    else
+        sink->table = text_table_create(headers, columns);
 }
 
 static void sink_group(struct sink *sink, const char *text)
@@ -103,9 +101,7 @@ static void sink_row(struct sink *sink, char cells[][CELL_SIZE])
         char text[2 * CELL_SIZE];
         (void)snprintf(text, sizeof text, "%s%s", c == 0 ? sink->group : "",
                        c == 0 ? cells[c] + strspn(cells[c], " ") : cells[c]);
-        (void)fputs("<td>", sink->out);
-        html_text(sink->out, text);
-        (void)fputs("</td>", sink->out);
+        html_element(sink->out, "td", text);
     }
     html_row_end(sink->out);
 }
@@ -196,18 +192,6 @@ static void verdicts_print(const struct comparison *against, struct sink *sink)
     sink_table_end(sink);
 }
 
-static void reading_print(struct sink *sink)
-{
-    sink_paragraph(
-        sink,
-        "An error is simulated − real, in %% of the real value, or in points for a ratio. From … "
-        "to: the 95 %% interval of the error, by a bootstrap over blocks of consecutive "
-        "requests, the same blocks on both sides. It covers the variation due to other "
-        "requests of the same kind. Both sides received the same requests at the same "
-        "times. Components of a latency are summed over a request's jobs. Distance: the "
-        "largest difference between the two latency distributions (Kolmogorov-Smirnov).");
-}
-
 static void overview_print(const struct comparison *against, struct sink *sink)
 {
     size_t met = 0, executed = 0;
@@ -226,7 +210,14 @@ static void overview_print(const struct comparison *against, struct sink *sink)
     verdicts_print(against, sink);
     for (size_t i = 0; i < against->alone_count; i++)
         sink_paragraph(sink, "without a partner: %s", against->alone[i]);
-    reading_print(sink);
+    sink_paragraph(
+        sink,
+        "An error is simulated − real, in %% of the real value, or in points for a ratio. From … "
+        "to: the 95 %% interval of the error, by a bootstrap over blocks of consecutive "
+        "requests, the same blocks on both sides. It covers the variation due to other "
+        "requests of the same kind. Both sides received the same requests at the same "
+        "times. Components of a latency are summed over a request's jobs. Distance: the "
+        "largest difference between the two latency distributions (Kolmogorov-Smirnov).");
 }
 
 /* ---- Distributions --------------------------------------------------------------------------- */
@@ -443,6 +434,8 @@ static bool body_print(const struct comparison *against, struct sink *sink, stru
     overview_print(against, sink);
     for (size_t i = 0; i < against->run_count; i++)
         run_print(&against->runs[i], sink);
+    if (sink->html)
+        (void)fprintf(sink->out, "<script>%s</script>\n</body>\n</html>\n", html_script);
     if (!sink->good)
         return error_run(error, "out of memory for the comparison");
     return !ferror(sink->out) ||
@@ -471,8 +464,5 @@ bool compare_html(const struct comparison *against, FILE *out, struct error *err
     (void)fputs(" against ", out);
     html_element(out, "code", against->real->path);
     (void)fputs("</p>\n", out);
-    if (!body_print(against, &sink, error))
-        return false;
-    (void)fprintf(out, "<script>%s</script>\n</body>\n</html>\n", html_script);
-    return !ferror(out) || error_run(error, "cannot write the comparison: %s", strerror(errno));
+    return body_print(against, &sink, error);
 }
