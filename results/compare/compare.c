@@ -61,46 +61,34 @@ static bool key_join(char *to, const char *key, const char *child)
 
 static bool values_differ(const cJSON *a, const cJSON *b, const char *key, char *which);
 
-/* Returns whether some member of one object is missing or different in the other. */
-static bool members_differ(const cJSON *a, const cJSON *b, const char *key, char *which)
+/* Returns whether some member or entry of the one is missing or different in the other. */
+static bool children_differ(const cJSON *a, const cJSON *b, const char *key, char *which)
 {
-    for (const cJSON *child = a->child; child != NULL; child = child->next) {
-        char path[KEY_SIZE];
-        if (!key_join(path, key, child->string) || key_is_replay_s(path))
-            continue;
-        if (values_differ(child, cJSON_GetObjectItemCaseSensitive(b, child->string), path, which))
+    const cJSON *child, *entry = b->child;
+    size_t index = 0;
+    cJSON_ArrayForEach(child, a)
+    {
+        char path[KEY_SIZE], number[24];
+        const char *name = child->string;
+        const cJSON *other = name == NULL ? entry : cJSON_GetObjectItemCaseSensitive(b, name);
+        (void)snprintf(number, sizeof number, "%zu", index++);
+        if (key_join(path, key, name == NULL ? number : name) && !key_is_replay_s(path) &&
+            values_differ(child, other, path, which))
             return true;
+        entry = entry == NULL ? NULL : entry->next;
     }
     return false;
-}
-
-static bool items_differ(const cJSON *a, const cJSON *b, const char *key, char *which)
-{
-    const cJSON *other = b->child;
-    size_t index = 0;
-    for (const cJSON *item = a->child; item != NULL; item = item->next) {
-        char path[KEY_SIZE], number[24];
-        (void)snprintf(number, sizeof number, "%zu", index++);
-        if (!key_join(path, key, number))
-            continue;
-        if (values_differ(item, other, path, which))
-            return true;
-        other = other->next;
-    }
-    if (other == NULL)
-        return false;
-    (void)snprintf(which, KEY_SIZE, "%s", key);
-    return true;
 }
 
 /* If they differ, `which` becomes the first key that does. */
 static bool values_differ(const cJSON *a, const cJSON *b, const char *key, char *which)
 {
-    if (a != NULL && b != NULL && cJSON_IsObject(a) && cJSON_IsObject(b))
-        return members_differ(a, b, key, which) || members_differ(b, a, key, which);
-    if (a != NULL && b != NULL && cJSON_IsArray(a) && cJSON_IsArray(b))
-        return items_differ(a, b, key, which);
-    if (a != NULL && b != NULL && cJSON_Compare(a, b, true))
+    if (cJSON_IsObject(a) && cJSON_IsObject(b))
+        return children_differ(a, b, key, which) || children_differ(b, a, key, which);
+    const bool arrays = cJSON_IsArray(a) && cJSON_IsArray(b);
+    if (arrays && children_differ(a, b, key, which))
+        return true;
+    if (arrays ? cJSON_GetArraySize(a) == cJSON_GetArraySize(b) : cJSON_Compare(a, b, true))
         return false;
     (void)snprintf(which, KEY_SIZE, "%s", key);
     return true;
@@ -120,54 +108,48 @@ static bool configurations_differ(const char *a, const char *b, char *which)
 
 /* ---- Names ----------------------------------------------------------------------------------- */
 
-static char *name_copy(const cJSON *object)
+/* The names of an array of objects, which point into it. NULL if one of them has no name. */
+static const char **names_list(const cJSON *array, size_t *count)
 {
-    const char *text = cJSON_GetStringValue(cJSON_GetObjectItemCaseSensitive(object, "name"));
-    return text != NULL ? strdup(text) : NULL;
-}
-
-/* Copies the names of an array of objects. NULL if one of them has no name. */
-static char **names_copy(const cJSON *array, size_t *count)
-{
-    const size_t all = (size_t)cJSON_GetArraySize(array);
-    char **names = calloc(all + 1, sizeof *names);
-    bool good = names != NULL && all > 0;
+    const char **names = calloc((size_t)cJSON_GetArraySize(array) + 1, sizeof *names);
+    const cJSON *item;
     *count = 0;
-    for (const cJSON *item = array != NULL ? array->child : NULL; good && item != NULL;
-         item = item->next)
-        good = (names[(*count)++] = name_copy(item)) != NULL;
-    if (good)
+    cJSON_ArrayForEach(item, array)
+    {
+        const char *name = cJSON_GetStringValue(cJSON_GetObjectItemCaseSensitive(item, "name"));
+        if (names == NULL || name == NULL)
+            break;
+        names[(*count)++] = name;
+    }
+    if (*count > 0 && item == NULL)
         return names;
-    for (size_t i = 0; names != NULL && i < *count; i++)
-        free(names[i]);
     free(names);
-    *count = 0;
     return NULL;
 }
 
-static void names_clear(struct compare_names *names)
+static void names_free(struct compare_names *names)
 {
-    for (size_t i = 0; i < names->function_count; i++)
-        free(names->functions[i]);
-    for (size_t i = 0; i < names->application_count; i++)
-        free(names->applications[i]);
+    if (names == NULL)
+        return;
+    cJSON_Delete(names->configuration);
     free(names->functions);
     free(names->applications);
     free(names->stage_function);
+    free(names);
 }
 
 static bool stages_read(const cJSON *application, struct compare_names *names, uint32_t *functions)
 {
-    const cJSON *stages = cJSON_GetObjectItemCaseSensitive(application, "stages");
+    const cJSON *stage;
     size_t s = 0;
-    for (const cJSON *stage = stages != NULL ? stages->child : NULL;
-         stage != NULL && s < RECORD_MAX_STAGES; stage = stage->next) {
+    cJSON_ArrayForEach(stage, cJSON_GetObjectItemCaseSensitive(application, "stages"))
+    {
         const char *name =
             cJSON_GetStringValue(cJSON_GetObjectItemCaseSensitive(stage, "function"));
         size_t f = 0;
         while (name != NULL && f < names->function_count && strcmp(names->functions[f], name) != 0)
             f++;
-        if (name == NULL || f == names->function_count)
+        if (name == NULL || f == names->function_count || s == RECORD_MAX_STAGES)
             return false;
         functions[s++] = (uint32_t)f;
     }
@@ -176,26 +158,28 @@ static bool stages_read(const cJSON *application, struct compare_names *names, u
 
 static bool names_read(const char *configuration, struct compare_names *names)
 {
-    cJSON *root = cJSON_Parse(configuration);
+    const cJSON *root = names->configuration = cJSON_Parse(configuration);
     const cJSON *functions = cJSON_GetObjectItemCaseSensitive(root, "functions");
     const cJSON *applications = cJSON_GetObjectItemCaseSensitive(root, "applications");
-    const cJSON *process = cJSON_GetObjectItemCaseSensitive(
-        cJSON_GetObjectItemCaseSensitive(root, "arrivals"), "process");
-    const char *word = cJSON_GetStringValue(process);
-    names->closed = word != NULL && strcmp(word, "closed") == 0;
-    names->functions = names_copy(cJSON_GetObjectItemCaseSensitive(functions, "functions"),
+    const cJSON *arrivals = cJSON_GetObjectItemCaseSensitive(root, "arrivals");
+    const char *process =
+        cJSON_GetStringValue(cJSON_GetObjectItemCaseSensitive(arrivals, "process"));
+    names->closed = process != NULL && strcmp(process, "closed") == 0;
+    names->functions = names_list(cJSON_GetObjectItemCaseSensitive(functions, "functions"),
                                   &names->function_count);
-    names->applications = names_copy(applications, &names->application_count);
-    names->stage_function =
+    names->applications = names_list(applications, &names->application_count);
+    uint32_t *stage = names->stage_function =
         calloc((names->application_count + 1) * RECORD_MAX_STAGES, sizeof *names->stage_function);
-    bool good =
-        names->functions != NULL && names->applications != NULL && names->stage_function != NULL;
-    uint32_t *stage = names->stage_function;
-    for (const cJSON *item = good ? applications->child : NULL; good && item != NULL;
-         item = item->next, stage += RECORD_MAX_STAGES)
-        good = stages_read(item, names, stage);
-    cJSON_Delete(root);
-    return good;
+    if (names->functions == NULL || names->applications == NULL || stage == NULL)
+        return false;
+    const cJSON *item;
+    cJSON_ArrayForEach(item, applications)
+    {
+        if (!stages_read(item, names, stage))
+            return false;
+        stage += RECORD_MAX_STAGES;
+    }
+    return true;
 }
 
 /* ---- A pair ---------------------------------------------------------------------------------- */
@@ -235,9 +219,7 @@ static void run_clear(struct compare_run *run)
     free(run->parts);
     free(run->batches);
     free(run->company);
-    if (run->names != NULL)
-        names_clear(run->names);
-    free(run->names);
+    names_free(run->names);
 }
 
 static bool run_compare(struct compare_run *run, const struct run_record *const sides[2],
@@ -251,8 +233,7 @@ static bool run_compare(struct compare_run *run, const struct run_record *const 
                            "%s: the configuration names no applications and functions; replay it "
                            "again",
                            run->title);
-    return compare_fill_parts(run, run->names, sides, error) &&
-           compare_fill_batches(run, run->names, sides, error);
+    return compare_fill_parts(run, sides, error) && compare_fill_batches(run, sides, error);
 }
 
 /* Copies the mean batch sizes from the tables of each run. */
@@ -291,18 +272,17 @@ static bool replayed(const struct run_details *details, const char *hash)
 static bool kinds_check(const struct files *files, const struct comparison *against,
                         struct error *error)
 {
-    for (size_t i = 0; i < against->real->run_count; i++)
-        if (!replayed(files->details[1], against->real->runs[i].hash))
-            return error_input(error,
-                               "%s: run %s was simulated, not replayed; --against wants the file "
-                               "that `capture replay` or `esgsim run --rehearse` wrote",
-                               files->paths[1], against->real->runs[i].hash);
-    for (size_t i = 0; i < against->simulated->run_count; i++)
-        if (replayed(files->details[0], against->simulated->runs[i].hash))
-            return error_input(error,
-                               "%s: run %s is itself a replay; give the simulation first and the "
-                               "replay by --against",
-                               files->paths[0], against->simulated->runs[i].hash);
+    const struct results *const results[] = {against->simulated, against->real};
+    for (size_t s = 2; s-- > 0;)
+        for (size_t i = 0; i < results[s]->run_count; i++)
+            if (replayed(files->details[s], results[s]->runs[i].hash) != (s == 1))
+                return error_input(error,
+                                   s == 1 ? "%s: run %s was simulated, not replayed; --against "
+                                            "wants the file that `capture replay` or `esgsim run "
+                                            "--rehearse` wrote"
+                                          : "%s: run %s is itself a replay; give the simulation "
+                                            "first and the replay by --against",
+                                   files->paths[s], results[s]->runs[i].hash);
     return true;
 }
 

@@ -8,8 +8,9 @@
 
 /* Batches with the same function, configuration and number of jobs; matched between the two sides.
  */
+enum { FUNCTION, BATCH, VCPU, VGPU, CONFIGURED, JOBS = CONFIGURED, KEYS };
 struct kind {
-    uint32_t function, batch, vcpu, vgpu, jobs;
+    uint32_t keys[KEYS];
 };
 
 struct kept {
@@ -23,28 +24,27 @@ static int order(uint32_t a, uint32_t b)
     return (a > b) - (a < b);
 }
 
+static int orders(const uint32_t *a, const uint32_t *b, size_t count)
+{
+    int found = 0;
+    for (size_t k = 0; found == 0 && k < count; k++)
+        found = order(a[k], b[k]);
+    return found;
+}
+
 static int kept_compare(const void *left, const void *right)
 {
     const struct kept *a = left, *b = right;
-    const uint32_t keys[][2] = {
-        {a->kind.function, b->kind.function}, {a->kind.batch, b->kind.batch},
-        {a->kind.vcpu, b->kind.vcpu},         {a->kind.vgpu, b->kind.vgpu},
-        {a->kind.jobs, b->kind.jobs},         {a->side, b->side}};
-    for (size_t k = 0; k < sizeof keys / sizeof *keys; k++)
-        if (keys[k][0] != keys[k][1])
-            return order(keys[k][0], keys[k][1]);
+    const int kinds = orders(a->kind.keys, b->kind.keys, KEYS);
+    if (kinds != 0 || a->side != b->side)
+        return kinds != 0 ? kinds : order(a->side, b->side);
     return (a->execution_ms > b->execution_ms) - (a->execution_ms < b->execution_ms);
 }
 
-static bool kind_configured_alike(const struct kind *a, const struct kind *b)
+/* Returns whether the first `keys` keys are the same. */
+static bool kind_alike(const struct kind *a, const struct kind *b, size_t keys)
 {
-    return a->function == b->function && a->batch == b->batch && a->vcpu == b->vcpu &&
-           a->vgpu == b->vgpu;
-}
-
-static bool kind_alike(const struct kind *a, const struct kind *b)
-{
-    return kind_configured_alike(a, b) && a->jobs == b->jobs;
+    return memcmp(a->keys, b->keys, keys * sizeof *a->keys) == 0;
 }
 
 /* ---- By configuration ------------------------------------------------------------------------ */
@@ -55,7 +55,7 @@ static void batches_sum(const struct kept *kept, size_t count, struct compare_ba
     for (size_t i = 0; i < count; i++) {
         const uint32_t s = kept[i].side;
         batches->count[s]++;
-        batches->jobs[s] += kept[i].kind.jobs;
+        batches->jobs[s] += kept[i].kind.keys[JOBS];
         batches->execution_ms[s] += kept[i].execution_ms;
         batches->modelled_ms[s] += kept[i].modelled_ms;
         ratios[s] += kept[i].ratio;
@@ -90,28 +90,24 @@ static int batches_compare(const void *left, const void *right)
     const int named = strcmp(a->function, b->function);
     if (named != 0)
         return named;
-    const uint32_t keys[][2] = {{a->batch, b->batch}, {a->vcpu, b->vcpu}, {a->vgpu, b->vgpu}};
-    for (size_t k = 0; k < 3; k++)
-        if (keys[k][0] != keys[k][1])
-            return order(keys[k][0], keys[k][1]);
-    return 0;
+    const uint32_t keys[2][3] = {{a->batch, a->vcpu, a->vgpu}, {b->batch, b->vcpu, b->vgpu}};
+    return orders(keys[0], keys[1], 3);
 }
 
-static bool batches_group(struct compare_run *run, const struct compare_names *names,
-                          const struct kept *kept, size_t count)
+static bool batches_group(struct compare_run *run, const struct kept *kept, size_t count)
 {
     run->batches = calloc(count + 1, sizeof *run->batches);
     if (run->batches == NULL)
         return false;
     for (size_t from = 0, to; from < count; from = to) {
-        for (to = from + 1; to < count && kind_configured_alike(&kept[from].kind, &kept[to].kind);)
+        for (to = from + 1; to < count && kind_alike(&kept[from].kind, &kept[to].kind, CONFIGURED);)
             to++;
-        const struct kind *kind = &kept[from].kind;
+        const uint32_t *keys = kept[from].kind.keys;
         struct compare_batches *batches = &run->batches[run->batch_kinds++];
-        *batches = (struct compare_batches){.function = names->functions[kind->function],
-                                            .batch = kind->batch,
-                                            .vcpu = kind->vcpu,
-                                            .vgpu = kind->vgpu};
+        *batches = (struct compare_batches){.function = run->names->functions[keys[FUNCTION]],
+                                            .batch = keys[BATCH],
+                                            .vcpu = keys[VCPU],
+                                            .vgpu = keys[VGPU]};
         batches_sum(kept + from, to - from, batches);
     }
     qsort(run->batches, run->batch_kinds, sizeof *run->batches, batches_compare);
@@ -124,17 +120,18 @@ static void difference_fill(struct compare_run *run, const struct kept *kept, si
 {
     double jobs[2] = {0}, time = 0;
     for (size_t i = 0; i < count; i++) {
-        jobs[kept[i].side] += kept[i].kind.jobs;
-        run->execution_ms[kept[i].side] += kept[i].kind.jobs * kept[i].execution_ms;
+        jobs[kept[i].side] += kept[i].kind.keys[JOBS];
+        run->execution_ms[kept[i].side] += kept[i].kind.keys[JOBS] * kept[i].execution_ms;
     }
     for (size_t from = 0, to; from < count; from = to) {
         double sums[2] = {0}, counts[2] = {0};
-        for (to = from; to < count && kind_alike(&kept[from].kind, &kept[to].kind); to++) {
+        for (to = from; to < count && kind_alike(&kept[from].kind, &kept[to].kind, KEYS); to++) {
             counts[kept[to].side]++;
             sums[kept[to].side] += kept[to].execution_ms;
         }
         if (counts[0] > 0 && counts[1] > 0)
-            time += counts[1] * kept[from].kind.jobs * (sums[0] / counts[0] - sums[1] / counts[1]);
+            time += counts[1] * kept[from].kind.keys[JOBS] *
+                    (sums[0] / counts[0] - sums[1] / counts[1]);
     }
     for (size_t s = 0; s < 2; s++)
         run->execution_ms[s] = jobs[s] > 0 ? run->execution_ms[s] / jobs[s] : NAN;
@@ -195,13 +192,13 @@ static double *company_integrate(const struct batch_row *rows, size_t count)
     return shared;
 }
 
+enum { COMPANY_MOST = 100 };
+
 static uint32_t company_others(const struct batch_row *row, double shared)
 {
     const double time = (double)(row->finished_ns - row->started_ns);
-    return time > 0 ? (uint32_t)lround(fmax(shared / time - 1, 0)) : 0;
+    return time > 0 ? (uint32_t)lround(fmin(fmax(shared / time - 1, 0), COMPANY_MOST - 1)) : 0;
 }
-
-enum { COMPANY_MOST = 100 };
 
 static bool company_fill(struct compare_run *run, const struct run_record *const sides[2])
 {
@@ -214,8 +211,7 @@ static bool company_fill(struct compare_run *run, const struct run_record *const
         for (size_t i = 0; i < sides[s]->batch_count; i++) {
             if (rows[i].gpu == SIM_NONE)
                 continue;
-            uint32_t others = company_others(&rows[i], shared[i]);
-            others = others < COMPANY_MOST ? others : COMPANY_MOST - 1;
+            const uint32_t others = company_others(&rows[i], shared[i]);
             all[others].count[s]++;
             all[others].slowdown[s] += rows[i].slowdown;
         }
@@ -253,8 +249,8 @@ static struct kept *kept_collect(const struct compare_names *names,
                 continue;
             const double ms = sim_to_ms(row->finished_ns - row->started_ns);
             kept[(*count)++] = (struct kept){
-                .kind = {names->stage_function[row->application * RECORD_MAX_STAGES + row->stage],
-                         row->configured_batch, row->vcpu, row->vgpu, row->jobs},
+                .kind = {{names->stage_function[row->application * RECORD_MAX_STAGES + row->stage],
+                          row->configured_batch, row->vcpu, row->vgpu, row->jobs}},
                 .side = s,
                 .execution_ms = ms,
                 .modelled_ms = row->slowdown > 0 ? ms / row->slowdown : 0,
@@ -265,12 +261,12 @@ static struct kept *kept_collect(const struct compare_names *names,
     return kept;
 }
 
-bool compare_fill_batches(struct compare_run *run, const struct compare_names *names,
-                          const struct run_record *const sides[2], struct error *error)
+bool compare_fill_batches(struct compare_run *run, const struct run_record *const sides[2],
+                          struct error *error)
 {
     size_t count = 0;
-    struct kept *kept = kept_collect(names, sides, &count);
-    bool good = kept != NULL && batches_group(run, names, kept, count) && company_fill(run, sides);
+    struct kept *kept = kept_collect(run->names, sides, &count);
+    bool good = kept != NULL && batches_group(run, kept, count) && company_fill(run, sides);
     if (good)
         difference_fill(run, kept, count);
     else

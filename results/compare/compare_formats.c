@@ -33,11 +33,15 @@ static void cell_number(FILE *out, double value)
 }
 
 /* Writes the fields with which every line begins. */
-static void csv_lead(FILE *out, const struct compare_run *run)
+static void csv_lead(FILE *out, const struct compare_run *run, const char *of, const char *metric,
+                     const char *unit)
 {
     cell_text(out, run->real->setting[0] != '\0' ? run->real->setting : run->real->name);
     cell_text(out, run->real->policy);
     (void)fprintf(out, "%" PRIu64 ",%d,", run->real->seed, run->gpu);
+    cell_text(out, of);
+    cell_text(out, metric);
+    cell_text(out, unit);
 }
 
 static void csv_parts(FILE *out, const struct compare_run *run)
@@ -49,10 +53,8 @@ static void csv_parts(FILE *out, const struct compare_run *run)
             const enum compare_standing standing =
                 part->application == NULL ? compare_stands(run, (enum compare_metric)m, NULL)
                                           : COMPARE_UNTOLD;
-            csv_lead(out, run);
-            cell_text(out, part->application == NULL ? "" : part->application);
-            cell_text(out, compare_metrics[m].name);
-            cell_text(out, compare_metrics[m].unit);
+            csv_lead(out, run, part->application == NULL ? "" : part->application,
+                     compare_metrics[m].name, compare_metrics[m].unit);
             cell_number(out, figure->simulated);
             cell_number(out, figure->real);
             cell_number(out, figure->error);
@@ -64,42 +66,40 @@ static void csv_parts(FILE *out, const struct compare_run *run)
         }
 }
 
-/* Writes a figure without interval and limit. */
-static void csv_plain(FILE *out, const struct compare_run *run, const char *of, const char *metric,
-                      const char *unit, double simulated, double real)
+/* Writes a figure without interval and limit: [0] simulated, [1] real. */
+static void csv_pair(FILE *out, const struct compare_run *run, const char *of, const char *metric,
+                     const char *unit, const double pair[2])
 {
-    csv_lead(out, run);
-    cell_text(out, of);
-    cell_text(out, metric);
-    cell_text(out, unit);
-    cell_number(out, simulated);
-    cell_number(out, real);
-    cell_number(out, real > 0 ? 100 * (simulated - real) / real : NAN);
+    csv_lead(out, run, of, metric, unit);
+    cell_number(out, pair[0]);
+    cell_number(out, pair[1]);
+    cell_number(out, pair[1] > 0 ? 100 * (pair[0] - pair[1]) / pair[1] : NAN);
     (void)fputs("%,,,,\r\n", out);
+}
+
+static void csv_counts(FILE *out, const struct compare_run *run, const char *of, const char *metric,
+                       const size_t counts[2])
+{
+    csv_pair(out, run, of, metric, "1", (const double[]){(double)counts[0], (double)counts[1]});
 }
 
 static void csv_batches(FILE *out, const struct compare_run *run)
 {
+    char of[256];
     for (size_t k = 0; k < run->batch_kinds; k++) {
         const struct compare_batches *kind = &run->batches[k];
-        char of[256];
         (void)snprintf(of, sizeof of, "%.180s batch=%u vcpu=%u vgpu=%u", kind->function,
                        kind->batch, kind->vcpu, kind->vgpu);
-        csv_plain(out, run, of, "batches", "1", (double)kind->count[0], (double)kind->count[1]);
-        csv_plain(out, run, of, "batch_jobs", "1", kind->jobs[0], kind->jobs[1]);
-        csv_plain(out, run, of, "batch_execution_ms_mean", "ms", kind->execution_ms[0],
-                  kind->execution_ms[1]);
-        csv_plain(out, run, of, "batch_modelled_ms_mean", "ms", kind->modelled_ms[0],
-                  kind->modelled_ms[1]);
-        csv_plain(out, run, of, "batch_ratio_sd", "1", kind->ratio_sd[0], kind->ratio_sd[1]);
+        csv_counts(out, run, of, "batches", kind->count);
+        csv_pair(out, run, of, "batch_jobs", "1", kind->jobs);
+        csv_pair(out, run, of, "batch_execution_ms_mean", "ms", kind->execution_ms);
+        csv_pair(out, run, of, "batch_modelled_ms_mean", "ms", kind->modelled_ms);
+        csv_pair(out, run, of, "batch_ratio_sd", "1", kind->ratio_sd);
     }
     for (size_t c = 0; c < run->company_count; c++) {
-        const struct compare_company *company = &run->company[c];
-        char of[64];
-        (void)snprintf(of, sizeof of, "others=%" PRIu32, company->others);
-        csv_plain(out, run, of, "batches", "1", (double)company->count[0],
-                  (double)company->count[1]);
-        csv_plain(out, run, of, "slowdown_mean", "1", company->slowdown[0], company->slowdown[1]);
+        (void)snprintf(of, sizeof of, "others=%" PRIu32, run->company[c].others);
+        csv_counts(out, run, of, "batches", run->company[c].count);
+        csv_pair(out, run, of, "slowdown_mean", "1", run->company[c].slowdown);
     }
 }
 
@@ -108,16 +108,15 @@ static void csv_whole(FILE *out, const struct compare_run *run)
     for (size_t p = 0; p < run->part_count; p++) {
         const struct compare_part *part = &run->parts[p];
         const char *of = part->application == NULL ? "" : part->application;
-        csv_plain(out, run, of, "requests", "1", (double)part->requests, (double)part->requests);
-        csv_plain(out, run, of, "dropped", "1", (double)part->dropped[0], (double)part->dropped[1]);
-        csv_plain(out, run, of, "mean_batch", "1", part->mean_batch[0], part->mean_batch[1]);
-        csv_plain(out, run, of, "latency_distance", "1", part->distance, NAN);
+        csv_counts(out, run, of, "requests", (const size_t[]){part->requests, part->requests});
+        csv_counts(out, run, of, "dropped", part->dropped);
+        csv_pair(out, run, of, "mean_batch", "1", part->mean_batch);
+        csv_pair(out, run, of, "latency_distance", "1", (const double[]){part->distance, NAN});
     }
-    csv_plain(out, run, "", "job_execution_ms_mean", "ms", run->execution_ms[0],
-              run->execution_ms[1]);
-    csv_plain(out, run, "", "late_us_mean", "us", NAN, run->late_us_mean);
-    csv_plain(out, run, "", "late_us_p99", "us", NAN, run->late_us_p99);
-    csv_plain(out, run, "", "late_us_max", "us", NAN, run->late_us_max);
+    csv_pair(out, run, "", "job_execution_ms_mean", "ms", run->execution_ms);
+    csv_pair(out, run, "", "late_us_mean", "us", (const double[]){NAN, run->late_us_mean});
+    csv_pair(out, run, "", "late_us_p99", "us", (const double[]){NAN, run->late_us_p99});
+    csv_pair(out, run, "", "late_us_max", "us", (const double[]){NAN, run->late_us_max});
 }
 
 bool compare_csv(const struct comparison *against, FILE *out, struct error *error)
@@ -136,11 +135,19 @@ bool compare_csv(const struct comparison *against, FILE *out, struct error *erro
 /* ---- JSON ------------------------------------------------------------------------------------ */
 
 /* cJSON writes NAN as null, which here means that there is no value. */
-static void add_pair(cJSON *object, const char *key, double simulated, double real)
+static cJSON *add_pair(cJSON *object, const char *key, double simulated, double real)
 {
     cJSON *pair = cJSON_AddObjectToObject(object, key);
     (void)cJSON_AddNumberToObject(pair, "simulated", simulated);
     (void)cJSON_AddNumberToObject(pair, "real", real);
+    return pair;
+}
+
+static cJSON *add_object(cJSON *array)
+{
+    cJSON *object = cJSON_CreateObject();
+    (void)cJSON_AddItemToArray(array, object);
+    return object;
 }
 
 static void add_figure(cJSON *object, const struct compare_run *run,
@@ -148,9 +155,7 @@ static void add_figure(cJSON *object, const struct compare_run *run,
 {
     const struct compare_figure *figure = &part->figures[metric];
     const struct compare_metric_facts *facts = &compare_metrics[metric];
-    cJSON *value = cJSON_AddObjectToObject(object, facts->name);
-    (void)cJSON_AddNumberToObject(value, "simulated", figure->simulated);
-    (void)cJSON_AddNumberToObject(value, "real", figure->real);
+    cJSON *value = add_pair(object, facts->name, figure->simulated, figure->real);
     (void)cJSON_AddNumberToObject(value, "error", figure->error);
     (void)cJSON_AddStringToObject(value, "error_unit", facts->points ? "points" : "%");
     (void)cJSON_AddNumberToObject(value, "low_95", figure->low);
@@ -166,8 +171,7 @@ static void add_figure(cJSON *object, const struct compare_run *run,
 
 static void add_part(cJSON *parts, const struct compare_run *run, const struct compare_part *part)
 {
-    cJSON *object = cJSON_CreateObject();
-    (void)cJSON_AddItemToArray(parts, object);
+    cJSON *object = add_object(parts);
     if (part->application != NULL)
         (void)cJSON_AddStringToObject(object, "application", part->application);
     (void)cJSON_AddNumberToObject(object, "requests", (double)part->requests);
@@ -180,8 +184,7 @@ static void add_part(cJSON *parts, const struct compare_run *run, const struct c
 
 static void add_batches(cJSON *array, const struct compare_batches *kind)
 {
-    cJSON *object = cJSON_CreateObject();
-    (void)cJSON_AddItemToArray(array, object);
+    cJSON *object = add_object(array);
     (void)cJSON_AddStringToObject(object, "function", kind->function);
     (void)cJSON_AddNumberToObject(object, "batch", kind->batch);
     (void)cJSON_AddNumberToObject(object, "vcpu", kind->vcpu);
@@ -195,8 +198,7 @@ static void add_batches(cJSON *array, const struct compare_batches *kind)
 
 static void add_run(cJSON *runs, const struct compare_run *run)
 {
-    cJSON *object = cJSON_CreateObject();
-    (void)cJSON_AddItemToArray(runs, object);
+    cJSON *object = add_object(runs);
     (void)cJSON_AddStringToObject(
         object, "setting", run->real->setting[0] != '\0' ? run->real->setting : run->real->name);
     (void)cJSON_AddStringToObject(object, "policy", run->real->policy);
@@ -211,8 +213,7 @@ static void add_run(cJSON *runs, const struct compare_run *run)
     cJSON *parts = cJSON_AddArrayToObject(object, "applications");
     for (size_t p = 0; p + 1 < run->part_count; p++)
         add_part(parts, run, &run->parts[p]);
-    cJSON *all = cJSON_AddArrayToObject(object, "all");
-    add_part(all, run, &run->parts[run->part_count - 1]);
+    add_part(cJSON_AddArrayToObject(object, "all"), run, &run->parts[run->part_count - 1]);
     add_pair(object, "job_execution_ms_mean", run->execution_ms[0], run->execution_ms[1]);
     (void)cJSON_AddNumberToObject(object, "job_execution_ms_of_same_batches",
                                   run->time_difference_ms);
@@ -221,12 +222,11 @@ static void add_run(cJSON *runs, const struct compare_run *run)
         add_batches(batches, &run->batches[k]);
     cJSON *company = cJSON_AddArrayToObject(object, "company");
     for (size_t c = 0; c < run->company_count; c++) {
-        cJSON *beside = cJSON_CreateObject();
-        (void)cJSON_AddItemToArray(company, beside);
-        (void)cJSON_AddNumberToObject(beside, "others", run->company[c].others);
-        add_pair(beside, "batches", (double)run->company[c].count[0],
-                 (double)run->company[c].count[1]);
-        add_pair(beside, "slowdown_mean", run->company[c].slowdown[0], run->company[c].slowdown[1]);
+        const struct compare_company *beside = &run->company[c];
+        cJSON *item = add_object(company);
+        (void)cJSON_AddNumberToObject(item, "others", beside->others);
+        add_pair(item, "batches", (double)beside->count[0], (double)beside->count[1]);
+        add_pair(item, "slowdown_mean", beside->slowdown[0], beside->slowdown[1]);
     }
 }
 

@@ -22,15 +22,13 @@ struct sample {
 };
 
 /* Sums over a block of requests, from which means are computed. */
-struct sums {
-    double requests, served, hits, cost, latency, queue, transfer, execution;
-};
+enum { REQUESTS, SERVED, HITS, COST, LATENCY, QUEUE, TRANSFER, EXECUTION, SUMS };
 
 /* One side's requests of one application, or of all. */
 struct side {
     struct sample *samples; /* the requests that were served, ascending */
     size_t count;
-    struct sums *blocks;
+    double (*blocks)[SUMS];
 };
 
 static int sample_compare(const void *left, const void *right)
@@ -44,17 +42,17 @@ static int sample_compare(const void *left, const void *right)
 static void side_add(struct side *side, const struct request_row *row, uint32_t block)
 {
     const double latency = sim_to_ms(row->finish_ns - row->arrival_ns);
-    struct sums *sums = &side->blocks[block];
-    sums->requests++;
-    sums->hits += row->hit;
-    sums->cost += row->cost_usd;
-    sums->queue += sim_to_ms(row->queue_ns);
-    sums->transfer += sim_to_ms(row->transfer_ns);
-    sums->execution += sim_to_ms(row->exec_ns);
+    double *sums = side->blocks[block];
+    sums[REQUESTS]++;
+    sums[HITS] += row->hit;
+    sums[COST] += row->cost_usd;
+    sums[QUEUE] += sim_to_ms(row->queue_ns);
+    sums[TRANSFER] += sim_to_ms(row->transfer_ns);
+    sums[EXECUTION] += sim_to_ms(row->exec_ns);
     if (row->dropped)
         return;
-    sums->served++;
-    sums->latency += latency;
+    sums[SERVED]++;
+    sums[LATENCY] += latency;
     side->samples[side->count++] = (struct sample){latency, block};
 }
 
@@ -93,28 +91,17 @@ static void quantiles_weighed(const struct side *side, const double *drawn, doub
 static void side_measure(const struct side *side, const double *drawn, size_t blocks,
                          double values[COMPARE_METRICS])
 {
-    struct sums all = {0};
-    double quantiles[PROBABILITIES];
-    for (size_t b = 0; b < blocks; b++) {
-        const struct sums *sums = &side->blocks[b];
-        all.requests += drawn[b] * sums->requests;
-        all.served += drawn[b] * sums->served;
-        all.hits += drawn[b] * sums->hits;
-        all.cost += drawn[b] * sums->cost;
-        all.latency += drawn[b] * sums->latency;
-        all.queue += drawn[b] * sums->queue;
-        all.transfer += drawn[b] * sums->transfer;
-        all.execution += drawn[b] * sums->execution;
-    }
-    quantiles_weighed(side, drawn, all.served, quantiles);
-    values[COMPARE_MEAN] = all.latency / all.served;
-    for (size_t p = 0; p < PROBABILITIES; p++)
-        values[COMPARE_P50 + p] = quantiles[p];
-    values[COMPARE_QUEUE] = all.queue / all.requests;
-    values[COMPARE_TRANSFER] = all.transfer / all.requests;
-    values[COMPARE_EXECUTION] = all.execution / all.requests;
-    values[COMPARE_HIT] = all.hits / all.requests;
-    values[COMPARE_COST] = all.cost / all.requests;
+    double all[SUMS] = {0};
+    for (size_t b = 0; b < blocks; b++)
+        for (size_t s = 0; s < SUMS; s++)
+            all[s] += drawn[b] * side->blocks[b][s];
+    quantiles_weighed(side, drawn, all[SERVED], &values[COMPARE_P50]);
+    values[COMPARE_MEAN] = all[LATENCY] / all[SERVED];
+    values[COMPARE_QUEUE] = all[QUEUE] / all[REQUESTS];
+    values[COMPARE_TRANSFER] = all[TRANSFER] / all[REQUESTS];
+    values[COMPARE_EXECUTION] = all[EXECUTION] / all[REQUESTS];
+    values[COMPARE_HIT] = all[HITS] / all[REQUESTS];
+    values[COMPARE_COST] = all[COST] / all[REQUESTS];
 }
 
 static double metric_error(enum compare_metric metric, double simulated, double real)
@@ -265,7 +252,7 @@ static bool part_fill(const struct request_row **const rows[2], size_t count, si
             qsort(sides[s].samples, sides[s].count, sizeof *sides[s].samples, sample_compare);
     }
     for (size_t b = 0; good && b < blocks; b++)
-        part->requests += (size_t)sides[0].blocks[b].requests;
+        part->requests += (size_t)sides[0].blocks[b][REQUESTS];
     for (size_t s = 0; good && s < 2; s++)
         part->dropped[s] = part->requests - sides[s].count;
     good = good ? part_figures(sides, blocks, seed, part, error)
@@ -277,9 +264,10 @@ static bool part_fill(const struct request_row **const rows[2], size_t count, si
     return good;
 }
 
-static bool parts_fill(struct compare_run *run, const struct compare_names *names,
-                       const struct request_row **const rows[2], size_t count, struct error *error)
+static bool parts_fill(struct compare_run *run, const struct request_row **const rows[2],
+                       size_t count, struct error *error)
 {
+    const struct compare_names *names = run->names;
     const size_t parts = names->application_count == 1 ? 1 : names->application_count + 1;
     if (!requests_same(rows, count, names->closed, run->title, error))
         return false;
@@ -297,8 +285,8 @@ static bool parts_fill(struct compare_run *run, const struct compare_names *name
     return true;
 }
 
-bool compare_fill_parts(struct compare_run *run, const struct compare_names *names,
-                        const struct run_record *const sides[2], struct error *error)
+bool compare_fill_parts(struct compare_run *run, const struct run_record *const sides[2],
+                        struct error *error)
 {
     const struct request_row **rows[2] = {requests_by_number(sides[0]),
                                           requests_by_number(sides[1])};
@@ -309,7 +297,7 @@ bool compare_fill_parts(struct compare_run *run, const struct compare_names *nam
                     "%s: the files do not hold the same requests, %zu and %zu; run both anew",
                     run->title, count, sides[1]->request_count);
     else
-        good = parts_fill(run, names, (const struct request_row **const *)rows, count, error);
+        good = parts_fill(run, (const struct request_row **const *)rows, count, error);
     free(rows[0]);
     free(rows[1]);
     return good;

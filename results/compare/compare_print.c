@@ -29,38 +29,31 @@ static void sink_heading(struct sink *sink, const char *text)
 {
     if (sink->html) {
         html_element(sink->out, "h2", text);
-        (void)fputc('\n', sink->out);
-        return;
+    } else {
+        (void)fprintf(sink->out, "\n== %s ", text);
+        for (size_t i = strlen(text) + 4; i < LINE_WIDTH; i++)
+            (void)fputc('=', sink->out);
     }
-    (void)fprintf(sink->out, "\n== %s ", text);
-    for (size_t i = strlen(text) + 4; i < LINE_WIDTH; i++)
-        (void)fputc('=', sink->out);
     (void)fputc('\n', sink->out);
 }
 
-/* Writes text in lines of at most LINE_WIDTH, indented by `indent` blanks except the first. */
-static void lines_write(FILE *out, const char *text, int indent)
+/* Writes text in lines of at most LINE_WIDTH. */
+static void lines_write(FILE *out, const char *text)
 {
     size_t used = 0;
     for (const char *word = text; *word != '\0';) {
         const size_t length = strcspn(word, " ");
-        if (used > 0 && used + 1 + length > LINE_WIDTH) {
-            (void)fprintf(out, "\n%*s", indent, "");
-            used = (size_t)indent;
-        } else if (used > 0) {
-            (void)fputc(' ', out);
-            used++;
-        }
+        const bool wraps = used + 1 + length > LINE_WIDTH;
+        if (used > 0)
+            (void)fputc(wraps ? '\n' : ' ', out);
         (void)fwrite(word, 1, length, out);
-        used += length;
+        used = used == 0 || wraps ? length : used + 1 + length;
         word += length + strspn(word + length, " ");
     }
-    (void)fputc('\n', out);
 }
 
-static void sink_paragraph(struct sink *sink, const char *format, ...)
-    __attribute__((format(printf, 2, 3)));
-static void sink_paragraph(struct sink *sink, const char *format, ...)
+__attribute__((format(printf, 2, 3))) static void sink_paragraph(struct sink *sink,
+                                                                 const char *format, ...)
 {
     char text[1024];
     va_list args;
@@ -69,22 +62,21 @@ static void sink_paragraph(struct sink *sink, const char *format, ...)
     va_end(args);
     if (sink->html) {
         html_element(sink->out, "p", text);
+    } else {
         (void)fputc('\n', sink->out);
-        return;
+        lines_write(sink->out, text);
     }
     (void)fputc('\n', sink->out);
-    lines_write(sink->out, text, 0);
 }
 
 static void sink_table(struct sink *sink, const char *const *headers, size_t columns)
 {
     sink->columns = columns;
     sink->group[0] = '\0';
-    if (sink->html) {
+    if (sink->html)
         html_table_begin(sink->out, headers, NULL, columns, 1U);
-        return;
-    }
-    sink->table = text_table_create(headers, columns);
+    else
+        sink->table = text_table_create(headers, columns);
 }
 
 static void sink_group(struct sink *sink, const char *text)
@@ -109,9 +101,7 @@ static void sink_row(struct sink *sink, char cells[][CELL_SIZE])
         char text[2 * CELL_SIZE];
         (void)snprintf(text, sizeof text, "%s%s", c == 0 ? sink->group : "",
                        c == 0 ? cells[c] + strspn(cells[c], " ") : cells[c]);
-        (void)fputs("<td>", sink->out);
-        html_text(sink->out, text);
-        (void)fputs("</td>", sink->out);
+        html_element(sink->out, "td", text);
     }
     html_row_end(sink->out);
 }
@@ -141,18 +131,21 @@ static void cell_number(char cell[CELL_SIZE], double value, int decimals)
 /* Formats with a sign, except if the value rounds to zero. */
 static void cell_signed(char cell[CELL_SIZE], double value, int decimals)
 {
-    const double half = 0.5 * pow(10, -decimals);
-    if (isnan(value))
-        (void)snprintf(cell, CELL_SIZE, "-");
-    else if (fabs(value) < half)
-        (void)snprintf(cell, CELL_SIZE, "%.*f", decimals, 0.0);
+    if (isnan(value) || fabs(value) < 0.5 * pow(10, -decimals))
+        cell_number(cell, isnan(value) ? value : 0, decimals);
     else
         (void)snprintf(cell, CELL_SIZE, "%+.*f", decimals, value);
 }
 
-static const char *plural(size_t count)
+/* Writes five cells: both counts, both values, and the error of the simulated value in %. */
+static void cells_compare(char cells[][CELL_SIZE], const size_t count[2], const double values[2],
+                          int decimals)
 {
-    return count == 1 ? "" : "s";
+    for (size_t s = 0; s < 2; s++) {
+        (void)snprintf(cells[s], CELL_SIZE, "%zu", count[s]);
+        cell_number(cells[2 + s], values[s], decimals);
+    }
+    cell_signed(cells[4], 100 * (values[0] - values[1]) / values[1], 2);
 }
 
 /* ---- All runs -------------------------------------------------------------------------------- */
@@ -199,18 +192,6 @@ static void verdicts_print(const struct comparison *against, struct sink *sink)
     sink_table_end(sink);
 }
 
-static void reading_print(struct sink *sink)
-{
-    sink_paragraph(
-        sink,
-        "An error is simulated − real, in %% of the real value, or in points for a ratio. From … "
-        "to: the 95 %% interval of the error, by a bootstrap over blocks of consecutive "
-        "requests, the same blocks on both sides. It covers the variation due to other "
-        "requests of the same kind. Both sides received the same requests at the same "
-        "times. Components of a latency are summed over a request's jobs. Distance: the "
-        "largest difference between the two latency distributions (Kolmogorov-Smirnov).");
-}
-
 static void overview_print(const struct comparison *against, struct sink *sink)
 {
     size_t met = 0, executed = 0;
@@ -225,16 +206,21 @@ static void overview_print(const struct comparison *against, struct sink *sink)
                        "rehearsal: no GPU took part in %zu of the runs; each says which it is.",
                        against->run_count - executed);
     sink_paragraph(sink, "%zu run%s compared, %zu within all limits.", against->run_count,
-                   plural(against->run_count), met);
+                   against->run_count == 1 ? "" : "s", met);
     verdicts_print(against, sink);
     for (size_t i = 0; i < against->alone_count; i++)
         sink_paragraph(sink, "without a partner: %s", against->alone[i]);
-    reading_print(sink);
+    sink_paragraph(
+        sink,
+        "An error is simulated − real, in %% of the real value, or in points for a ratio. From … "
+        "to: the 95 %% interval of the error, by a bootstrap over blocks of consecutive "
+        "requests, the same blocks on both sides. It covers the variation due to other "
+        "requests of the same kind. Both sides received the same requests at the same "
+        "times. Components of a latency are summed over a request's jobs. Distance: the "
+        "largest difference between the two latency distributions (Kolmogorov-Smirnov).");
 }
 
 /* ---- Distributions --------------------------------------------------------------------------- */
-
-static const char *const sides[] = {"  simulated", "  real"};
 
 /* A column of a table of figures. digits: significant digits or, if negative, −1 − decimals. */
 struct figure_column {
@@ -254,29 +240,29 @@ static int column_decimals(const struct compare_run *run, const struct figure_co
     return text_table_decimals(largest, column->digits);
 }
 
+static const char *part_name(const struct compare_part *part)
+{
+    return part->application == NULL ? "all applications" : part->application;
+}
+
 /* Writes the rows of one application: both sides, the error and its interval. */
 static void part_rows(const struct compare_run *run, const struct compare_part *part,
                       const struct figure_column *columns, size_t count, struct sink *sink)
 {
-    static const char *const errors[] = {"  error", "    from", "    to"};
+    static const char *const rows[] = {"  simulated", "  real", "  error", "    from", "    to"};
     char cells[COLUMNS_MAX][CELL_SIZE];
-    sink_group(sink, part->application == NULL ? "all applications" : part->application);
-    for (size_t s = 0; s < 2; s++) {
-        (void)snprintf(cells[0], CELL_SIZE, "%s", sides[s]);
+    sink_group(sink, part_name(part));
+    for (size_t r = 0; r < COUNT(rows); r++) {
+        (void)snprintf(cells[0], CELL_SIZE, "%s", rows[r]);
         for (size_t c = 0; c < count; c++) {
             const struct compare_figure *figure = &part->figures[columns[c].metric];
-            cell_number(cells[c + 1],
-                        (s == 0 ? figure->simulated : figure->real) * columns[c].scale,
-                        column_decimals(run, &columns[c]));
-        }
-        sink_row(sink, cells);
-    }
-    for (size_t e = 0; e < 3; e++) {
-        (void)snprintf(cells[0], CELL_SIZE, "%s", errors[e]);
-        for (size_t c = 0; c < count; c++) {
-            const struct compare_figure *figure = &part->figures[columns[c].metric];
-            const double values[] = {figure->error, figure->low, figure->high};
-            cell_signed(cells[c + 1], values[e], 2);
+            const double values[] = {figure->simulated * columns[c].scale,
+                                     figure->real * columns[c].scale, figure->error, figure->low,
+                                     figure->high};
+            if (r < 2)
+                cell_number(cells[c + 1], values[r], column_decimals(run, &columns[c]));
+            else
+                cell_signed(cells[c + 1], values[r], 2);
         }
         sink_row(sink, cells);
     }
@@ -303,8 +289,7 @@ static void counts_print(const struct compare_run *run, struct sink *sink)
     for (size_t p = 0; p < run->part_count; p++) {
         const struct compare_part *part = &run->parts[p];
         char cells[COUNT(headers)][CELL_SIZE];
-        (void)snprintf(cells[0], CELL_SIZE, "%.*s", CELL_SIZE - 1,
-                       part->application == NULL ? "all applications" : part->application);
+        (void)snprintf(cells[0], CELL_SIZE, "%.*s", CELL_SIZE - 1, part_name(part));
         (void)snprintf(cells[1], CELL_SIZE, "%zu", part->requests);
         (void)snprintf(cells[2], CELL_SIZE, "%zu", part->dropped[0]);
         (void)snprintf(cells[3], CELL_SIZE, "%zu", part->dropped[1]);
@@ -342,12 +327,7 @@ static void kind_row(const struct compare_batches *kind, struct sink *sink)
     const int decimals = text_table_decimals(fmax(kind->execution_ms[0], kind->execution_ms[1]), 4);
     (void)snprintf(cells[0], CELL_SIZE, "%.80s, batch %u, %u vCPU, %u vGPU", kind->function,
                    kind->batch, kind->vcpu, kind->vgpu);
-    (void)snprintf(cells[1], CELL_SIZE, "%zu", kind->count[0]);
-    (void)snprintf(cells[2], CELL_SIZE, "%zu", kind->count[1]);
-    cell_number(cells[3], kind->execution_ms[0], decimals);
-    cell_number(cells[4], kind->execution_ms[1], decimals);
-    cell_signed(cells[5],
-                100 * (kind->execution_ms[0] - kind->execution_ms[1]) / kind->execution_ms[1], 2);
+    cells_compare(cells + 1, kind->count, kind->execution_ms, decimals);
     cell_number(cells[6], kind->execution_ms[1] / kind->modelled_ms[1], 3);
     cell_number(cells[7], kind->ratio_sd[1], 3);
     sink_row(sink, cells);
@@ -395,12 +375,7 @@ static void company_print(const struct compare_run *run, struct sink *sink)
         const struct compare_company *company = &run->company[c];
         char cells[COUNT(headers)][CELL_SIZE];
         (void)snprintf(cells[0], CELL_SIZE, "%" PRIu32, company->others);
-        (void)snprintf(cells[1], CELL_SIZE, "%zu", company->count[0]);
-        (void)snprintf(cells[2], CELL_SIZE, "%zu", company->count[1]);
-        cell_number(cells[3], company->slowdown[0], 4);
-        cell_number(cells[4], company->slowdown[1], 4);
-        cell_signed(cells[5],
-                    100 * (company->slowdown[0] - company->slowdown[1]) / company->slowdown[1], 2);
+        cells_compare(cells + 1, company->count, company->slowdown, 4);
         sink_row(sink, cells);
     }
     sink_table_end(sink);
@@ -459,6 +434,8 @@ static bool body_print(const struct comparison *against, struct sink *sink, stru
     overview_print(against, sink);
     for (size_t i = 0; i < against->run_count; i++)
         run_print(&against->runs[i], sink);
+    if (sink->html)
+        (void)fprintf(sink->out, "<script>%s</script>\n</body>\n</html>\n", html_script);
     if (!sink->good)
         return error_run(error, "out of memory for the comparison");
     return !ferror(sink->out) ||
@@ -487,8 +464,5 @@ bool compare_html(const struct comparison *against, FILE *out, struct error *err
     (void)fputs(" against ", out);
     html_element(out, "code", against->real->path);
     (void)fputs("</p>\n", out);
-    if (!body_print(against, &sink, error))
-        return false;
-    (void)fprintf(out, "<script>%s</script>\n</body>\n</html>\n", html_script);
-    return !ferror(out) || error_run(error, "cannot write the comparison: %s", strerror(errno));
+    return body_print(against, &sink, error);
 }

@@ -6,19 +6,20 @@
 
 /* Names in the resolved experiment: the function of each stage of each application. */
 struct compare_names {
-    char **functions, **applications;
+    struct cJSON *configuration; /* owns the texts */
+    const char **functions, **applications;
     size_t function_count, application_count;
     uint32_t *stage_function; /* [application × RECORD_MAX_STAGES + stage] */
     bool closed;              /* closed-loop users: arrivals depend on responses */
 };
 
-/* Fills run->parts from the requests of both sides. False: ERROR_INPUT if the two sides received
- * different requests, ERROR_RUN if memory is exhausted. */
-bool compare_fill_parts(struct compare_run *run, const struct compare_names *names,
-                        const struct run_record *const sides[2], struct error *error);
+/* Fills run->parts from the requests of both sides; run->names is set. False: ERROR_INPUT if the
+ * two sides received different requests, ERROR_RUN if memory is exhausted. */
+bool compare_fill_parts(struct compare_run *run, const struct run_record *const sides[2],
+                        struct error *error);
 
 /* Fills run->batches, run->company, run->execution_ms and run->time_difference_ms. */
-bool compare_fill_batches(struct compare_run *run, const struct compare_names *names,
-                          const struct run_record *const sides[2], struct error *error);
+bool compare_fill_batches(struct compare_run *run, const struct run_record *const sides[2],
+                          struct error *error);
 
 #endif

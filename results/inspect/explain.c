@@ -7,19 +7,17 @@
 
 #include "workloads/workload.h"
 
-struct owned {
-    cJSON *configuration;
-    uint64_t *mates;
-};
-
 /* A run's rows and the cluster described in its configuration. */
 struct world {
     const struct run_record *record;
     const cJSON *configuration;
     uint32_t invoker_count, gpu_count;
-    uint32_t *vcpus, *first_gpu;              /* per invoker; first_gpu has one more entry */
-    uint32_t *units;                          /* per GPU */
-    uint32_t *kinds;                          /* per GPU: index into `samples` */
+    struct {
+        uint32_t vcpus, first_gpu;
+    } * invokers; /* and one more entry for first_gpu */
+    struct {
+        uint32_t units, kind; /* index into `samples` */
+    } * gpus;
     const cJSON *samples[WORKLOAD_MAX_KINDS]; /* a GPU of each kind, as configured */
     uint32_t kind_count;
 };
@@ -48,10 +46,9 @@ static void world_count(struct world *world, const cJSON *groups)
 
 static bool same_member(const cJSON *a, const cJSON *b, const char *name)
 {
-    return cJSON_Compare(cJSON_GetObjectItemCaseSensitive(a, name),
-                         cJSON_GetObjectItemCaseSensitive(b, name), true) ||
-           (cJSON_GetObjectItemCaseSensitive(a, name) == NULL &&
-            cJSON_GetObjectItemCaseSensitive(b, name) == NULL);
+    const cJSON *one = cJSON_GetObjectItemCaseSensitive(a, name);
+    const cJSON *other = cJSON_GetObjectItemCaseSensitive(b, name);
+    return (one == NULL && other == NULL) || cJSON_Compare(one, other, true);
 }
 
 /* The digest of the profile by the GPU's model; NULL if one profile is for all. */
@@ -90,25 +87,23 @@ static void world_fill(struct world *world, const cJSON *groups)
     {
         const cJSON *gpus = cJSON_GetObjectItemCaseSensitive(group, "gpus");
         for (uint32_t i = whole(group, "count"); i > 0; i--) {
-            world->vcpus[invoker] = whole(group, "vcpus");
-            world->first_gpu[invoker++] = gpu;
+            world->invokers[invoker].vcpus = whole(group, "vcpus");
+            world->invokers[invoker++].first_gpu = gpu;
             const cJSON *one;
             cJSON_ArrayForEach(one, gpus)
             {
-                world->units[gpu] = whole(one, "units");
-                world->kinds[gpu++] = kind_of(world, one);
+                world->gpus[gpu].units = whole(one, "units");
+                world->gpus[gpu++].kind = kind_of(world, one);
             }
         }
     }
-    world->first_gpu[invoker] = gpu;
+    world->invokers[invoker].first_gpu = gpu;
 }
 
 static void world_clear(struct world *world)
 {
-    free(world->vcpus);
-    free(world->first_gpu);
-    free(world->units);
-    free(world->kinds);
+    free(world->invokers);
+    free(world->gpus);
 }
 
 static bool world_init(struct world *world, struct error *error)
@@ -116,12 +111,9 @@ static bool world_init(struct world *world, struct error *error)
     const cJSON *cluster = cJSON_GetObjectItemCaseSensitive(world->configuration, "cluster");
     const cJSON *groups = cJSON_GetObjectItemCaseSensitive(cluster, "invokers");
     world_count(world, groups);
-    world->vcpus = calloc(world->invoker_count + 1, sizeof *world->vcpus);
-    world->first_gpu = calloc(world->invoker_count + 1, sizeof *world->first_gpu);
-    world->units = calloc(world->gpu_count + 1, sizeof *world->units);
-    world->kinds = calloc(world->gpu_count + 1, sizeof *world->kinds);
-    if (world->vcpus == NULL || world->first_gpu == NULL || world->units == NULL ||
-        world->kinds == NULL)
+    world->invokers = calloc(world->invoker_count + 1, sizeof *world->invokers);
+    world->gpus = calloc(world->gpu_count + 1, sizeof *world->gpus);
+    if (world->invokers == NULL || world->gpus == NULL)
         return error_run(error, "out of memory for %u invokers", world->invoker_count);
     world_fill(world, groups);
     return true;
@@ -131,7 +123,7 @@ static bool world_init(struct world *world, struct error *error)
 
 /* Free resources of the cluster at one point in time. */
 struct load {
-    int64_t *vcpus, *units; /* free */
+    int64_t *vcpus, *units;
 };
 
 struct change {
@@ -165,9 +157,9 @@ static bool load_has_room(const struct world *world, const struct load *load,
             continue;
         if (wanted->vgpu == 0)
             return true;
-        for (uint32_t g = world->first_gpu[i]; g < world->first_gpu[i + 1]; g++)
+        for (uint32_t g = world->invokers[i].first_gpu; g < world->invokers[i + 1].first_gpu; g++)
             if (load->units[g] >= wanted->vgpu && wanted->gpu < world->gpu_count &&
-                world->kinds[g] == world->kinds[wanted->gpu])
+                world->gpus[g].kind == world->gpus[wanted->gpu].kind)
                 return true;
     }
     return false;
@@ -181,9 +173,9 @@ static size_t load_open(const struct world *world, struct load *load,
     const sim_time_t until = wanted->dispatched_ns;
     size_t count = 0;
     for (uint32_t i = 0; i < world->invoker_count; i++)
-        load->vcpus[i] = world->vcpus[i];
+        load->vcpus[i] = world->invokers[i].vcpus;
     for (uint32_t g = 0; g < world->gpu_count; g++)
-        load->units[g] = world->units[g];
+        load->units[g] = world->gpus[g].units;
     for (size_t b = 0; b < world->record->batch_count; b++) {
         const struct batch_row *batch = &world->record->batches[b];
         if (batch == wanted || batch->dispatched_ns >= until || batch->finished_ns <= from)
@@ -341,10 +333,10 @@ static bool explain_stage(const struct world *world, struct explained_stage *sta
     *mate_count = collect_mates(record, stage->job, mates);
     stage->gpu = batch->gpu == SIM_NONE || batch->invoker >= world->invoker_count
                      ? SIM_NONE
-                     : batch->gpu - world->first_gpu[batch->invoker];
+                     : batch->gpu - world->invokers[batch->invoker].first_gpu;
     if (stage->gpu != SIM_NONE && batch->gpu < world->gpu_count && world->kind_count > 1)
-        stage->gpu_model = cJSON_GetStringValue(
-            cJSON_GetObjectItemCaseSensitive(world->samples[world->kinds[batch->gpu]], "model"));
+        stage->gpu_model = cJSON_GetStringValue(cJSON_GetObjectItemCaseSensitive(
+            world->samples[world->gpus[batch->gpu].kind], "model"));
     stage->co_runners = count_co_runners(record, batch);
     const sim_time_t execution = batch->finished_ns - batch->started_ns;
     stage->time.transfer = batch->transfer_ns;
@@ -355,40 +347,27 @@ static bool explain_stage(const struct world *world, struct explained_stage *sta
     return explain_waiting(world, stage, error);
 }
 
-static void time_add(struct stage_time *sum, const struct stage_time *time)
+static struct explained_stage *later(struct explained_stage *stage, struct explained_stage *other)
 {
-    sum->deciding += time->deciding;
-    sum->behind += time->behind;
-    sum->no_room += time->no_room;
-    sum->instance += time->instance;
-    sum->held_back += time->held_back;
-    sum->transfer += time->transfer;
-    sum->cold += time->cold;
-    sum->alone += time->alone;
-    sum->slowed += time->slowed;
+    if (other->batch == NULL)
+        return stage;
+    return stage == NULL || other->batch->finished_ns > stage->batch->finished_ns ? other : stage;
 }
 
 /* Marks the longest path, from the stage that finished last back to the arrival. */
 static void mark_path(struct explanation *explanation)
 {
     struct explained_stage *last = NULL;
-    for (uint32_t s = 0; s < explanation->stage_count; s++) {
-        struct explained_stage *stage = &explanation->stages[s];
-        if (stage->batch != NULL &&
-            (last == NULL || stage->batch->finished_ns > last->batch->finished_ns))
-            last = stage;
-    }
+    for (uint32_t s = 0; s < explanation->stage_count; s++)
+        last = later(last, &explanation->stages[s]);
     while (last != NULL) {
+        const struct explained_stage *stage = last;
         last->on_path = true;
-        time_add(&explanation->path, &last->time);
-        struct explained_stage *before = NULL;
-        for (uint32_t p = 0; p < last->predecessor_count; p++) {
-            struct explained_stage *stage = &explanation->stages[last->predecessors[p]];
-            if (stage->batch != NULL &&
-                (before == NULL || stage->batch->finished_ns > before->batch->finished_ns))
-                before = stage;
-        }
-        last = before;
+        for (size_t p = 0; p < STAGE_PARTS; p++)
+            explanation->path.parts[p] += stage->time.parts[p];
+        last = NULL;
+        for (uint32_t p = 0; p < stage->predecessor_count; p++)
+            last = later(last, &explanation->stages[stage->predecessors[p]]);
     }
 }
 
@@ -410,13 +389,13 @@ static void stages_name(struct explanation *explanation, const cJSON *applicatio
         struct explained_stage *told = &explanation->stages[explanation->stage_count];
         told->name = text_of(stage, "name");
         told->function = text_of(stage, "function");
-        cJSON_ArrayForEach(
-            after, cJSON_GetObjectItemCaseSensitive(
-                       stage, "after")) for (uint32_t s = 0; s < explanation->stage_count;
-                                             s++) if (cJSON_IsString(after) &&
-                                                      strcmp(after->valuestring,
-                                                             explanation->stages[s].name) == 0)
-            told->predecessors[told->predecessor_count++] = s;
+        cJSON_ArrayForEach(after, cJSON_GetObjectItemCaseSensitive(stage, "after"))
+        {
+            for (uint32_t s = 0; s < explanation->stage_count; s++)
+                if (cJSON_IsString(after) &&
+                    strcmp(after->valuestring, explanation->stages[s].name) == 0)
+                    told->predecessors[told->predecessor_count++] = s;
+        }
         explanation->stage_count++;
     }
 }
@@ -425,7 +404,6 @@ static bool jobs_explain(struct explanation *explanation, const struct world *wo
                          struct error *error)
 {
     const struct run_record *record = world->record;
-    struct owned *owned = explanation->owned;
     size_t taken = 0, room = 1;
     for (size_t j = 0; j < record->job_count; j++) {
         const struct job_row *job = &record->jobs[j];
@@ -435,13 +413,14 @@ static bool jobs_explain(struct explanation *explanation, const struct world *wo
         const struct batch_row *batch = find_batch(record, job->batch);
         room += batch == NULL ? 0 : batch->jobs;
     }
-    owned->mates = calloc(room, sizeof *owned->mates);
-    if (owned->mates == NULL)
+    explanation->mates = calloc(room, sizeof *explanation->mates);
+    if (explanation->mates == NULL)
         return error_run(error, "out of memory for %zu jobs", room);
     for (uint32_t s = 0; s < explanation->stage_count; s++) {
         uint32_t count = 0;
         if (explanation->stages[s].job != NULL &&
-            !explain_stage(world, &explanation->stages[s], owned->mates + taken, &count, error))
+            !explain_stage(world, &explanation->stages[s], explanation->mates + taken, &count,
+                           error))
             return false;
         taken += count;
     }
@@ -468,18 +447,17 @@ static const struct request_row *find_request(const struct summary_row *run,
 static bool explanation_fill(struct explanation *explanation, const struct run_record *record,
                              struct error *error)
 {
-    struct owned *owned = explanation->owned;
-    owned->configuration = cJSON_Parse(record->configuration);
-    if (owned->configuration == NULL)
+    explanation->configuration = cJSON_Parse(record->configuration);
+    if (explanation->configuration == NULL)
         return error_input(error, "run %s: its configuration is damaged; run it again",
                            explanation->run->hash);
     const cJSON *applications =
-        cJSON_GetObjectItemCaseSensitive(owned->configuration, "applications");
+        cJSON_GetObjectItemCaseSensitive(explanation->configuration, "applications");
     const cJSON *application =
         cJSON_GetArrayItem(applications, (int)explanation->request->application);
     explanation->application = text_of(application, "name");
     stages_name(explanation, application);
-    struct world world = {.record = record, .configuration = owned->configuration};
+    struct world world = {.record = record, .configuration = explanation->configuration};
     const bool good = world_init(&world, error) && jobs_explain(explanation, &world, error);
     world_clear(&world);
     return good;
@@ -493,10 +471,7 @@ struct explanation *explanation_build(const struct summary_row *run,
     if (row == NULL)
         return NULL;
     struct explanation *explanation = calloc(1, sizeof *explanation);
-    if (explanation != NULL)
-        explanation->owned = calloc(1, sizeof(struct owned));
-    if (explanation == NULL || explanation->owned == NULL) {
-        free(explanation);
+    if (explanation == NULL) {
         error_run(error, "out of memory for an explanation");
         return NULL;
     }
@@ -512,9 +487,7 @@ void explanation_free(struct explanation *explanation)
 {
     if (explanation == NULL)
         return;
-    struct owned *owned = explanation->owned;
-    cJSON_Delete(owned->configuration);
-    free(owned->mates);
-    free(owned);
+    cJSON_Delete(explanation->configuration);
+    free(explanation->mates);
     free(explanation);
 }

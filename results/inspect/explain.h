@@ -21,17 +21,24 @@
 #include "results/store/store.h"
 #include "sim/error.h"
 
-/* Components of a stage's time, ns. They add up to its time from ready to finish. */
+/* Components of a stage's time, ns, in chronological order. They add up to its time from ready to
+ * finish. */
+enum { STAGE_PARTS = 9 };
 struct stage_time {
-    sim_time_t deciding;  /* its own decision */
-    sim_time_t behind;    /* other decisions of the controller */
-    sim_time_t no_room;   /* no invoker had the resources of its configuration free */
-    sim_time_t instance;  /* its instance ran other batches */
-    sim_time_t held_back; /* none of these */
-    sim_time_t transfer;
-    sim_time_t cold;
-    sim_time_t alone;  /* execution time without co-runners */
-    sim_time_t slowed; /* additional execution time due to co-runners */
+    union {
+        struct {
+            sim_time_t deciding;  /* its own decision */
+            sim_time_t behind;    /* other decisions of the controller */
+            sim_time_t no_room;   /* no invoker had the resources of its configuration free */
+            sim_time_t instance;  /* its instance ran other batches */
+            sim_time_t held_back; /* none of these */
+            sim_time_t transfer;
+            sim_time_t cold;
+            sim_time_t alone;  /* execution time without co-runners */
+            sim_time_t slowed; /* additional execution time due to co-runners */
+        };
+        sim_time_t parts[STAGE_PARTS];
+    };
 };
 
 struct explained_stage {
@@ -54,8 +61,9 @@ struct explanation {
     const char *application;
     struct explained_stage stages[RECORD_MAX_STAGES]; /* as the application lists them */
     uint32_t stage_count;
-    struct stage_time path; /* sum over the longest path, equal to the latency */
-    void *owned;            /* freed by explanation_free */
+    struct stage_time path;      /* sum over the longest path, equal to the latency */
+    struct cJSON *configuration; /* owns the names */
+    uint64_t *mates;             /* those of all stages */
 };
 
 /* Builds the explanation. `run`, `record` and `results` must outlive it. NULL: ERROR_INPUT if the
@@ -70,5 +78,7 @@ void explanation_free(struct explanation *explanation);
 void explanation_text(const struct explanation *explanation, FILE *out);
 /* Writes it as one JSON object. False: ERROR_RUN, memory exhausted. */
 bool explanation_json(const struct explanation *explanation, FILE *out, struct error *error);
+/* Writes the object and frees it. False: ERROR_RUN, memory exhausted. */
+bool explain_print_json(struct cJSON *root, FILE *out, struct error *error);
 
 #endif

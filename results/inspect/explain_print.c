@@ -1,5 +1,4 @@
 /* An explanation in words and as JSON. */
-#include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -12,8 +11,10 @@
 
 static sim_time_t time_total(const struct stage_time *time)
 {
-    return time->deciding + time->behind + time->no_room + time->instance + time->held_back +
-           time->transfer + time->cold + time->alone + time->slowed;
+    sim_time_t sum = 0;
+    for (size_t p = 0; p < STAGE_PARTS; p++)
+        sum += time->parts[p];
+    return sum;
 }
 
 static double share(sim_time_t part, sim_time_t all)
@@ -21,38 +22,28 @@ static double share(sim_time_t part, sim_time_t all)
     return all > 0 ? 100.0 * (double)part / (double)all : 0;
 }
 
-/* Components of a time, in chronological order. */
-enum { PART_COUNT = 9 };
-static const struct part {
+static const struct {
     const char *key, *words;
-    size_t offset;
-} parts[PART_COUNT] = {
-    {"deciding", "for the decision", offsetof(struct stage_time, deciding)},
-    {"behind", "behind other decisions", offsetof(struct stage_time, behind)},
-    {"no_room", "for free resources", offsetof(struct stage_time, no_room)},
-    {"instance", "for its busy instance", offsetof(struct stage_time, instance)},
-    {"held_back", "held back by the policy", offsetof(struct stage_time, held_back)},
-    {"transfer", "transfer", offsetof(struct stage_time, transfer)},
-    {"cold", "cold start", offsetof(struct stage_time, cold)},
-    {"alone", "execution", offsetof(struct stage_time, alone)},
-    {"slowed", "slowed by co-runners", offsetof(struct stage_time, slowed)},
+} parts[STAGE_PARTS] = {
+    {"deciding", "for the decision"},
+    {"behind", "behind other decisions"},
+    {"no_room", "for free resources"},
+    {"instance", "for its busy instance"},
+    {"held_back", "held back by the policy"},
+    {"transfer", "transfer"},
+    {"cold", "cold start"},
+    {"alone", "execution"},
+    {"slowed", "slowed by co-runners"},
 };
 enum { WAITING_PARTS = 5 };
-
-static sim_time_t part_of(const struct stage_time *time, size_t part)
-{
-    sim_time_t value;
-    memcpy(&value, (const char *)time + parts[part].offset, sizeof value);
-    return value;
-}
 
 static void print_waiting(const struct explained_stage *stage, FILE *out)
 {
     fprintf(out, "  waited     %.3f ms", sim_to_ms(stage->job->queue_ns));
     const char *before = ": ";
     for (size_t p = 0; p < WAITING_PARTS; p++)
-        if (part_of(&stage->time, p) > 0) {
-            fprintf(out, "%s%.3f %s", before, sim_to_ms(part_of(&stage->time, p)), parts[p].words);
+        if (stage->time.parts[p] > 0) {
+            fprintf(out, "%s%.3f %s", before, sim_to_ms(stage->time.parts[p]), parts[p].words);
             before = ", ";
         }
     fprintf(out, "\n");
@@ -108,12 +99,12 @@ static void print_execution(const struct explained_stage *stage, FILE *out)
             sim_to_ms(time->transfer), sim_to_ms(time->cold),
             sim_to_ms(time->alone + time->slowed));
     if (time->slowed > 0)
-        fprintf(out, ": %.3f alone, %.3f (%.1f %%) lost to %u co-runner%s", sim_to_ms(time->alone),
-                sim_to_ms(time->slowed), share(time->slowed, time->alone), stage->co_runners,
-                stage->co_runners == 1 ? "" : "s");
+        fprintf(out, ": %.3f alone, %.3f (%.1f %%) lost to", sim_to_ms(time->alone),
+                sim_to_ms(time->slowed), share(time->slowed, time->alone));
     else if (stage->co_runners > 0)
-        fprintf(out, ", not slowed by %u co-runner%s", stage->co_runners,
-                stage->co_runners == 1 ? "" : "s");
+        fprintf(out, ", not slowed by");
+    if (time->slowed > 0 || stage->co_runners > 0)
+        fprintf(out, " %u co-runner%s", stage->co_runners, stage->co_runners == 1 ? "" : "s");
     fprintf(out, "; noise %.4g\n", stage->batch->noise);
     fprintf(out, "  cost       %.4g $", stage->job->cost_usd);
     if (stage->batch->jobs > 1)
@@ -191,11 +182,10 @@ static void print_time(const struct explanation *explanation, FILE *out)
         fprintf(out, ")");
     }
     const char *before = ": ";
-    for (size_t p = 0; p < PART_COUNT; p++)
-        if (part_of(&explanation->path, p) > 0) {
+    for (size_t p = 0; p < STAGE_PARTS; p++)
+        if (explanation->path.parts[p] > 0) {
             fprintf(out, "%s%s %.3f ms (%.1f %%)", before, parts[p].words,
-                    sim_to_ms(part_of(&explanation->path, p)),
-                    share(part_of(&explanation->path, p), all));
+                    sim_to_ms(explanation->path.parts[p]), share(explanation->path.parts[p], all));
             before = ", ";
         }
     fprintf(out, ".\nMost of it in %s: %.3f ms (%.1f %%).\n", most->name,
@@ -242,10 +232,10 @@ void explanation_text(const struct explanation *explanation, FILE *out)
 static void json_time(cJSON *object, const char *name, const struct stage_time *time)
 {
     cJSON *list = cJSON_AddObjectToObject(object, name);
-    for (size_t p = 0; p < PART_COUNT; p++) {
+    for (size_t p = 0; p < STAGE_PARTS; p++) {
         char key[32];
         (void)snprintf(key, sizeof key, "%s_ms", parts[p].key);
-        cJSON_AddNumberToObject(list, key, sim_to_ms(part_of(time, p)));
+        cJSON_AddNumberToObject(list, key, sim_to_ms(time->parts[p]));
     }
 }
 
@@ -301,6 +291,17 @@ static void json_stage(cJSON *list, const struct explained_stage *stage)
     json_time(item, "time", &stage->time);
 }
 
+bool explain_print_json(struct cJSON *root, FILE *out, struct error *error)
+{
+    char *text = cJSON_Print(root);
+    cJSON_Delete(root);
+    if (text == NULL)
+        return error_run(error, "out of memory for the JSON output");
+    fprintf(out, "%s\n", text);
+    cJSON_free(text);
+    return true;
+}
+
 bool explanation_json(const struct explanation *explanation, FILE *out, struct error *error)
 {
     const struct request_row *request = explanation->request;
@@ -320,11 +321,5 @@ bool explanation_json(const struct explanation *explanation, FILE *out, struct e
     for (uint32_t s = 0; s < explanation->stage_count; s++)
         json_stage(stages, &explanation->stages[s]);
     json_time(root, "time", &explanation->path);
-    char *text = cJSON_Print(root);
-    cJSON_Delete(root);
-    if (text == NULL)
-        return error_run(error, "out of memory for the JSON output");
-    fprintf(out, "%s\n", text);
-    cJSON_free(text);
-    return true;
+    return explain_print_json(root, out, error);
 }

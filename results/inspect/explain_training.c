@@ -1,4 +1,5 @@
 #include "results/inspect/explain_training.h"
+#include "results/inspect/explain.h"
 
 #include <inttypes.h>
 #include <math.h>
@@ -123,13 +124,7 @@ static bool print_json(const struct summary_row *run, const struct training_reco
         (void)cJSON_AddNumberToObject(root, "slowed_s", time.slowed);
     }
     (void)cJSON_AddItemToObject(root, "leases", json_leases(record, row));
-    char *text = cJSON_Print(root);
-    cJSON_Delete(root);
-    if (text == NULL)
-        return error_run(error, "out of memory for the explanation");
-    fprintf(out, "%s\n", text);
-    cJSON_free(text);
-    return true;
+    return explain_print_json(root, out, error);
 }
 
 bool training_explain(const struct summary_row *run, const struct training_record *record,

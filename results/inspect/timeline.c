@@ -6,16 +6,15 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include <cjson/cJSON.h>
-
-#include "results/inspect/timeline_training.h"
 #include "results/inspect/trace_events.h"
 #include "sim/array.h"
 
 /* Process ids; invoker i is PID_INVOKERS + i. */
-enum { PID_CLUSTER = 1, PID_REQUESTS, PID_QUEUES, PID_INVOKERS = 10 };
-/* Thread ids of the cluster. Lanes are numbered from TID_LANES, containers from TID_CONTAINERS. */
+enum { PID_CLUSTER = 1, PID_REQUESTS, PID_QUEUES, PID_TRAININGS = 5, PID_INVOKERS = 10 };
+/* Thread ids of the cluster. Lanes are numbered from TID_LANES, containers from TID_CONTAINERS,
+ * trainings from TID_TRAININGS. */
 enum { TID_COUNTERS, TID_DECISIONS, TID_DROPS, TID_LANES = 10, TID_CONTAINERS = 1 << 24 };
+enum { TID_TRAININGS = 1 };
 /* Limit per application when computing the display order. */
 enum { LANES_MOST = 1 << 20 };
 
@@ -47,12 +46,12 @@ struct timeline {
     struct trace_events events;
     const struct workload *workload;
     uint32_t gpu_count;
-    uint32_t *first_gpu;        /* per invoker */
-    struct lanes *places;       /* per GPU, then per invoker for batches without a GPU */
-    struct lanes *applications; /* for the requests of each application */
-    char **queue_names;         /* "application/stage", as JSON */
-    bool *invoker_named;        /* its name has been written */
-    unsigned char *named;       /* bit c: the name of container c has been written */
+    uint32_t *first_gpu; /* per invoker */
+    /* Per application for its requests, per GPU, and per invoker for batches without a GPU. */
+    struct lanes *places;
+    char **queue_names;   /* "application/stage", as JSON */
+    bool *invoker_named;  /* its name has been written */
+    unsigned char *named; /* bit c: the name of container c has been written */
     size_t named_bytes;
     uint32_t next_tid;
     void *flights; /* tsearch tree of struct flight, by request */
@@ -60,21 +59,12 @@ struct timeline {
     uint64_t last_number;
 };
 
-/* Returns the text as allocated JSON; NULL: memory exhausted. */
-static char *quote(const char *text)
-{
-    cJSON *string = cJSON_CreateString(text);
-    char *quoted = string == NULL ? NULL : cJSON_PrintUnformatted(string);
-    cJSON_Delete(string);
-    return quoted;
-}
-
 /* ---- Lanes ----------------------------------------------------------------------------------- */
 
 /* Finds a lane for a slice from `from` to `until`: of the lanes free at `from`, the one that became
- * free last. `*is_new`: a lane was added and has no name yet. */
+ * free last. If there is none, a lane is added, which has no name yet. */
 static bool lanes_take(struct timeline *timeline, struct lanes *lanes, sim_time_t from,
-                       sim_time_t until, uint32_t *tid, bool *is_new, struct error *error)
+                       sim_time_t until, uint32_t *tid, struct error *error)
 {
     size_t low = 0, high = lanes->count; /* binary search for the first lane that is not free */
     while (low < high) {
@@ -84,16 +74,16 @@ static bool lanes_take(struct timeline *timeline, struct lanes *lanes, sim_time_
         else
             high = middle;
     }
-    *is_new = low == 0;
-    if (*is_new &&
+    const bool is_new = low == 0;
+    if (is_new &&
         !array_reserve(&lanes->items, &lanes->capacity, lanes->count + 1, sizeof *lanes->items))
         return error_run(error, "%s: out of memory for %zu lanes", timeline->events.path,
                          lanes->count + 1);
-    *tid = *is_new ? timeline->next_tid++ : lanes->items[low - 1].tid;
-    if (!*is_new)
+    *tid = is_new ? timeline->next_tid++ : lanes->items[low - 1].tid;
+    if (!is_new)
         memmove(&lanes->items[low - 1], &lanes->items[low],
                 (lanes->count - low) * sizeof *lanes->items);
-    lanes->count += *is_new;
+    lanes->count += is_new;
     lanes->items[lanes->count - 1] = (struct partition_stream){until, *tid};
     return true;
 }
@@ -125,12 +115,13 @@ static bool batch_lane(struct timeline *timeline, const struct batch_row *row, u
                        struct error *error)
 {
     const bool gpu = row->gpu != SIM_NONE;
-    struct lanes *lanes = &timeline->places[gpu ? row->gpu : timeline->gpu_count + row->invoker];
-    bool is_new = false;
+    struct lanes *lanes = &timeline->places[timeline->workload->application_count +
+                                            (gpu ? row->gpu : timeline->gpu_count + row->invoker)];
+    const size_t before = lanes->count;
     if (!invoker_name(timeline, row->invoker, error) ||
-        !lanes_take(timeline, lanes, row->dispatched_ns, row->finished_ns, tid, &is_new, error))
+        !lanes_take(timeline, lanes, row->dispatched_ns, row->finished_ns, tid, error))
         return false;
-    if (!is_new)
+    if (lanes->count == before)
         return true;
     const char *model = model_of(timeline, row);
     char text[96] = "vCPUs";
@@ -138,12 +129,8 @@ static bool batch_lane(struct timeline *timeline, const struct batch_row *row, u
         (void)snprintf(text, sizeof text, "GPU %" PRIu32 "%s%s lane %zu",
                        row->gpu - timeline->first_gpu[row->invoker], *model != '\0' ? " " : "",
                        model, lanes->count - 1);
-    char *name = quote(text);
-    const bool good =
-        name != NULL && trace_events_name_thread(&timeline->events, PID_INVOKERS + row->invoker,
-                                                 *tid, *tid, name, error);
-    free(name);
-    return good;
+    return trace_events_name_thread(&timeline->events, PID_INVOKERS + row->invoker, *tid, *tid,
+                                    text, error);
 }
 
 /* The track of container `serial`; writes its name when it is new. */
@@ -161,12 +148,9 @@ static bool container_track(struct timeline *timeline, uint64_t serial, uint32_t
     char text[256];
     (void)snprintf(text, sizeof text, "container %" PRIu64 ": %.200s", serial,
                    timeline->workload->functions[function].name);
-    char *name = quote(text);
-    const bool good = name != NULL && invoker_name(timeline, invoker, error) &&
-                      trace_events_name_thread(&timeline->events, PID_INVOKERS + invoker, *tid,
-                                               *tid, name, error);
-    free(name);
-    return good;
+    return invoker_name(timeline, invoker, error) &&
+           trace_events_name_thread(&timeline->events, PID_INVOKERS + invoker, *tid, *tid, text,
+                                    error);
 }
 
 /* ---- Rows ------------------------------------------------------------------------------------ */
@@ -415,22 +399,54 @@ static bool request_slice(struct timeline *timeline, const struct request_row *r
 static bool add_request(void *context, const struct request_row *row, struct error *error)
 {
     struct timeline *timeline = context;
-    struct lanes *lanes = &timeline->applications[row->application];
-    char *name = quote(timeline->workload->applications[row->application].name);
+    struct lanes *lanes = &timeline->places[row->application];
+    const char *text = timeline->workload->applications[row->application].name;
+    char *name = trace_quote(text, error);
+    const size_t before = lanes->count;
     /* Keeps the lanes of one application together. */
-    const uint32_t order = row->application * LANES_MOST + (uint32_t)lanes->count;
+    const uint32_t order = row->application * LANES_MOST + (uint32_t)before;
     uint32_t tid = 0;
-    bool is_new = false;
-    bool good = name != NULL &&
-                lanes_take(timeline, lanes, row->arrival_ns, row->finish_ns, &tid, &is_new, error);
-    good = good &&
-           (!is_new ||
-            trace_events_name_thread(&timeline->events, PID_REQUESTS, tid, order, name, error)) &&
-           request_slice(timeline, row, name, tid, error) &&
-           flow_write(timeline, row, tid, error) &&
-           (!row->dropped || drop_write(timeline, row, name, error));
+    const bool good =
+        name != NULL && lanes_take(timeline, lanes, row->arrival_ns, row->finish_ns, &tid, error) &&
+        (lanes->count == before ||
+         trace_events_name_thread(&timeline->events, PID_REQUESTS, tid, order, text, error)) &&
+        request_slice(timeline, row, name, tid, error) && flow_write(timeline, row, tid, error) &&
+        (!row->dropped || drop_write(timeline, row, name, error));
     free(name);
     return good;
+}
+
+/* ---- Trainings ------------------------------------------------------------------------------- */
+
+static bool add_lease(void *context, const struct lease_row *row, struct error *error)
+{
+    struct timeline *timeline = context;
+    const struct step track = {row->from_ns, PID_TRAININGS,
+                               (uint32_t)(TID_TRAININGS + row->training)};
+    return slice(timeline, &track, "restart", "restart", row->from_ns + row->restart_ns, error) &&
+           trace_events_write(
+               &timeline->events, error,
+               "{\"ph\":\"X\",\"cat\":\"lease\",\"name\":\"%" PRIu32 " GPUs from %" PRIu32
+               "\",\"ts\":%s,\"dur\":%s,\"pid\":%d,\"tid\":%" PRIu32
+               ",\"args\":{\"invokers\":%" PRIu32
+               ",\"units\":%s,\"vcpus\":%s,\"memory_mb\":%s,\"iterations\":%s}}",
+               row->gpus, row->first_gpu, trace_micros(row->from_ns).text,
+               trace_micros(row->until_ns - row->from_ns).text, PID_TRAININGS, track.tid,
+               row->invokers, trace_number(row->units).text, trace_number(row->vcpus).text,
+               trace_number(row->memory_mb).text, trace_number(row->iterations).text);
+}
+
+static bool add_training(void *context, const struct training_result_row *row, struct error *error)
+{
+    struct timeline *timeline = context;
+    char name[64];
+    const uint32_t tid = (uint32_t)(TID_TRAININGS + row->training);
+    (void)snprintf(name, sizeof name, "training %" PRIu64, row->training);
+    return trace_events_name_thread(&timeline->events, PID_TRAININGS, tid, tid, name, error) &&
+           trace_events_write(&timeline->events, error,
+                              "{\"ph\":\"i\",\"s\":\"t\",\"cat\":\"arrival\",\"name\":\"arrival\","
+                              "\"ts\":%s,\"pid\":%d,\"tid\":%" PRIu32 "}",
+                              trace_micros(row->arrival_ns).text, PID_TRAININGS, tid);
 }
 
 /* ---- Begin and end --------------------------------------------------------------------------- */
@@ -447,22 +463,28 @@ static uint32_t cluster_gpus(const struct cluster_spec *cluster, uint32_t *first
     return gpus;
 }
 
-static bool queue_names_init(struct timeline *timeline)
+/* Names the queues of an application. */
+static bool queues_name(struct timeline *timeline, const struct application *application,
+                        struct error *error)
 {
-    const struct workload *workload = timeline->workload;
     bool good = true;
-    for (size_t a = 0; a < workload->application_count; a++) {
-        const struct application *application = &workload->applications[a];
-        for (uint32_t s = 0; good && s < application->stage_count; s++) {
-            char *text = NULL;
-            if (asprintf(&text, "%s/%s", application->name, application->stages[s].name) < 0)
-                return false;
-            timeline->queue_names[application->first_queue + s] = quote(text);
-            good = timeline->queue_names[application->first_queue + s] != NULL;
-            free(text);
-        }
+    for (uint32_t s = 0; good && s < application->stage_count; s++) {
+        const uint32_t queue = application->first_queue + s, tid = TID_LANES + queue;
+        char *text = NULL;
+        if (asprintf(&text, "%s/%s", application->name, application->stages[s].name) < 0)
+            return error_run(error, "%s: out of memory for a name", timeline->events.path);
+        timeline->queue_names[queue] = trace_quote(text, error);
+        good = timeline->queue_names[queue] != NULL &&
+               trace_events_name_thread(&timeline->events, PID_QUEUES, tid, tid, text, error);
+        free(text);
     }
     return good;
+}
+
+static size_t place_count(const struct timeline *timeline)
+{
+    return timeline->workload->application_count + timeline->gpu_count +
+           timeline->workload->cluster.invoker_count;
 }
 
 static struct timeline *timeline_allocate(const struct workload *workload)
@@ -472,12 +494,10 @@ static struct timeline *timeline_allocate(const struct workload *workload)
         return NULL;
     const uint32_t invokers = workload->cluster.invoker_count;
     timeline->workload = workload;
-    timeline->next_tid = TID_LANES;
     timeline->last_number = UINT64_MAX;
     timeline->gpu_count = cluster_gpus(&workload->cluster, NULL);
     timeline->first_gpu = calloc(invokers + 1, sizeof *timeline->first_gpu);
-    timeline->places = calloc(timeline->gpu_count + invokers, sizeof *timeline->places);
-    timeline->applications = calloc(workload->application_count, sizeof *timeline->applications);
+    timeline->places = calloc(place_count(timeline), sizeof *timeline->places);
     timeline->queue_names = calloc(workload->queue_count + 1, sizeof *timeline->queue_names);
     timeline->invoker_named = calloc(invokers, sizeof *timeline->invoker_named);
     return timeline;
@@ -485,20 +505,14 @@ static struct timeline *timeline_allocate(const struct workload *workload)
 
 static void timeline_free(struct timeline *timeline)
 {
-    const struct workload *workload = timeline->workload;
     (void)trace_events_end(&timeline->events, false, NULL);
-    for (size_t i = 0; timeline->places != NULL &&
-                       i < (size_t)timeline->gpu_count + workload->cluster.invoker_count;
-         i++)
+    for (size_t i = 0; timeline->places != NULL && i < place_count(timeline); i++)
         free(timeline->places[i].items);
-    for (size_t a = 0; timeline->applications != NULL && a < workload->application_count; a++)
-        free(timeline->applications[a].items);
-    for (size_t q = 0; timeline->queue_names != NULL && q < workload->queue_count; q++)
+    for (size_t q = 0; timeline->queue_names != NULL && q < timeline->workload->queue_count; q++)
         free(timeline->queue_names[q]);
     tdestroy(timeline->flights, free);
     free(timeline->first_gpu);
     free(timeline->places);
-    free(timeline->applications);
     free(timeline->queue_names);
     free(timeline->invoker_named);
     free(timeline->named);
@@ -510,7 +524,8 @@ static bool timeline_open(struct timeline *timeline, const char *path,
 {
     char about[1024];
     int length = -1;
-    char *name = quote(experiment->name), *policy = quote(experiment->policy_name);
+    char *name = trace_quote(experiment->name, error),
+         *policy = trace_quote(experiment->policy_name, error);
     if (name != NULL && policy != NULL)
         length =
             snprintf(about, sizeof about,
@@ -525,24 +540,23 @@ static bool timeline_open(struct timeline *timeline, const char *path,
 }
 
 /* Writes the names of the fixed tracks. */
-static bool timeline_begin(struct timeline *timeline, struct error *error)
+static bool timeline_begin(struct timeline *timeline, bool trainings, struct error *error)
 {
+    static const char *const threads[] = {
+        [TID_COUNTERS] = "counters", [TID_DECISIONS] = "decisions", [TID_DROPS] = "drops"};
     const struct workload *workload = timeline->workload;
+    struct trace_events *events = &timeline->events;
     (void)cluster_gpus(&workload->cluster, timeline->first_gpu);
-    bool good = trace_events_name_process(&timeline->events, PID_CLUSTER, "cluster", error) &&
-                trace_events_name_thread(&timeline->events, PID_CLUSTER, TID_COUNTERS, TID_COUNTERS,
-                                         "\"counters\"", error) &&
-                trace_events_name_thread(&timeline->events, PID_CLUSTER, TID_DECISIONS,
-                                         TID_DECISIONS, "\"decisions\"", error) &&
-                trace_events_name_thread(&timeline->events, PID_CLUSTER, TID_DROPS, TID_DROPS,
-                                         "\"drops\"", error) &&
-                trace_events_name_process(&timeline->events, PID_REQUESTS, "requests", error) &&
-                trace_events_name_process(&timeline->events, PID_QUEUES, "queues", error);
-    for (uint32_t q = 0; good && q < workload->queue_count; q++)
-        good = trace_events_name_thread(&timeline->events, PID_QUEUES, TID_LANES + q, TID_LANES + q,
-                                        timeline->queue_names[q], error);
+    bool good = trace_events_name_process(events, PID_CLUSTER, "cluster", error);
+    for (uint32_t t = 0; good && t < sizeof threads / sizeof *threads; t++)
+        good = trace_events_name_thread(events, PID_CLUSTER, t, t, threads[t], error);
+    good = good && trace_events_name_process(events, PID_REQUESTS, "requests", error) &&
+           trace_events_name_process(events, PID_QUEUES, "queues", error);
+    for (size_t a = 0; good && a < workload->application_count; a++)
+        good = queues_name(timeline, &workload->applications[a], error);
     timeline->next_tid = TID_LANES + workload->queue_count;
-    return good;
+    return good &&
+           (!trainings || trace_events_name_process(events, PID_TRAININGS, "trainings", error));
 }
 
 struct timeline *timeline_create(const char *path, const struct experiment *experiment,
@@ -550,27 +564,16 @@ struct timeline *timeline_create(const char *path, const struct experiment *expe
 {
     struct timeline *timeline = timeline_allocate(&experiment->workload);
     const bool whole = timeline != NULL && timeline->first_gpu != NULL &&
-                       timeline->places != NULL && timeline->applications != NULL &&
-                       timeline->queue_names != NULL && timeline->invoker_named != NULL &&
-                       queue_names_init(timeline);
+                       timeline->places != NULL && timeline->queue_names != NULL &&
+                       timeline->invoker_named != NULL;
     if (!whole)
         error_run(error, "%s: out of memory for a timeline", path);
-    else if (timeline_open(timeline, path, experiment, error) && timeline_begin(timeline, error) &&
-             (experiment->training == NULL || timeline_trainings_begin(&timeline->events, error)))
+    else if (timeline_open(timeline, path, experiment, error) &&
+             timeline_begin(timeline, experiment->training != NULL, error))
         return timeline;
     if (timeline != NULL)
         timeline_free(timeline);
     return NULL;
-}
-
-static bool add_lease(void *context, const struct lease_row *row, struct error *error)
-{
-    return timeline_lease(&((struct timeline *)context)->events, row, error);
-}
-
-static bool add_training(void *context, const struct training_result_row *row, struct error *error)
-{
-    return timeline_training(&((struct timeline *)context)->events, row, error);
 }
 
 struct recorder timeline_recorder(struct timeline *timeline)

@@ -8,6 +8,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include <cjson/cJSON.h>
+
 enum { BLOCK_BYTES = 1 << 18, EVENT_BYTES = 1 << 14 };
 
 bool trace_events_begin(struct trace_events *events, const char *path, const char *about,
@@ -52,32 +54,43 @@ bool trace_events_write(struct trace_events *events, struct error *error, const 
     return true;
 }
 
+char *trace_quote(const char *text, struct error *error)
+{
+    cJSON *string = cJSON_CreateString(text);
+    char *quoted = string == NULL ? NULL : cJSON_PrintUnformatted(string);
+    cJSON_Delete(string);
+    if (quoted == NULL)
+        error_run(error, "out of memory for a name in a file of events");
+    return quoted;
+}
+
+/* Writes name and position of a process or thread. */
+static bool name_track(struct trace_events *events, const char *kind, uint32_t pid, uint32_t tid,
+                       uint32_t order, const char *name, struct error *error)
+{
+    char *quoted = trace_quote(name, error);
+    const bool good =
+        quoted != NULL &&
+        trace_events_write(events, error,
+                           "{\"ph\":\"M\",\"ts\":0,\"pid\":%" PRIu32 ",\"tid\":%" PRIu32
+                           ",\"name\":\"%s_name\",\"args\":{\"name\":%s}},\n{\"ph\":\"M\",\"ts\":0,"
+                           "\"pid\":%" PRIu32 ",\"tid\":%" PRIu32
+                           ",\"name\":\"%s_sort_index\",\"args\":{\"sort_index\":%" PRIu32 "}}",
+                           pid, tid, kind, quoted, pid, tid, kind, order);
+    free(quoted);
+    return good;
+}
+
 bool trace_events_name_process(struct trace_events *events, uint32_t pid, const char *name,
                                struct error *error)
 {
-    return trace_events_write(events, error,
-                              "{\"ph\":\"M\",\"ts\":0,\"pid\":%" PRIu32
-                              ",\"tid\":0,\"name\":\"process_name\",\"args\":{\"name\":\"%s\"}}",
-                              pid, name) &&
-           trace_events_write(
-               events, error,
-               "{\"ph\":\"M\",\"ts\":0,\"pid\":%" PRIu32
-               ",\"tid\":0,\"name\":\"process_sort_index\",\"args\":{\"sort_index\":%" PRIu32 "}}",
-               pid, pid);
+    return name_track(events, "process", pid, 0, pid, name, error);
 }
 
 bool trace_events_name_thread(struct trace_events *events, uint32_t pid, uint32_t tid,
                               uint32_t order, const char *name, struct error *error)
 {
-    return trace_events_write(events, error,
-                              "{\"ph\":\"M\",\"ts\":0,\"pid\":%" PRIu32 ",\"tid\":%" PRIu32
-                              ",\"name\":\"thread_name\",\"args\":{\"name\":%s}}",
-                              pid, tid, name) &&
-           trace_events_write(events, error,
-                              "{\"ph\":\"M\",\"ts\":0,\"pid\":%" PRIu32 ",\"tid\":%" PRIu32
-                              ",\"name\":\"thread_sort_index\",\"args\":{\"sort_index\":%" PRIu32
-                              "}}",
-                              pid, tid, order);
+    return name_track(events, "thread", pid, tid, order, name, error);
 }
 
 bool trace_events_end(struct trace_events *events, bool good, struct error *error)

@@ -32,10 +32,13 @@ bool trace_events_begin(struct trace_events *events, const char *path, const cha
 bool trace_events_write(struct trace_events *events, struct error *error, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
 
+/* Returns the text as JSON, which the caller frees. NULL: ERROR_RUN, memory exhausted. */
+char *trace_quote(const char *text, struct error *error);
+
 /* Names a process; processes are shown in the order of their ids. */
 bool trace_events_name_process(struct trace_events *events, uint32_t pid, const char *name,
                                struct error *error);
-/* Names a thread by a JSON string and gives its position `order` in its process. */
+/* Names a thread and gives its position `order` in its process. */
 bool trace_events_name_thread(struct trace_events *events, uint32_t pid, uint32_t tid,
                               uint32_t order, const char *name, struct error *error);
 
