@@ -139,16 +139,46 @@ static void panels_write(struct curve_figure *figure)
     }
 }
 
+/* Returns whether the scenario has a point of the group's lines. O(points). */
+static bool is_drawn(const struct curve_group *group, const struct report_scenario *scenario)
+{
+    const struct report_contender *end = scenario->contenders + scenario->contender_count;
+    for (size_t p = 0; p < group->panel_count; p++)
+        for (size_t l = 0; l < group->panels[p].line_count; l++) {
+            const struct curve_line *line = &group->panels[p].lines[l];
+            for (size_t i = 0; i < line->point_count; i++)
+                if (line->points[i].contender >= scenario->contenders &&
+                    line->points[i].contender < end)
+                    return true;
+        }
+    return false;
+}
+
+/* The warning for the scenarios of the group, if the caption of `like` does not have it. */
+static const char *group_warning(const struct report *report, const struct curve_group *group)
+{
+    const char *warning = source_length_warning(report, group->like, 1);
+    if (warning[0] != '\0')
+        return "";
+    for (size_t s = 0; warning[0] == '\0' && s < report->scenario_count; s++)
+        if (is_drawn(group, &report->scenarios[s]))
+            warning = source_length_warning(report, &report->scenarios[s], 1);
+    return warning;
+}
+
 static bool draw_group(const struct source *source, const struct curve_group *group,
                        struct figure_list *list, struct error *error)
 {
     const struct curves *curves = source->report->curves;
     struct curve_figure figure = {.source = source, .group = group};
-    char lead[96] = "";
+    const char *warning = group_warning(source->report, group);
+    char lead[192];
     char *caption = NULL;
     if (!isnan(curves->limit))
-        (void)snprintf(lead, sizeof lead, "Dotted: %g, the limit of what counts as sustained.",
-                       curves->limit * curves->metric->column.scale);
+        (void)snprintf(lead, sizeof lead, "Dotted: %g, the limit of what counts as sustained.%s",
+                       curves->limit * curves->metric->column.scale, warning);
+    else /* the sentence begins with a blank */
+        (void)snprintf(lead, sizeof lead, "%s", warning + (warning[0] == ' '));
     bool good = series_read(group, &figure.series) &&
                 (caption = source_caption(source, group->like, lead, true)) != NULL;
     if (!good)

@@ -65,14 +65,9 @@ uint64_t source_run_size(const struct source *source, const struct report_scenar
                        : row->measures.finished + row->measures.unfinished;
 }
 
-/* A sentence if runs of the scenarios are not stationary, else "". A curve is of many scenarios. */
-static const char *length_warning(const struct report *report, const struct report_scenario *first,
+const char *source_length_warning(const struct report *report, const struct report_scenario *first,
                                   size_t scenarios)
 {
-    if (report->curves != NULL) {
-        first = report->scenarios;
-        scenarios = report->scenario_count;
-    }
     for (size_t n = 0; n < report->notice_count; n++)
         for (size_t s = 0; s < scenarios; s++)
             if (report->notices[n].in[first[s].number] &&
@@ -109,7 +104,7 @@ char *source_caption(const struct source *source, const struct report_scenario *
                  text_range(&seeds, true, of_seeds), several ? "s" : "",
                  text_range(&requests, true, size), source_serves(first) ? "requests" : "trainings",
                  intervals && several ? " each; bars: 95 % intervals" : "", basis,
-                 length_warning(report, first, scenarios)) < 0)
+                 source_length_warning(report, first, scenarios)) < 0)
         caption = NULL;
     free(basis);
     return caption;

@@ -57,6 +57,10 @@ uint64_t source_run_size(const struct source *source, const struct report_scenar
 char *source_caption(const struct source *source, const struct report_scenario *scenario,
                      const char *lead, bool intervals);
 
+/* A sentence for a caption if runs of the scenarios are not stationary, else "". */
+const char *source_length_warning(const struct report *report, const struct report_scenario *first,
+                                  size_t scenarios);
+
 /* "In all runs: requests=1500. Latency profile: measured.": settings that titles omit, and the
  * evidence grade if the file has it. The caller frees it; NULL: memory exhausted. */
 char *source_basis(const struct source *source, const struct report_scenario *scenario);
