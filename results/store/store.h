@@ -67,7 +67,7 @@ bool store_drop_run(struct store *store, struct error *error);
 
 /* The device and the backend that executed the batches of a replay (results/compare/replay.h). */
 struct execution {
-    const char *backend; /* "green contexts", "MPS", …; "rehearsal" */
+    const char *backend; /* "worker"; "rehearsal" */
     const char *device;  /* the GPU's name; "none" */
     const char *driver;  /* versions of driver and CUDA, as one text; "none" */
     const char *details; /* JSON object with further details; NULL: {} */

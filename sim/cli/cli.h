@@ -51,7 +51,6 @@ struct cli_option {
 
 struct command {
     const char *name;
-    bool alone;          /* the name is that of a program, not of a command of esgsim */
     const char *summary; /* one line */
     /* One word per operand, as in usage: "EXP.json", "FILE…" (one or more), "[FILE…]"; NULL if the
      * command takes none. */
@@ -79,9 +78,6 @@ bool cli_parse(const struct command *command, int *argc, char **argv, void *opti
 
 /* Prints usage, summary, options and help of the command on standard output. */
 void cli_print_help(const struct command *command);
-
-/* Returns whether --help or -h is among the arguments before "--". */
-bool cli_asks_help(int argc, char *const *argv);
 
 /* Prints the table of options, one paragraph each, in lines of at most 90 columns. */
 void cli_print_options(FILE *stream, const struct command *command);
