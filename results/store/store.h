@@ -7,6 +7,7 @@
  *   /runs/<hash>          one group per run; its attributes give all inputs of the run
  *   /runs/<hash>/requests, batches, jobs, containers, decisions, timeline    if recorded
  *   /runs/<hash>/trainings, leases    if recorded, of runs with trainings
+ *   /runs/<hash>/replay   of runs whose batches a worker executed
  *
  * A sweep's file has attributes that give the sweep, the shard and the number of missing runs. The
  * group of each run has an attribute with its index in the sweep.
@@ -29,6 +30,7 @@
 #include "results/store/columns.h"
 #include "results/store/record.h"
 #include "results/store/swept.h"
+#include "sim/backend/worker_backend.h"
 #include "sim/error.h"
 #include "sim/platform/simulation.h"
 
@@ -74,9 +76,11 @@ struct execution {
     bool gpu;            /* false: no GPU was used */
     uint64_t starts;
     double late_us_mean, late_us_p99, late_us_max;
+    const struct replay_row *rows; /* of the table `replay`; NULL: none */
+    size_t row_count;
 };
 
-/* Writes it to the attributes of the begun run. */
+/* Writes it to the attributes and the table `replay` of the begun run. */
 bool store_set_execution(struct store *store, const struct execution *execution,
                          struct error *error);
 
