@@ -125,16 +125,13 @@ static bool load(struct session *s, const char *path, const char *policy, struct
     return run->policy != NULL;
 }
 
-/* Loads all runs, and reports what a replay of each needs and the errors that it would have. */
-static bool load_all(struct session *s, struct error *error)
+/* Prints what a replay of each run needs, and reports the errors that it would have. */
+static bool plan_all(const struct session *s, struct error *error)
 {
-    const struct options *o = &s->options;
     double seconds = 0;
-    for (size_t i = 0; i < o->path_count * o->policy_count; i++) {
+    for (size_t i = 0; i < s->run_count; i++) {
         struct replay_plan plan;
         const struct run *run = &s->runs[i];
-        if (!load(s, o->paths[i / o->policy_count], o->policies[i % o->policy_count], error))
-            return false;
         guard_divert_output();
         const bool good = replay_plan(run->experiment, run->policy, run->values, &plan, error);
         (void)guard_restore_output();
@@ -294,8 +291,11 @@ static bool play_all(struct session *s, struct error *error)
 static bool replay(struct session *s, struct error *error)
 {
     const struct options *o = &s->options;
-    if (!load_all(s, error) || o->dry_run)
-        return o->dry_run && error->kind == ERROR_NONE;
+    for (size_t i = 0; i < o->path_count * o->policy_count; i++)
+        if (!load(s, o->paths[i / o->policy_count], o->policies[i % o->policy_count], error))
+            return false;
+    if (!plan_all(s, error) || o->dry_run)
+        return error->kind == ERROR_NONE;
     (void)fflush(stdout);
     s->keeps = o->resume && access(o->out, F_OK) == 0;
     s->worker = worker_start(o->worker, o->silent_s, guard_defer_stop("interrupted"), error);
