@@ -16,8 +16,6 @@
 
 #include "sim/units.h"
 
-extern char **environ;
-
 /* A sleeping process wakes tens of microseconds late, so the last part of a wait spins. */
 static const int64_t SPIN_NS = 60000;
 static const int64_t EXIT_NS = INT64_C(3000000000), HURRIED_EXIT_NS = INT64_C(200000000);
