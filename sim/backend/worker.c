@@ -29,7 +29,7 @@ struct worker {
     double silent_s;
     uint64_t last_id, executing[WORKER_BATCHES];
     size_t count;
-    int64_t heard_ns; /* its latest answer, or the begin of its work */
+    int64_t heard_ns; /* its latest answer, or its first batch since it had none */
     int64_t read_ns;  /* when `text` was read */
     char text[LINE + 1];
     size_t length;
