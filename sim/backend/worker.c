@@ -180,7 +180,7 @@ static bool fault_ended(struct worker *worker, struct error *error)
 {
     char what[128];
     int status = 0;
-    if (!await_exit(worker, HURRIED_EXIT_NS, &status))
+    if (!await_exit(worker, EXIT_NS, &status))
         return fault(worker, error,
                      "has closed its standard input or output; a worker answers until the end of "
                      "its input");
