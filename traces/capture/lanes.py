@@ -6,12 +6,14 @@ import contextlib, itertools, multiprocessing, os, runpy, signal, statistics, th
 MIB = 1 << 20
 
 def load(name):
-    """Returns a new network on the CPU, and the function that makes its inputs for a batch size."""
+    """Returns a new network on the CPU, and the function that makes its inputs for a batch size.
+    A name of torchvision may lack its underscores."""
     if ":" in name:
         path, function = name.rsplit(":", 1)
         return runpy.run_path(path)[function]()
     import torch, torchvision  # noqa: E401
-    return (torchvision.models.get_model(name, weights=None),
+    plain = {known.replace("_", ""): known for known in torchvision.models.list_models()}
+    return (torchvision.models.get_model(plain.get(name.replace("_", ""), name), weights=None),
             lambda batch: (torch.randn(batch, 3, 224, 224),))
 
 def short(name):
@@ -28,6 +30,7 @@ def network(name, half):
         net = net.cuda().eval()
         if half:
             net = net.half().to(memory_format=torch.channels_last)
+        torch.cuda.synchronize()  # other streams do not wait for the default one
         weights = itertools.chain(net.parameters(), net.buffers())
         loaded[name, half] = net, make, sum(t.numel() * t.element_size() for t in weights)
     return loaded[name, half]
@@ -39,8 +42,9 @@ def on(stream):
     with torch.inference_mode(), torch.cuda.stream(stream):
         yield
 
-def prepare(name, batch, half, graph, stream):
-    """Returns a function that launches one batch. Call it under on(stream)."""
+def prepare(name, batch, half, graph, stream, pool=None):
+    """Returns a function that launches one batch. Call it under on(stream). Graphs of one pool share
+    memory: one of them runs at a time. Other threads may run theirs meanwhile."""
     import torch
     net, make, _ = network(name, half)
 
@@ -61,7 +65,7 @@ def prepare(name, batch, half, graph, stream):
             run()
         stream.synchronize()
         captured = torch.cuda.CUDAGraph()
-        with torch.cuda.graph(captured, stream=stream):
+        with torch.cuda.graph(captured, pool=pool, stream=stream, capture_error_mode="thread_local"):
             run()
 
     def replay(_alive=(net, inputs)):  # a graph reads its inputs, and does not keep them alive
@@ -153,7 +157,7 @@ def alone(name, batch, half, graph, seconds):
     """Median and deviation in ms, MiB of memory, and when the first batch had ended; None: out of memory.
     The clock has settled after 50 ms, once two windows of five agree within 1 %, or after half a second."""
     import torch
-    here.run, here.stream = None, here.stream or torch.cuda.Stream()
+    here.stream = here.stream or torch.cuda.Stream()
     try:
         weights = network(name, half)[2]
         torch.cuda.reset_peak_memory_stats()
@@ -166,11 +170,16 @@ def alone(name, batch, half, graph, seconds):
                 last, ms = ms, max(1e-3, statistics.median(once() for _ in range(5)))
             times = [once() for _ in range(max(10, min(200, int(1e3 * seconds / ms))))]
     except torch.cuda.OutOfMemoryError:
+        drop()
         loaded.clear()
         torch.cuda.empty_cache()
         return None
     memory = weights + torch.cuda.max_memory_allocated() - before
     return statistics.median(times), statistics.pstdev(times), memory / MIB, begun
+
+def drop():
+    """Gives back the memory of what the lane ran last."""
+    here.run = None
 
 def beside(begin, end):
     """Runs the network of alone() until after `end` of the monotonic clock, which all processes share.
