@@ -171,7 +171,7 @@ faulty "a split of several kinds" 's/whole, 0, 1))$/whole, 2, 1))/'
 
 # ---- Bad usage ---------------------------------------------------------------------------------
 
-for usage in "--by:a --by opencl" "networks:a,a --by dry" "no such file:none.py:net --by dry" "above 0:a --by dry --batch 0" \
+for usage in "--by:a --by opencl" "the same:a,a --by dry" "have names:a+b --by dry" "no such file:none.py:net --by dry" "above 0:a --by dry --batch 0" \
     "at most 7:a --by dry --shares 8" "go together:a --by mig" "three numbers:a --by dry --rounds 1" "half False:a --by dry --half --out $dry"; do
     # Words without blanks.
     # shellcheck disable=SC2086
