@@ -238,8 +238,7 @@ static bool read_function(const struct json_value *value, int unit,
                                        "law",
                                        "source",
                                        "expected_error",
-                                       "calibration",
-                                       "launch_bound", /* for readers */
+                                       "calibration", /* for readers */
                                        NULL};
     function->input_bytes = NAN;
     function->noise_cv = NAN;
