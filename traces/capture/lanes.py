@@ -6,12 +6,14 @@ import contextlib, itertools, multiprocessing, os, runpy, signal, statistics, th
 MIB = 1 << 20
 
 def load(name):
-    """Returns a new network on the CPU, and the function that makes its inputs for a batch size."""
+    """Returns a new network on the CPU, and the function that makes its inputs for a batch size.
+    A name of torchvision may lack its underscores."""
     if ":" in name:
         path, function = name.rsplit(":", 1)
         return runpy.run_path(path)[function]()
     import torch, torchvision  # noqa: E401
-    return (torchvision.models.get_model(name, weights=None),
+    plain = {known.replace("_", ""): known for known in torchvision.models.list_models()}
+    return (torchvision.models.get_model(plain.get(name.replace("_", ""), name), weights=None),
             lambda batch: (torch.randn(batch, 3, 224, 224),))
 
 def short(name):
@@ -39,8 +41,9 @@ def on(stream):
     with torch.inference_mode(), torch.cuda.stream(stream):
         yield
 
-def prepare(name, batch, half, graph, stream):
-    """Returns a function that launches one batch. Call it under on(stream)."""
+def prepare(name, batch, half, graph, stream, pool=None):
+    """Returns a function that launches one batch. Call it under on(stream). Graphs of one pool share
+    memory: one of them runs at a time. Other threads may run theirs meanwhile."""
     import torch
     net, make, _ = network(name, half)
 
@@ -61,7 +64,7 @@ def prepare(name, batch, half, graph, stream):
             run()
         stream.synchronize()
         captured = torch.cuda.CUDAGraph()
-        with torch.cuda.graph(captured, stream=stream):
+        with torch.cuda.graph(captured, pool=pool, stream=stream, capture_error_mode="thread_local"):
             run()
 
     def replay(_alive=(net, inputs)):  # a graph reads its inputs, and does not keep them alive

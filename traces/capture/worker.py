@@ -27,10 +27,10 @@ class Dry:
     """Sleeps the time of lanes.py's formula."""
 
     def __init__(self, units):
-        self.units = units
+        self.gpu = lanes.Dry(units)
 
     def run(self, network, batch, numbers):
-        ms = lanes.dry_ms(network, batch, len(numbers) / self.units)
+        ms = lanes.dry_ms(network, batch, self.gpu.sms_of(len(numbers)) / self.gpu.sms)
         time.sleep(ms / 1e3)
         return ms
 
@@ -102,8 +102,6 @@ class Worker:
 
     def serve(self, lines):
         for line in lines:
-            if not line.strip():
-                continue
             try:
                 task = self.parse(line)
             except ValueError:
@@ -124,7 +122,7 @@ class Worker:
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--by", choices=("green", "dry"), default="green", help="green contexts, or a formula's sleep")
-    parser.add_argument("--measured", metavar="DIR", help="measure.py's folder: precision, graphs, units, networks")
+    parser.add_argument("--measured", metavar="DIR", help="measure.py's folder: precision, graphs, units")
     parser.add_argument("--units", type=int, help="units of the GPU (default: as measured, else 7)")
     parser.add_argument("--network", metavar="FUNCTION=NAME", action="append", default=[],
                         help="another network than the one of the function's name: a name or FILE.py:FUNCTION")
@@ -139,8 +137,7 @@ def main():
         if not all(text.partition("=")):
             parser.error("--network wants FUNCTION=NAME, got %s" % text)
     units = options.units or device.get("units", 7)
-    networks = {lanes.short(name): name for name in device.get("networks", [])}
-    networks.update(text.split("=", 1) for text in options.network)
+    networks = dict(text.split("=", 1) for text in options.network)
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # the end of the input ends it
     answers = os.dup(1)
     os.dup2(2, 1)  # what a network prints is no answer
