@@ -3,7 +3,7 @@
 # with it, and compares the replays with simulations. README.md says what to read.
 #
 #   gpu.sh all --pack FILE.tar.gz [OPTION…]   all steps, in order, within a deadline
-#   gpu.sh STEP [OPTION…]                     measure, calibrate, rehearse, replay, compare or read
+#   gpu.sh STEP [OPTION…]                     measure, calibrate, rehearse, replay or compare
 #
 #   --pack FILE      an archive of everything so far, renewed after each step and every few seconds
 #   --out DIR        the folder of everything (gpu-out); a second call goes on where the first ended
@@ -136,25 +136,27 @@ measure() {
 }
 
 calibrate() {
-    needs measured/solo.csv && esgsim calibrate "$OUT/measured" --grid --out "$OUT/profile.json" \
+    dry=
+    [ "$by" != dry ] || dry=--rehearsal
+    needs measured/solo.csv && esgsim calibrate "$OUT/measured" --grid $dry --out "$OUT/profile.json" \
         --base "$root/traces/profiles/a100-mig-parvagpu.json" --points "$OUT/points.csv"
 }
 
-# play REQUESTS OPTION…: replays both experiments under all policies, with so many requests each.
-play() {
+# at REQUESTS COMMAND…: esgsim's, on this session's profile and with so many requests.
+at() {
     requests=$1
     shift
-    needs profile.json && esgsim replay "$light" "$heavy" --policy "$policies" --sets side-by-side "$@" \
-        --set "profile=$OUT/profile.json" --set "requests=$requests" --set "warmup_requests=$((requests / 20))"
+    needs profile.json && esgsim "$@" --set "profile=$OUT/profile.json" --set "requests=$requests" \
+        --set "warmup_requests=$((requests / 20))"
 }
 
 # In virtual time, which refuses what a replay would refuse. Finds how many requests take 80 s of a
-# whole session's 120: the start of the worker takes the rest.
+# whole session's 120: the start of the worker takes the rest. Replays of an older profile are kept.
 rehearse() {
-    play 1000 --dry-run || return
+    [ ! -e "$OUT/replay.h5" ] || mv "$OUT/replay.h5" "$OUT/replay-$begun.h5"
+    at 1000 replay "$light" "$heavy" --policy "$policies" --dry-run || return
     sed -n 's/^in all: \([0-9.]*\) s.*/\1/p' "$OUT/rehearse.txt" | tail -n 1 | awk -v seconds="$(part 80)" '
         { n = int(1000 * seconds / $1) } END { print n < 40 ? 40 : n }' >"$OUT/requests.txt"
-    play "$(cat "$OUT/requests.txt")" --dry-run
 }
 
 replay() {
@@ -163,28 +165,25 @@ replay() {
     dry) set -- --no-gpu ;;
     *) why="a share by $by is of a process, and a replay changes it with each batch: --by green" && return 1 ;;
     esac
-    needs requests.txt && find_python && play "$(cat "$OUT/requests.txt")" "$@" --resume --out "$OUT/replay.h5" \
-        --worker "LD_LIBRARY_PATH='${LD_LIBRARY_PATH:-}' '$python' '$here/worker.py' --by $by --measured '$OUT/measured' ${WORKER_OPTIONS:-}"
+    needs requests.txt && find_python && at "$(cat "$OUT/requests.txt")" replay "$light" "$heavy" "$@" \
+        --policy "$policies" --sets side-by-side --resume --out "$OUT/replay.h5" --worker \
+        "LD_LIBRARY_PATH='${LD_LIBRARY_PATH:-}' '$python' '$here/worker.py' --by $by --measured '$OUT/measured' ${WORKER_OPTIONS:-}"
 }
 
 compare() {
     needs replay.h5 || return
-    printf '{"name": "proof", "base": "%s", "matrix": {"setting": [{"name": "proof-light"}, %s], "policy.name": ["%s"]}}\n' \
-        "$light" '{"name": "proof-heavy", "arrivals.load": 0.6}' "$(echo "$policies" | sed 's/,/", "/g')" >"$OUT/sweep.json"
-    requests=$(cat "$OUT/requests.txt")
-    esgsim sweep "$OUT/sweep.json" --restart --quiet --out "$OUT/simulated.h5" --set "profile=$OUT/profile.json" \
-        --set "requests=$requests" --set "warmup_requests=$((requests / 20))" &&
+    printf '{"name": "proof", "base": "%s", "matrix": {"setting": [%s, %s], "policy.name": ["%s"]}}\n' "$light" \
+        '{"name": "proof-light"}' '{"name": "proof-heavy", "arrivals.load": 0.6}' \
+        "$(echo "$policies" | sed 's/,/", "/g')" >"$OUT/sweep.json"
+    at "$(cat "$OUT/requests.txt")" sweep "$OUT/sweep.json" --restart --quiet --out "$OUT/simulated.h5" &&
         esgsim report "$OUT/simulated.h5" --against "$OUT/replay.h5" --out "$OUT/report.txt"
 }
 
 read_first() {
-    echo "What to read first, in $OUT:"
-    echo "  session.txt     what each step did; STEP.txt and STEP.err are its output"
-    for table in "$OUT"/measured/*.csv; do
-        [ ! -e "$table" ] || echo "  ${table#"$OUT/"}  $(($(wc -l <"$table") - 1)) rows"
-    done
-    [ ! -e "$OUT/profile.json" ] || echo "  calibrate.txt   the errors of profile.json"
-    [ ! -e "$OUT/report.txt" ] || echo "  report.txt      $(grep -m 1 'compared' "$OUT/report.txt")"
+    echo "What to read first, in $OUT: session.txt, then STEP.err of a step that failed"
+    wc -l "$OUT"/measured/*.csv 2>/dev/null | sed "s|$OUT/||; s/^/  lines: /"
+    [ ! -e "$OUT/profile.json" ] || echo "  calibrate.txt: the errors of profile.json"
+    [ ! -e "$OUT/report.txt" ] || echo "  report.txt: $(grep -m 1 'compared' "$OUT/report.txt")"
 }
 
 # ---- A session -------------------------------------------------------------------------------
@@ -236,8 +235,8 @@ finish() {
 
 what=${1:-}
 case $what in
-all | measure | calibrate | rehearse | replay | compare | read) shift ;;
-*) refuse "wants a step: all, measure, calibrate, rehearse, replay, compare or read; got \"$what\"" ;;
+all | measure | calibrate | rehearse | replay | compare) shift ;;
+*) refuse "wants a step: all, measure, calibrate, rehearse, replay or compare; got \"$what\"" ;;
 esac
 while [ $# -gt 0 ]; do
     [ $# -ge 2 ] || refuse "$1 wants a value"
@@ -259,9 +258,5 @@ case $archive in /* | '') ;; *) archive=$PWD/$archive ;; esac
 leash=
 ! setpriv --pdeathsig TERM true 2>/dev/null || leash="setpriv --pdeathsig TERM"
 trap 'interrupted="ended by a signal"; [ -z "$child" ] || kill "$child"' INT TERM HUP
-case $what in
-all) all ;;
-read) ;;
-*) take "$what" 565 ;;
-esac
+if [ "$what" = all ]; then all; else take "$what" 565; fi
 finish
