@@ -47,7 +47,7 @@ part() {
     echo $(($1 * deadline_s / 570))
 }
 
-# Seconds until the step under way must end.
+# Seconds that the step has left.
 left() {
     echo $((ends - $(date +%s)))
 }
@@ -85,17 +85,11 @@ attempt() {
 
 # ---- The programs ----------------------------------------------------------------------------
 
-# Its libraries are not for Python: torch has its own.
+# What bundle.sh put beside it is not for Python: torch has libraries of its own.
+libraries=$(dirname "$esgsim")/libraries${LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH}
+
 esgsim() {
     attempt env LD_LIBRARY_PATH="$libraries" "$esgsim" "$@"
-}
-
-# Fails with the reason in $why where esgsim does not run.
-find_esgsim() {
-    libraries=$(dirname "$esgsim")/libraries${LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH}
-    why=$(LD_LIBRARY_PATH=$libraries "$esgsim" --version 2>&1 >/dev/null) && return
-    why="$esgsim does not run here: $(echo "$why" | tail -n 1)"
-    return 1
 }
 
 # Sets $python to one with all that measure.py imports, else to one with torch.
@@ -130,15 +124,14 @@ measure() {
     attempt "$python" "$here/measure.py" "$networks" --by "$by" --out "$OUT/measured" \
         --budget-s "$budget_s" ${MEASURE_OPTIONS:---half --graphs}
     status=$?
-    rows=$(find "$OUT/measured" -name '*.csv' ! -name clocks.csv -newer "$OUT/measure.done" 2>&1)
-    [ -z "$rows" ] || : >"$OUT/measure.done"
+    rows=$(cd "$OUT/measured" && cksum solo.csv groups.csv cold.csv)
+    [ "$rows" = "$(cat "$OUT/measure.done" 2>/dev/null)" ] || echo "$rows" >"$OUT/measure.done"
     return "$status"
 }
 
 calibrate() {
-    dry=
-    [ "$by" != dry ] || dry=--rehearsal
-    needs measured/solo.csv && esgsim calibrate "$OUT/measured" --grid $dry --out "$OUT/profile.json" \
+    # shellcheck disable=SC2086
+    needs measured/solo.csv && esgsim calibrate "$OUT/measured" --grid $rehearsal --out "$OUT/profile.json" \
         --base "$root/traces/profiles/a100-mig-parvagpu.json" --points "$OUT/points.csv"
 }
 
@@ -194,8 +187,8 @@ take() {
     step=$1
     ends=$((begun + $(part "$2")))
     why=
-    if [ "$step" != measure ] && ! find_esgsim; then
-        say "$step: skipped: $why"
+    if [ "$step" != measure ] && ! why=$(LD_LIBRARY_PATH=$libraries "$esgsim" --version 2>&1 >/dev/null); then
+        say "$step: skipped, $esgsim does not run here: $why"
     elif "$step" && [ -z "$interrupted" ]; then
         [ "$step" = measure ] || : >"$OUT/$step.done"
         pack
@@ -251,6 +244,8 @@ while [ $# -gt 0 ]; do
     shift 2
 done
 case $by in green | mps | mig | dry) ;; *) refuse "--by $by: unknown; there are green, mps, mig and dry" ;; esac
+rehearsal=
+[ "$by" != dry ] || rehearsal=--rehearsal
 case $deadline_s in *[!0-9]* | '') refuse "--deadline $deadline_s: wants whole seconds" ;; esac
 mkdir -p "$OUT" && OUT=$(cd "$OUT" && pwd) || exit 1
 case $archive in /* | '') ;; *) archive=$PWD/$archive ;; esac
