@@ -334,7 +334,7 @@ expect "a full disk under standard output is a failure, not a success" 1
 
 # ---- What ships is valid ---------------------------------------------------------------------
 
-for kind in policies keep-alives experiments clusters applications functions profiles networks traces models; do
+for kind in policies keep-alives experiments clusters applications functions profiles traces models; do
     run "$esgsim" list "$kind"
     expect "list $kind prints at least one line" 0 '[a-z]'
 done

@@ -9,7 +9,7 @@ build=$1
 seconds=$2
 seeds=$build/seeds
 mkdir -p "$seeds"
-find tests/corpus workloads traces/profiles traces/networks traces/trainings results/paper -type f -size -64k 2>/dev/null | while read -r file; do
+find tests/corpus workloads traces/profiles traces/trainings results/paper -type f -size -64k 2>/dev/null | while read -r file; do
     cp "$file" "$seeds/$(echo "$file" | tr '/' '_')"
 done
 

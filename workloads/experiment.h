@@ -197,7 +197,7 @@ bool sweep_fault(const struct sweep *sweep, size_t run, const struct error *faul
                  struct error *error);
 
 /* Validates any input file of the product. The kind is recognised from the content: experiment,
- * sweep, cluster, functions, application, profile, network, arrival trace, samples for calibrate,
+ * sweep, cluster, functions, application, profile, arrival trace, samples for calibrate,
  * reference figures or claims. `kind` receives the kind. */
 bool input_check(const char *path, const char **kind, struct error *error);
 

@@ -110,7 +110,7 @@ extern const struct layout layout_summary, layout_applications, layout_training;
  * the experiment's longest application has stages. The layout gives the maximum, RECORD_MAX_STAGES.
  */
 extern const struct layout layout_requests, layout_batches, layout_jobs, layout_decisions,
-    layout_containers, layout_timeline, layout_trainings, layout_leases;
+    layout_containers, layout_timeline, layout_trainings, layout_leases, layout_replay;
 
 /* The table of a report that shows a metric. */
 enum metric_table { METRIC_HIDDEN, METRIC_RESULTS, METRIC_CLUSTER, METRIC_TIME, METRIC_DECISIONS };

@@ -520,7 +520,13 @@ bool store_set_execution(struct store *store, const struct execution *execution,
 {
     const hid_t run = store->run;
     const char *details = execution->details != NULL ? execution->details : "{}";
-    return (hdf5_set_text(run, "replay_backend", execution->backend) &&
+    struct table_writer table = {.group = run};
+    bool good = execution->rows == NULL || table_begin(&table, run, "replay", NULL, &layout_replay,
+                                                       1, DETAIL_CHUNK, DETAIL_BLOCK);
+    for (size_t i = 0; good && execution->rows != NULL && i < execution->row_count; i++)
+        good = table_append(&table, &execution->rows[i]);
+    good = (execution->rows == NULL || table_close(&table)) && good;
+    return (good && hdf5_set_text(run, "replay_backend", execution->backend) &&
             hdf5_set_text(run, "replay_device", execution->device) &&
             hdf5_set_text(run, "replay_driver", execution->driver) &&
             hdf5_set_text(run, "replay_details", details) &&
