@@ -94,13 +94,11 @@ esgsim() {
 
 # Sets $python to one with all that measure.py imports, else to one with torch.
 find_python() {
-    wanted="torch, torchvision, cuda.bindings.driver"
-    [ "$by" != dry ] || wanted=json
-    for modules in "$wanted" "${wanted%%,*}"; do
-        for candidate in "${PYTHON:-}" python3 python /opt/*/bin/python3 /opt/*/.venv/bin/python3 /opt/*/envs/*/bin/python3 \
+    for modules in "torch, torchvision, cuda.bindings.driver" torch; do
+        [ "$by" != dry ] || modules=json
+        for python in "${PYTHON:-}" python3 python /opt/*/bin/python3 /opt/*/.venv/bin/python3 /opt/*/envs/*/bin/python3 \
             "${HOME:-}"/*/bin/python3 "${HOME:-}"/*/envs/*/bin/python3 /usr/local/bin/python3 /usr/bin/python3; do
-            python=$(command -v "$candidate") &&
-                timeout 60 "$python" -c "import $modules" >/dev/null 2>&1 </dev/null && return
+            timeout 60 "$python" -c "import $modules" >/dev/null 2>&1 </dev/null && return
         done
     done
     why="no Python here has torch; name one: PYTHON=FILE"
@@ -116,7 +114,7 @@ needs() {
 
 measure() {
     find_python || return
-    say "measure: with $python"
+    say "measure: with $(command -v "$python")"
     ! command -v nvidia-smi >/dev/null || nvidia-smi -q >"$OUT/device.txt" 2>&1
     budget_s=$(part 300)
     [ "$budget_s" -le $(($(left) - 5)) ] || budget_s=$(($(left) - 5))
@@ -153,12 +151,9 @@ rehearse() {
 }
 
 replay() {
-    case $by in
-    green) set -- ;;
-    dry) set -- --no-gpu ;;
-    *) why="a share by $by is of a process, and a replay changes it with each batch: --by green" && return 1 ;;
-    esac
-    needs requests.txt && find_python && at "$(cat "$OUT/requests.txt")" replay "$light" "$heavy" "$@" \
+    why="a share by $by is of a process, and a replay changes it with each batch: --by green"
+    case $by in mps | mig) return 1 ;; esac
+    needs requests.txt && find_python && at "$(cat "$OUT/requests.txt")" replay "$light" "$heavy" ${rehearsal:+--no-gpu} \
         --policy "$policies" --sets side-by-side --resume --out "$OUT/replay.h5" --worker \
         "LD_LIBRARY_PATH='${LD_LIBRARY_PATH:-}' '$python' '$here/worker.py' --by $by --measured '$OUT/measured' ${WORKER_OPTIONS:-}"
 }
@@ -227,9 +222,8 @@ finish() {
 }
 
 what=${1:-}
-case $what in
-all | measure | calibrate | rehearse | replay | compare) shift ;;
-*) refuse "wants a step: all, measure, calibrate, rehearse, replay or compare; got \"$what\"" ;;
+case $what in all | measure | calibrate | rehearse | replay | compare) shift ;; *)
+    refuse "wants a step: all, measure, calibrate, rehearse, replay or compare; got \"$what\"" ;;
 esac
 while [ $# -gt 0 ]; do
     [ $# -ge 2 ] || refuse "$1 wants a value"
@@ -244,14 +238,12 @@ while [ $# -gt 0 ]; do
     shift 2
 done
 case $by in green | mps | mig | dry) ;; *) refuse "--by $by: unknown; there are green, mps, mig and dry" ;; esac
-rehearsal=
-[ "$by" != dry ] || rehearsal=--rehearsal
+rehearsal=$([ "$by" != dry ] || echo --rehearsal)
 case $deadline_s in *[!0-9]* | '') refuse "--deadline $deadline_s: wants whole seconds" ;; esac
 mkdir -p "$OUT" && OUT=$(cd "$OUT" && pwd) || exit 1
 case $archive in /* | '') ;; *) archive=$PWD/$archive ;; esac
-# A child ends in order even where this script is killed.
-leash=
-! setpriv --pdeathsig TERM true 2>/dev/null || leash="setpriv --pdeathsig TERM"
+leash="setpriv --pdeathsig TERM" # ends a child in order even where this script is killed
+$leash true 2>/dev/null || leash=
 trap 'interrupted="ended by a signal"; [ -z "$child" ] || kill "$child"' INT TERM HUP
 if [ "$what" = all ]; then all; else take "$what" 565; fi
 finish
