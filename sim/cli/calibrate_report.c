@@ -3,7 +3,6 @@
 #include <math.h>
 
 #include "results/report/table.h"
-#include "traces/calibrate/calibrate_launches.h"
 
 enum { PERCENT = 100 };
 
@@ -94,36 +93,6 @@ static bool surfaces_text(FILE *out, const struct calibration *calibration)
     return fine;
 }
 
-/* Nothing where no launches are known. */
-static bool launches_text(FILE *out, const struct calibration *calibration)
-{
-    static const char *const headers[] = {"launches", "of one inference", "us each, whole GPU",
-                                          "least / whole", "bound up to batch"};
-    struct text_table *table = text_table_create(headers, sizeof headers / sizeof headers[0]);
-    const struct sample_set *set = calibration->set;
-    struct launches launches;
-    size_t rows = 0;
-    for (size_t f = 0; f < set->functions.count; f++) {
-        if (!launches_of(set, (uint32_t)f, &launches))
-            continue;
-        rows++;
-        text_table_row(table);
-        text_table_cell(table, 0, "%s", set->functions.names[f]);
-        text_table_cell(table, 1, "%.0f", launches.count);
-        text_table_cell(table, 2, "%.2f", 1e3 * launches.ms / launches.count);
-        text_table_cell(table, 3, "%.3f", launches.ratio);
-        if (launches.up_to > 0)
-            text_table_cell(table, 4, "%d", launches.up_to);
-        else
-            text_table_cell(table, 4, "none");
-    }
-    const bool fine = rows == 0 || text_table_print(table, 2, out);
-    text_table_free(table);
-    if (rows > 0)
-        (void)fprintf(out, "  %s\n", LAUNCHES_RULE);
-    return fine;
-}
-
 static bool interference_text(FILE *out, const struct interference_fit *fit)
 {
     static const char *const headers[] = {"interference", "co-location", "batches", "functions",
@@ -184,7 +153,6 @@ bool calibrate_report_text(FILE *out, const char *name, const struct calibration
         (void)fprintf(out, "  shares are fractions: the unit is 1/%d of a GPU in place of 1/%d\n",
                       calibration->set->unit, calibration->set->base);
     bool fine = calibration->surface_count == 0 || surfaces_text(out, calibration);
-    fine = fine && launches_text(out, calibration);
     if (fine && calibration->has_interference)
         fine = interference_text(out, &calibration->interference);
     if (fine && calibration->unseen.pairs > 0)
@@ -273,24 +241,6 @@ static void put_unseen(cJSON *object, const struct unseen_pairs *unseen)
     }
 }
 
-static void put_launches(cJSON *object, const struct sample_set *set)
-{
-    cJSON *list = NULL;
-    struct launches launches;
-    for (size_t f = 0; f < set->functions.count; f++) {
-        if (!launches_of(set, (uint32_t)f, &launches))
-            continue;
-        if (list == NULL)
-            list = cJSON_AddArrayToObject(object, "launch_bound");
-        cJSON *entry = cJSON_CreateObject();
-        (void)cJSON_AddStringToObject(entry, "function", set->functions.names[f]);
-        (void)cJSON_AddNumberToObject(entry, "launches", launches.count);
-        (void)cJSON_AddNumberToObject(entry, "least_over_whole", launches.ratio);
-        (void)cJSON_AddNumberToObject(entry, "batch", launches.up_to);
-        (void)cJSON_AddItemToArray(list, entry);
-    }
-}
-
 cJSON *calibrate_report_json(const char *name, const struct calibration *calibration)
 {
     cJSON *object = cJSON_CreateObject();
@@ -307,7 +257,6 @@ cJSON *calibrate_report_json(const char *name, const struct calibration *calibra
         put_percent(all, "naive_point",
                     calibration_error(calibration, SURFACE_NAIVE, FOLD_POINT, false).mape);
     }
-    put_launches(object, calibration->set);
     if (calibration->has_interference)
         put_interference(object, &calibration->interference);
     if (calibration->unseen.pairs > 0)

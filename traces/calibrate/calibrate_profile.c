@@ -7,7 +7,6 @@
 
 #include "traces/calibrate/calibrate.h"
 #include "traces/calibrate/calibrate_grid.h"
-#include "traces/calibrate/calibrate_launches.h"
 #include "traces/calibrate/profile_writer.h"
 
 /* The surfaces of one function are [first, end). */
@@ -211,16 +210,6 @@ static void put_facts(const struct writer *writer, uint32_t index, cJSON *functi
     profile_put_facts(function, &facts);
 }
 
-static void put_launches(const struct sample_set *set, uint32_t index, cJSON *function)
-{
-    struct launches launches;
-    if (!launches_of(set, index, &launches))
-        return;
-    cJSON *object = cJSON_AddObjectToObject(function, "launch_bound");
-    profile_put_number(object, "launches", launches.count);
-    profile_put_number(object, "batch", launches.up_to);
-}
-
 static bool put_function(struct writer *writer, struct span span, cJSON *functions,
                          struct error *error)
 {
@@ -244,7 +233,6 @@ static bool put_function(struct writer *writer, struct span span, cJSON *functio
                      "ranges are wider");
     calibrated_grid_clear(&grid);
     put_facts(writer, first->function, function, evidence);
-    put_launches(writer->calibration->set, first->function, function);
     (void)cJSON_AddItemToObject(function, "evidence", evidence);
     cJSON *list = cJSON_AddArrayToObject(function, "calibration");
     for (size_t s = span.first; s < span.end; s++)

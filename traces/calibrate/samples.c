@@ -76,8 +76,7 @@ bool samples_function(struct sample_set *set, const char *name, uint32_t *index,
                                                  .host_memory_mb = NAN,
                                                  .cold_start_ms = NAN,
                                                  .cold_start_cv = NAN,
-                                                 .demand = NAN,
-                                                 .launches = NAN};
+                                                 .demand = NAN};
     return true;
 }
 

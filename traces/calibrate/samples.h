@@ -1,7 +1,7 @@
 /* Measured samples for calibration: latencies of batches that ran alone, slowdowns of batches that
  * shared the GPU, and known properties of the functions and the device.
  *
- * Readers (sample_table_read for text, results/store/capture.h for our own captures) add raw
+ * Readers (sample_table_read for a table, measured_folder_read for a folder of measure.py) add raw
  * samples. samples_reduce then merges all repeats of a configuration into one point: their median,
  * their number and their spread.
  */
@@ -49,7 +49,6 @@ struct function_facts {
     double demand;       /* memory bandwidth used on a whole GPU, as a fraction 0..1 */
     double demand_share; /* share at which the demand was measured; 0 before the first */
     size_t demand_reads;
-    double launches; /* kernels and library calls of one inference */
     double *cold_samples_ms;
     size_t cold_count, cold_capacity;
     /* Numbers, sums and products of batch and GPU memory in MiB, for a line through them. */

@@ -85,7 +85,8 @@ class Session:
         name, batch, share = member
         lane, = self.group([share])
         sms = [self.gpu.sms_of(share), self.gpu.sms] if self.gpu else ["", ""]
-        return [*sms, *(self.alone(lane, name, batch, self.a.graphs) or ["oom", "", ""])[:3]]
+        answer = self.alone(lane, name, batch, self.a.graphs)
+        return [*sms, *(answer[:2] + (answer[2] + self.context_mb,) if answer else ["oom", "", ""])]
 
     def starts(self):
         for run, name in itertools.product(range(self.a.starts), self.a.networks):
@@ -108,8 +109,9 @@ class Session:
                if sum(split) <= self.whole and all(split.count(k) <= n for k, n in zip(self.shares, most))]
         fit.sort(key=lambda split: (-sum(split), split[-1] - split[0]))
         for turn in range(rounds if fit else 0):
-            drawn = [random.Random(100 * turn + size).choices(self.a.networks, k=size)]
-            pairs = itertools.combinations_with_replacement(self.a.networks, 2)
+            networks = [name for name in self.a.networks if name not in self.failed]
+            drawn = [random.Random(100 * turn + size).choices(networks, k=size)] if networks else []
+            pairs = itertools.combinations_with_replacement(networks, 2)
             for place, names in enumerate(pairs if size == 2 else drawn, turn):
                 batches = [self.a.batch[(place + 2 * i) % len(self.a.batch)] for i in range(size)]
                 members = list(zip(names, batches, fit[place % len(fit)][::1 if turn % 2 else -1]))
@@ -124,10 +126,13 @@ class Session:
         self.blame = None
         if None in before:
             return ["oom"] * 4
-        begin = time.monotonic() + .1 + .002 * max(ms for ms, *_ in before)
-        end = begin + max(self.a.seconds, .02 * max(ms for ms, *_ in before))
-        asked = [self.ask(lane, lanes.beside, begin, end) for lane in group]
-        both = [answer.result(ANSWER_S) for answer in asked]
+        for lead in (.1, .5, 2.5):  # seconds until all run
+            begin = time.monotonic() + lead
+            end = begin + max(self.a.seconds, .02 * max(ms for ms, *_ in before))
+            asked = [self.ask(lane, lanes.beside, begin, end) for lane in group]
+            both = [answer.result(ANSWER_S) for answer in asked]
+            if None not in both:
+                break
         columns = zip(*((ms, std, ms_alone, ms / ms_alone) for (ms, std), (ms_alone, *_) in zip(both, before)))
         return ["+".join("%.5g" % value for value in column) for column in columns]
 
@@ -179,6 +184,8 @@ def arguments():
     p.add_argument("--budget-s", type=float, default=480, metavar="S", help="for all tables; default: %(default)g")
     p.add_argument("--seconds", type=float, metavar="S", help="a timing takes; default: 0.25, of a formula 0")
     p.add_argument("--starts", type=int, default=5, metavar="N", help="cold starts of each network (5)")
+    p.add_argument("--rounds", type=lambda text: [int(part) for part in text.split(",")], default=[4, 20, 5],
+                   metavar="N,N,N", help="co-locations of each pair, triples, crowds of seven (4,20,5)")
     a = p.parse_args()
     a.shares, whole = a.shares or [], {"mps": 100, "mig": 7}.get(a.by, a.units)
     a.seconds = a.seconds if a.seconds is not None else 0 if a.by == "dry" else .25
@@ -186,6 +193,8 @@ def arguments():
         p.error("networks: two have one name, or one has none")
     if min(a.batch + a.shares + [a.units]) < 1 or max(a.shares + [k for _, k in a.uuids] + [1]) > whole:
         p.error("batches and shares are above 0, and shares are at most %d by %s" % (whole, a.by))
+    if len(a.rounds) != 3:
+        p.error("--rounds takes three numbers")
     if (a.by == "mig") != bool(a.uuids):
         p.error("--by mig and --uuids UUID=SEVENTHS,... go together")
     for path in (name.rsplit(":", 1)[0] for name in a.networks if ":" in name):
@@ -202,10 +211,12 @@ def describe(p, a, session):
     if os.path.exists(path):
         with open(path) as file:
             before = json.load(file)
+        session.context_mb = before["context_mb"]
         for key in ("by", "units", "half", "graphs", "device"):
             if before.get(key) != facts[key]:
                 p.error("%s: has %s %s, not %s; give another --out" % (path, key, before.get(key), facts[key]))
         return
+    session.context_mb = facts["context_mb"]
     facts["date"] = datetime.date.today().isoformat()
     if shutil.which("nvidia-smi"):
         facts["driver"] = subprocess.run(["nvidia-smi", "--query-gpu=driver_version", "--format=csv,noheader"],
@@ -226,8 +237,8 @@ def main():
     if a.by != "dry":
         log_clocks(a.out)
     begun = time.monotonic()
-    for part, rows in ((.5, session.points()), (.65, session.starts()), (.85, session.groups(2, 4)),
-                       (.95, session.groups(3, 20)), (1, session.groups(7, 5))):
+    for part, rows in ((.5, session.points()), (.65, session.starts()), (.85, session.groups(2, a.rounds[0])),
+                       (.95, session.groups(3, a.rounds[1])), (1, session.groups(7, a.rounds[2]))):
         session.run(rows, begun + part * a.budget_s)
     sys.stdout.flush()
     os._exit(session.status)  # a process of a share that hangs must not hold this one up
