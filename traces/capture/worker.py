@@ -139,6 +139,7 @@ def main():
     units = options.units or device.get("units", 7)
     networks = dict(text.split("=", 1) for text in options.network)
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # the end of the input ends it
+    os.environ.setdefault("CUDA_DEVICE_MAX_CONNECTIONS", "32")  # fewer queues: streams wait for each other
     answers = os.dup(1)
     os.dup2(2, 1)  # what a network prints is no answer
     backend = Dry(units) if options.by == "dry" else Green(units, device.get("half"), device.get("graphs"))
