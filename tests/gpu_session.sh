@@ -9,7 +9,7 @@ root=$(pwd)
 session=$root/traces/capture/gpu.sh
 ESGSIM=$root/${BUILD:-build}/esgsim
 POLICIES=esg,fifo
-MEASURE_OPTIONS="--half --graphs --batch 1,4,16 --starts 1 --seconds 0.02"
+MEASURE_OPTIONS="--half --graphs --batch 1,4,16 --starts 1 --seconds 0.01"
 export ESGSIM POLICIES MEASURE_OPTIONS
 out=$folder/gpu
 pack=$folder/pack.tar.gz
@@ -21,11 +21,11 @@ work() { # work LINES OPTION…: what the worker answers
     shift
     printf '%b' "$lines" >"$folder/lines"
     status=0
-    python3 traces/capture/worker.py --by dry "$@" <"$folder/lines" >"$folder/out" 2>"$folder/err" || status=$?
-    ran="worker.py --by dry $* with $lines"
+    python3 traces/capture/worker.py "$@" <"$folder/lines" >"$folder/out" 2>"$folder/err" || status=$?
+    ran="worker.py $* with $lines"
 }
 
-work 'run 1 vgg19 16 1\nrun 2 vgg19 1 126\nrun 3 resnet50 4 1\n'
+work 'run 1 vgg19 16 1\nrun 2 vgg19 1 126\nrun 3 resnet50 4 1\n' --by dry
 expect "worker: all batches end" 0
 if [ "$(cut -d ' ' -f 1,2 "$folder/out" | sort | tr '\n' ' ')" = "done 1 done 2 done 3 " ]; then
     pass "worker: each batch is answered once"
@@ -38,31 +38,64 @@ else
     explain "worker: batches on disjoint units run at one time, and are answered as they end" "done 2 first"
 fi
 long=$(sed -n 's/^done 1 //p' "$folder/out")
-work 'run 1 vgg19 16 127\n'
+work 'run 1 vgg19 16 127\n' --by dry
 if echo "$long $(sed -n 's/^done 1 //p' "$folder/out")" | awk '{ exit !($1 > 2 * $2) }'; then
     pass "worker: the whole device takes less than half of a unit's time"
 else
     explain "worker: the whole device takes less than half of a unit's time" "less than $long ms"
 fi
-work 'run 1 small 16 127\n' --network small=vgg19
+work 'run 1 small 16 127\n' --by dry --network small=vgg19
 cp "$folder/out" "$folder/mapped"
-work 'run 1 vgg19 16 127\n'
+work 'run 1 vgg19 16 127\n' --by dry
 cp "$folder/out" "$folder/plain"
 same "worker: --network gives a function another network" "$folder/mapped" "$folder/plain"
 for line in 'run 1 vgg19 16' 'run 1 vgg19 0 1' 'run 1 vgg19 1 128' 'run 1 vgg19 1 0' 'go 1 vgg19 1 1'; do
-    work "$line\n"
+    work "$line\n" --by dry
     if [ "$status" -eq 1 ] && [ "$(wc -l <"$folder/err")" -eq 1 ] && grep -q "$line" "$folder/err"; then
         pass "worker: ends at \"$line\""
     else
         explain "worker: ends at \"$line\"" "status 1 and one line that names it"
     fi
 done
-run python3 traces/capture/worker.py
+work ''
 if [ "$status" -eq 2 ] && grep -q 'measured DIR is wanted' "$folder/err"; then
     pass "worker: without --by dry it wants what was measured"
 else
     explain "worker: without --by dry it wants what was measured" "status 2 and --measured"
 fi
+
+# On parts of a GPU that there is not, of which the modules check streams, contexts, events and graphs.
+# Units together, one after the other and alone, with graphs and without.
+for graphs in true false; do
+    mkdir -p "$folder/measured"
+    echo "{\"units\": 7, \"half\": true, \"graphs\": $graphs}" >"$folder/measured/device.json"
+    lines=
+    for round in 1 2 3; do
+        for unit in 0 1 2 3 4 5 6; do lines="${lines}run $round$unit large $round $((1 << unit))\n"; done
+    done
+    export PYTHONPATH=tests/fake_torch
+    work "$lines" --measured "$folder/measured"
+    if [ "$status" -eq 0 ] && [ "$(cut -d ' ' -f 2 "$folder/out" | sort -u | wc -l)" -eq 21 ]; then
+        pass "worker: seven units execute at one time as PyTorch demands, graphs: $graphs"
+    else
+        explain "worker: seven units execute at one time as PyTorch demands, graphs: $graphs" "21 answers"
+    fi
+    work 'run 1 large 4 1\nrun 2 large 4 7\n' --measured "$folder/measured" # the same thread, so not at one time
+    if awk '{ ms[$2] = $3 } END { exit !(ms[1] > 2 * ms[2] && ms[2] > 0) }' "$folder/out"; then
+        pass "worker: on three units a batch takes less than half, graphs: $graphs"
+    else
+        explain "worker: on three units a batch takes less than half, graphs: $graphs" "two times"
+    fi
+    for line in 'run 1 large 1 5' 'run 1 raises 1 1'; do
+        work "$line\n" --measured "$folder/measured"
+        if [ "$status" -eq 1 ] && grep -q '^worker: batch 1: .*neighbours\|^worker: batch 1: .*cannot run' "$folder/err"; then
+            pass "worker: ends at \"$line\" and says why, graphs: $graphs"
+        else
+            explain "worker: ends at \"$line\" and says why, graphs: $graphs" "status 1 and the reason"
+        fi
+    done
+    unset PYTHONPATH
+done
 
 # ---- A session -------------------------------------------------------------------------------
 
@@ -189,6 +222,14 @@ if [ "$(wc -l <"$folder/unpacked/gpu/measured/solo.csv")" -eq 85 ]; then
     pass "with all its rows"
 else
     fail "with all its rows" "$(wc -l <"$folder/unpacked/gpu/measured/solo.csv")"
+fi
+run sh traces/capture/bundle.sh "$ESGSIM" "$folder/libraries"
+others=$(LD_LIBRARY_PATH=$folder/libraries ldd "$ESGSIM" | grep '=> /' |
+    grep -v "=> $folder/\|lib\(c\|m\|dl\|pthread\|rt\|resolv\)\.so")
+if [ "$status" -eq 0 ] && [ -z "$others" ] && [ -e "$(echo "$folder"/libraries/libhdf5*)" ]; then
+    pass "bundle.sh brings all libraries but the C library's"
+else
+    fail "bundle.sh brings all libraries but the C library's" "$others" "$(ls "$folder/libraries")"
 fi
 run sh "$session" all --by dry
 expect_refusal "all wants an archive" 'pack FILE'
