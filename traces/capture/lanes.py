@@ -30,6 +30,7 @@ def network(name, half):
         net = net.cuda().eval()
         if half:
             net = net.half().to(memory_format=torch.channels_last)
+        torch.cuda.synchronize()  # other streams do not wait for the default one
         weights = itertools.chain(net.parameters(), net.buffers())
         loaded[name, half] = net, make, sum(t.numel() * t.element_size() for t in weights)
     return loaded[name, half]
@@ -156,7 +157,7 @@ def alone(name, batch, half, graph, seconds):
     """Median and deviation in ms, MiB of memory, and when the first batch had ended; None: out of memory.
     The clock has settled after 50 ms, once two windows of five agree within 1 %, or after half a second."""
     import torch
-    here.run, here.stream = None, here.stream or torch.cuda.Stream()
+    here.stream = here.stream or torch.cuda.Stream()
     try:
         weights = network(name, half)[2]
         torch.cuda.reset_peak_memory_stats()
@@ -169,11 +170,16 @@ def alone(name, batch, half, graph, seconds):
                 last, ms = ms, max(1e-3, statistics.median(once() for _ in range(5)))
             times = [once() for _ in range(max(10, min(200, int(1e3 * seconds / ms))))]
     except torch.cuda.OutOfMemoryError:
+        drop()
         loaded.clear()
         torch.cuda.empty_cache()
         return None
     memory = weights + torch.cuda.max_memory_allocated() - before
     return statistics.median(times), statistics.pstdev(times), memory / MIB, begun
+
+def drop():
+    """Gives back the memory of what the lane ran last."""
+    here.run = None
 
 def beside(begin, end):
     """Runs the network of alone() until after `end` of the monotonic clock, which all processes share.

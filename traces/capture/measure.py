@@ -151,6 +151,10 @@ class Session:
                 self.status = 1
                 self.failed.add(self.blame)
                 self.lanes.clear()
+                if isinstance(fault, futures.TimeoutError):  # a GPU that hangs would hold up the exit
+                    os._exit(1)
+            for lane in self.lanes.values():
+                lane.submit(lanes.drop)
 
 def log_clocks(folder):
     """Clocks, power and what limits them, twice a second. nvidia-smi ends with the pipe's reader."""
@@ -240,8 +244,7 @@ def main():
     for part, rows in ((.5, session.points()), (.65, session.starts()), (.85, session.groups(2, a.rounds[0])),
                        (.95, session.groups(3, a.rounds[1])), (1, session.groups(7, a.rounds[2]))):
         session.run(rows, begun + part * a.budget_s)
-    sys.stdout.flush()
-    os._exit(session.status)  # a process of a share that hangs must not hold this one up
+    sys.exit(session.status)
 
 if __name__ == "__main__":
     main()

@@ -224,11 +224,22 @@ static bool read_gpu_memory(const struct json_value *value, struct profile_funct
 static bool read_function(const struct json_value *value, int unit,
                           struct profile_function *function, struct error *error)
 {
-    static const char *const keys[] = {
-        "model",         "grid",           "latency_ms",     "noise",
-        "cold_start_ms", "gpu_memory_mb",  "host_memory_mb", "bandwidth_share",
-        "input_bytes",   "evidence",       "derivation",     "law",
-        "source",        "expected_error", "calibration",    NULL};
+    static const char *const keys[] = {"model",
+                                       "grid",
+                                       "latency_ms",
+                                       "noise",
+                                       "cold_start_ms",
+                                       "gpu_memory_mb",
+                                       "host_memory_mb",
+                                       "bandwidth_share",
+                                       "input_bytes",
+                                       "evidence",
+                                       "derivation",
+                                       "law",
+                                       "source",
+                                       "expected_error",
+                                       "calibration", /* for readers */
+                                       NULL};
     function->input_bytes = NAN;
     function->noise_cv = NAN;
     function->cold_start_mean_ms = NAN;

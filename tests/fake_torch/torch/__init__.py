@@ -8,7 +8,8 @@ backends = types.SimpleNamespace(cudnn=types.SimpleNamespace(version=lambda: 0))
 MEMORY = int(os.environ.get("FAKE_MEMORY_MB", "4096")) << 20
 PART = int(os.environ.get("CUDA_MPS_ACTIVE_THREAD_PERCENTAGE", "100")) / 100
 lock, here = threading.Lock(), threading.local()  # `here`: what PyTorch keeps for each thread
-state = types.SimpleNamespace(allocated=0, peak=0, entered=[], capturing=None, streams={})
+state = types.SimpleNamespace(allocated=0, peak=0, entered=[], capturing=None,
+                                                            pending=False, streams={})
 
 def check(holds, text):
     if not holds:
@@ -17,10 +18,14 @@ def check(holds, text):
 def give(size):
     state.allocated -= size
 
+def current():
+    return getattr(here, "stream", None)
+
 class Tensor:
     def __init__(self, shape, on_gpu=False, is_half=False, layout=None):
         self.kind = {"shape": shape, "on_gpu": on_gpu, "is_half": is_half, "layout": layout}
         vars(self).update(self.kind)
+        state.pending = state.pending or (on_gpu and current() is None)  # made on the default stream
         size = self.numel() * self.element_size()
         if on_gpu:
             with lock:
@@ -50,13 +55,11 @@ def inference_mode():
     yield
     here.inference = False
 
-def current():
-    return getattr(here, "stream", None)
-
 def launch(ms, reads):
     """A network's kernels, on the current stream: a tenth slower for each stream beside it."""
     stream = current()
     check(stream is not None, "a launch on the default stream")
+    check(not state.pending, "a launch that does not wait for what the default stream makes")
     check(getattr(here, "inference", False), "a launch outside inference mode")
     check(stream.context is None or stream.context() is not None, "a stream whose green context is gone")
     if state.capturing is None:
@@ -111,18 +114,17 @@ class CUDAGraph:
         self.stream.now += self.ms * (.9 + .1 * len(state.entered))
 
 @contextlib.contextmanager
-def capture(graph, stream):
-    check(stream is current(), "a capture on a stream that is not current")
+def capture(graph, pool, stream, capture_error_mode):
+    check(stream is current() and pool is None, "a capture on a stream that is not current")
+    check(capture_error_mode == "thread_local", "a capture that other threads disturb")
     graph.stream, state.capturing = stream, graph
     yield
     state.capturing = None
 
-def reset_peak():
-    state.peak = state.allocated
-
 cuda = types.SimpleNamespace(
     Stream=Stream, ExternalStream=state.streams.__getitem__, stream=enter, Event=Event, CUDAGraph=CUDAGraph, graph=capture,
     OutOfMemoryError=type("OutOfMemoryError", (RuntimeError,), {}), empty_cache=lambda: None,
+    synchronize=lambda: vars(state).update(pending=False),
     memory_allocated=lambda: state.allocated, max_memory_allocated=lambda: state.peak,
-    reset_peak_memory_stats=reset_peak, memory_reserved=lambda: state.allocated,
+    reset_peak_memory_stats=lambda: vars(state).update(peak=state.allocated), memory_reserved=lambda: state.allocated,
     mem_get_info=lambda: (MEMORY - state.allocated - (300 << 20), MEMORY), get_device_name=lambda: "fake, no GPU")

@@ -1,21 +1,13 @@
 """Green contexts of a GPU of 132 multiprocessors in groups of 8."""
-import types
-import weakref
-
-import torch
+import types, weakref, torch  # noqa: E401
 
 SMS, GROUP, OK = 132, 8, 0
 CUdevResourceType = types.SimpleNamespace(CU_DEV_RESOURCE_TYPE_SM=1)
 CUgreenCtxCreate_flags = types.SimpleNamespace(CU_GREEN_CTX_DEFAULT_STREAM=1)
 CUstream_flags = types.SimpleNamespace(CU_STREAM_NON_BLOCKING=1)
 
-class Resource:
-    def __init__(self, count, split=None, place=0):
-        self.sm, self.split, self.place = types.SimpleNamespace(smCount=count), split, place
-
-class Context:
-    def __init__(self, groups):
-        self.groups = groups
+def resource(count, split=None, place=0):
+    return types.SimpleNamespace(sm=types.SimpleNamespace(smCount=count), split=split, place=place)
 
 def cuDeviceGet(ordinal):
     torch.check(torch.state.peak > 0, "a driver call before the primary context")
@@ -23,13 +15,13 @@ def cuDeviceGet(ordinal):
 
 def cuDeviceGetDevResource(device, kind):
     torch.check((device, kind) == (0, 1), "another device or resource")
-    return OK, Resource(SMS)
+    return OK, resource(SMS)
 
 def cuDevSmResourceSplitByCount(count, whole, flags, least):
     torch.check(whole.split is None and flags == 0 and 0 < least <= GROUP, "a split that is not of the whole")
     made, split = SMS // GROUP, object()
-    groups = [Resource(GROUP, split, i) for i in range(min(count, made))]
-    return OK, groups, len(groups) if count else made, Resource(SMS - GROUP * len(groups))
+    groups = [resource(GROUP, split, i) for i in range(min(count, made))]
+    return OK, groups, len(groups) if count else made, resource(SMS - GROUP * len(groups))
 
 def cuDevResourceGenerateDesc(groups, count):
     torch.check(count == len(groups) > 0 and len({g.split for g in groups} - {None}) == 1, "groups of several splits")
@@ -37,7 +29,7 @@ def cuDevResourceGenerateDesc(groups, count):
 
 def cuGreenCtxCreate(groups, device, flags):
     torch.check((device, flags) == (0, 1), "a green context needs CU_GREEN_CTX_DEFAULT_STREAM")
-    return OK, Context(groups)
+    return OK, type("Context", (), {"groups": groups})()
 
 def cuGreenCtxStreamCreate(context, flags, priority):
     torch.check((flags, priority) == (1, 0), "a stream of a green context needs CU_STREAM_NON_BLOCKING")
