@@ -69,9 +69,9 @@ bool store_drop_run(struct store *store, struct error *error);
 
 /* The device and the backend that executed the batches of a replay (results/compare/replay.h). */
 struct execution {
-    const char *backend; /* "worker"; "rehearsal" */
+    const char *backend; /* the worker's command; "rehearsal" */
     const char *device;  /* the GPU's name; "none" */
-    const char *driver;  /* versions of driver and CUDA, as one text; "none" */
+    const char *driver;  /* what is known of it beside the name; "none" */
     const char *details; /* JSON object with further details; NULL: {} */
     bool gpu;            /* false: no GPU was used */
     uint64_t starts;

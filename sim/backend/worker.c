@@ -16,8 +16,6 @@
 
 #include "sim/units.h"
 
-extern char **environ;
-
 /* A sleeping process wakes tens of microseconds late, so the last part of a wait spins. */
 static const int64_t SPIN_NS = 60000;
 static const int64_t EXIT_NS = INT64_C(3000000000), HURRIED_EXIT_NS = INT64_C(200000000);
@@ -31,7 +29,7 @@ struct worker {
     double silent_s;
     uint64_t last_id, executing[WORKER_BATCHES];
     size_t count;
-    int64_t heard_ns; /* its latest answer, or the begin of its work */
+    int64_t heard_ns; /* its latest answer, or its first batch since it had none */
     int64_t read_ns;  /* when `text` was read */
     char text[LINE + 1];
     size_t length;
@@ -182,7 +180,7 @@ static bool fault_ended(struct worker *worker, struct error *error)
 {
     char what[128];
     int status = 0;
-    if (!await_exit(worker, HURRIED_EXIT_NS, &status))
+    if (!await_exit(worker, EXIT_NS, &status))
         return fault(worker, error,
                      "has closed its standard input or output; a worker answers until the end of "
                      "its input");

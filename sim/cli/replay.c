@@ -191,44 +191,23 @@ static void print_result(const struct session *s, const struct simulation_result
 
 /* ---- The results file ------------------------------------------------------------------------ */
 
-/* Begins the results file again, with the runs that it has. */
-static struct store *begin_again(const struct session *s, struct error *error)
+/* Copies the runs that the results file has. Sets *has if `run` is one of them. */
+static bool copy_runs(const struct session *s, const struct run *run, struct store *store,
+                      bool *has, struct error *error)
 {
     const char *path = s->options.out;
-    struct store *store = store_create(path, error);
-    if (store == NULL || !s->keeps)
-        return store;
     struct run_source *source = run_source_open(path, error);
     bool good = source != NULL && store_reserve(store, path, error);
-    for (size_t i = 0; good && i < run_source_results(source)->run_count; i++)
-        good = store_copy_run(store, source, i, NULL, error);
-    run_source_close(source);
-    if (good)
-        return store;
-    store_abandon(store);
-    return NULL;
-}
-
-/* Whether the results file has the run. */
-static bool has_run(const struct session *s, const struct run *run, bool *has, struct error *error)
-{
-    const char *path = s->options.out;
-    *has = false;
-    if (!s->keeps)
-        return true;
-    struct run_source *source = run_source_open(path, error);
-    bool good = source != NULL;
     for (size_t i = 0; good && i < run_source_results(source)->run_count; i++) {
-        if (strcmp(run_source_results(source)->runs[i].hash, run->experiment->hash) != 0)
-            continue;
         char *backend = run_source_text(source, i, "replay_backend");
         char *sources = run_source_text(source, i, "sources");
-        *has = true;
+        const char *hash = run_source_results(source)->runs[i].hash;
         good = backend != NULL && sources != NULL && strcmp(sources, version_sources()) == 0;
         if (!good)
-            error_input(error, "%s: has run %s %s; give another --out, or omit --resume", path,
-                        run->experiment->hash,
+            error_input(error, "%s: run %s is %s; give another --out, or omit --resume", path, hash,
                         backend == NULL ? "simulated, not replayed" : "of another program");
+        good = good && store_copy_run(store, source, i, NULL, error);
+        *has = *has || strcmp(hash, run->experiment->hash) == 0;
         free(backend);
         free(sources);
     }
@@ -236,19 +215,32 @@ static bool has_run(const struct session *s, const struct run *run, bool *has, s
     return good;
 }
 
+/* Begins the results file again, with the runs that it has. NULL: an error, or it *has the run. */
+static struct store *begin_again(const struct session *s, const struct run *run, bool *has,
+                                 struct error *error)
+{
+    struct store *store = store_create(s->options.out, error);
+    *has = false;
+    if (store == NULL || !s->keeps || (copy_runs(s, run, store, has, error) && !*has))
+        return store;
+    store_abandon(store);
+    return NULL;
+}
+
 /* ---- All of them ----------------------------------------------------------------------------- */
 
-static bool play(struct session *s, const struct run *run, struct error *error)
+/* *has: the results file had the run. */
+static bool play(struct session *s, const struct run *run, bool *has, struct error *error)
 {
     const struct replay_target target = {worker_backend(s->backend), s, describe};
     struct simulation_result result = {0};
-    s->run = run;
-    struct store *store = begin_again(s, error);
+    struct store *store = begin_again(s, run, has, error);
     if (store == NULL)
-        return false;
+        return error->kind == ERROR_NONE;
+    s->run = run;
     guard_divert_output();
-    bool good = replay_record(store, run->experiment, run->policy, run->values, &target, NULL,
-                              &result, error);
+    const bool good = replay_record(store, run->experiment, run->policy, run->values, &target, NULL,
+                                    &result, error);
     (void)guard_restore_output();
     if (!good) {
         store_abandon(store);
@@ -256,9 +248,8 @@ static bool play(struct session *s, const struct run *run, struct error *error)
     }
     print_result(s, &result);
     simulation_result_clear(&result);
-    good = store_finish(store, error);
-    s->keeps = s->keeps || good;
-    return good;
+    s->keeps = store_finish(store, error) || s->keeps;
+    return error->kind == ERROR_NONE;
 }
 
 /* A failed run does not stop the others, unless it was the worker's fault. The first error is
@@ -266,26 +257,24 @@ static bool play(struct session *s, const struct run *run, struct error *error)
 static bool play_all(struct session *s, struct error *error)
 {
     size_t played = 0, kept = 0;
-    bool good = true;
     for (size_t i = 0; i < s->run_count && !worker_has_ended(s->worker); i++) {
         const struct run *run = &s->runs[i];
         struct error fault = {0};
         bool has;
         (void)printf("%s, %s\n", run->experiment->name, run->experiment->policy_name);
         (void)fflush(stdout);
-        const bool fine = has_run(s, run, &has, &fault) && (has || play(s, run, &fault));
-        played += fine && !has;
-        kept += fine && has;
-        if (fine)
+        if (play(s, run, &has, &fault)) {
+            played += !has;
+            kept += has;
             continue;
+        }
         (void)printf("  failed: %s\n", fault.message);
-        if (good)
+        if (error->kind == ERROR_NONE)
             *error = fault;
-        good = false;
     }
     (void)printf("%zu runs replayed, %zu kept, %zu in all: %s%s\n", played, kept, s->run_count,
                  s->options.out, s->options.no_gpu ? ", which measure nothing" : "");
-    return good;
+    return error->kind == ERROR_NONE;
 }
 
 static bool replay(struct session *s, struct error *error)
@@ -333,8 +322,8 @@ const struct command command_replay = {
         "in the worker. Before a run, the worker executes every function at every batch size on\n"
         "every set of units, for at most 20 s, then what each function and set still lacks.\n"
         "traces/capture/worker.py is a worker for PyTorch.\n"
-        "The experiment has one invoker with one GPU of 1 to 8 units, and all its containers from\n"
-        "the begin. Compare the results with a simulation's:\n"
+        "The experiment has one invoker with one GPU of 1 to 8 units, and all its containers\n"
+        "from the start. Compare the results with a simulation's:\n"
         "esgsim report SIMULATED.h5 --against F.h5 (results/PROOF.md).\n"
         "\n"
         "Example: esgsim replay workloads/experiments/proof-light.json --policy esg,fifo \\\n"
