@@ -115,7 +115,7 @@ class CUDAGraph:
 
 @contextlib.contextmanager
 def capture(graph, pool, stream, capture_error_mode):
-    check(stream is current() and pool is None, "a capture on a stream that is not current")
+    check(stream is current() and type(pool) in (object, type(None)), "a capture elsewhere, or in no pool")
     check(capture_error_mode == "thread_local", "a capture that other threads disturb")
     graph.stream, state.capturing = stream, graph
     yield
@@ -125,6 +125,6 @@ cuda = types.SimpleNamespace(
     Stream=Stream, ExternalStream=state.streams.__getitem__, stream=enter, Event=Event, CUDAGraph=CUDAGraph, graph=capture,
     OutOfMemoryError=type("OutOfMemoryError", (RuntimeError,), {}), empty_cache=lambda: None,
     synchronize=lambda: vars(state).update(pending=False),
-    memory_allocated=lambda: state.allocated, max_memory_allocated=lambda: state.peak,
+    graph_pool_handle=object, memory_allocated=lambda: state.allocated, max_memory_allocated=lambda: state.peak,
     reset_peak_memory_stats=lambda: vars(state).update(peak=state.allocated), memory_reserved=lambda: state.allocated,
     mem_get_info=lambda: (MEMORY - state.allocated - (300 << 20), MEMORY), get_device_name=lambda: "fake, no GPU")
