@@ -247,7 +247,7 @@ for at in ${KILL_AT:-}; do
     rm -rf "$out" "$pack"
     begin 60
     sleep "$at"
-    kill -KILL "-$leader"
+    kill -KILL "-$leader" 2>/dev/null
     wait "$leader" 2>/dev/null
     holds "killed after $at s, it leaves an archive with all finished steps"
 done
