@@ -5,9 +5,8 @@
 # KILL_AT="5 10 15 20" sh tests/gpu_session.sh    also kills fresh sessions of a minute at these seconds
 . tests/shell.sh
 
-root=$(pwd)
-session=$root/traces/capture/gpu.sh
-ESGSIM=$root/${BUILD:-build}/esgsim
+session=$folder/tree/traces/capture/gpu.sh
+ESGSIM=$(pwd)/${BUILD:-build}/esgsim
 POLICIES=esg,fifo
 MEASURE_OPTIONS="--half --graphs --batch 1,4,16 --starts 1 --seconds 0.01"
 export ESGSIM POLICIES MEASURE_OPTIONS
@@ -152,6 +151,11 @@ nothing_left() {
     fi
 }
 
+# What a session needs of the tree.
+mkdir -p "$folder/tree/traces/profiles"
+cp -r workloads "$folder/tree"
+cp -r traces/capture "$folder/tree/traces"
+cp traces/profiles/a100-mig-parvagpu.json "$folder/tree/traces/profiles"
 : >"$folder/stamp"
 begin 60
 until [ -s "$out/measured/solo.csv" ] || ! kill -0 "$leader" 2>/dev/null; do sleep 0.05; done
@@ -204,10 +208,11 @@ if grep -q '^rehearsal: no GPU took part' "$folder/unpacked/gpu/report.txt"; the
 else
     fail "the report says that nothing was measured" "$(head -n 5 "$folder/unpacked/gpu/report.txt")"
 fi
-if [ -z "$(find "$root/traces" "$root/workloads" -newer "$folder/stamp")" ]; then
+written=$(find "$folder/tree" -newer "$folder/stamp")
+if [ -z "$written" ]; then
     pass "nothing is written into the source tree"
 else
-    fail "nothing is written into the source tree" "$(find "$root/traces" "$root/workloads" -newer "$folder/stamp")"
+    fail "nothing is written into the source tree" "$written"
 fi
 
 # ---- What is missing -------------------------------------------------------------------------
