@@ -49,6 +49,7 @@ expect_refusal "calibrate refuses what was not measured" "formula.*--rehearsal"
 run "$esgsim" calibrate "$dry" --rehearsal --out "$folder/profile.json"
 expect "calibrate reads the folder" 0 'all +105 +0\.0'
 holds "the profile says that nothing was measured" grep -q '"evidence":.*not measured' "$folder/profile.json"
+holds "and so does each value of it" sh -c "! grep -q ':	\"measured\"' '$folder/profile.json'"
 holds "the profile has sevenths, and the multiprocessors that they are" \
     grep -qE '^.*"unit":	7,|"parts":.*0\.121212' "$folder/profile.json"
 cat >"$folder/application.json" <<'END'
@@ -139,6 +140,19 @@ else
 fi
 measure "$folder/graphs" small --batch 1 --rounds 0,0,0 --starts 0 --graphs
 expect "CUDA graphs are measured" 0
+mkdir "$folder/bin"
+cat >"$folder/bin/nvidia-smi" <<'END'
+#!/bin/sh
+case $* in *driver_version*) echo 999.1 ;; *) while echo 1755 MHz, active; do sleep 0.05; done ;; esac
+END
+chmod +x "$folder/bin/nvidia-smi"
+PATH=$folder/bin:$PATH measure "$folder/mig" small --by mig --uuids "MIG-a=3,MIG-b=4" --batch 1 --rounds 1,0,0 --starts 1
+expect "instances of MIG are measured by a process for each" 0 '^small:1:4/7\+small:1:3/7$'
+if grep -q 'MHz' "$folder/mig/clocks.csv" && grep -q '"driver": "999.1"' "$folder/mig/device.json"; then
+    pass "clocks and driver are those of nvidia-smi"
+else
+    fail "clocks and driver are those of nvidia-smi" "$(cat "$folder/mig/device.json")"
+fi
 measure "$folder/mps" small,large --by mps --shares 20,40,100 --batch 1,8 --rounds 1,0,0 --starts 0
 expect "shares of MPS are measured by a process for each" 0 '^(small|large):[18]:[24]0/100\+'
 run "$esgsim" calibrate "$folder/mps" --out "$folder/mps.json"
@@ -169,9 +183,20 @@ faulty "an event that is not waited for" 's/last.synchronize()/pass/'
 faulty "weights that are not ready" 's/torch.cuda.synchronize()/pass/'
 faulty "a split of several kinds" 's/whole, 0, 1))$/whole, 2, 1))/'
 
-# ---- Bad usage ---------------------------------------------------------------------------------
+# ---- Usage -------------------------------------------------------------------------------------
 
-for usage in "--by:a --by opencl" "networks:a,a --by dry" "no such file:none.py:net --by dry" "above 0:a --by dry --batch 0" \
+run python3 traces/capture/measure.py --help
+expect "--help needs no PyTorch" 0 '^  --budget-s S'
+mkdir "$folder/none"
+echo 'raise ModuleNotFoundError("no PyTorch here")' >"$folder/none/torch.py"
+run env PYTHONPATH="$folder/none" python3 traces/capture/measure.py resnet50 --out "$folder/nothing"
+if [ "$status" -eq 1 ] && [ "$(cat "$folder/err")" = "measure.py: ModuleNotFoundError: no PyTorch here" ]; then
+    pass "a machine without PyTorch is told so in one line"
+else
+    explain "a machine without PyTorch is told so in one line" "status 1 and one line"
+fi
+
+for usage in "--by:a --by opencl" "the same:a,a --by dry" "have names:a+b --by dry" "no such file:none.py:net --by dry" "above 0:a --by dry --batch 0" \
     "at most 7:a --by dry --shares 8" "go together:a --by mig" "three numbers:a --by dry --rounds 1" "half False:a --by dry --half --out $dry"; do
     # Words without blanks.
     # shellcheck disable=SC2086

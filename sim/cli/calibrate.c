@@ -383,8 +383,7 @@ const struct command command_calibrate = {
     .name = "calibrate",
     .summary = "fits latency and interference models to measurements, with cross-validation errors",
     .help =
-        "Reads folders of traces/capture/measure.py and tables; a table is recognised by its "
-        "header\n"
+        "Reads folders of traces/capture/measure.py, and tables recognised by their header\n"
         "(see traces/README.md). For each function and vCPU count the predictor with the least\n"
         "left-out error is selected: a kinked law (launch-bound floor, then work / share), or "
         "laws\n"

@@ -100,6 +100,7 @@ bool measured_folder_read(struct sample_set *set, const char *path, bool rehears
                            "%s: its times are a formula's, not measured; give --rehearsal to try "
                            "them all the same",
                            path);
+    set->rehearsal = set->rehearsal || (fine && strcmp(origin.by, "dry") == 0);
     fine = fine && note_origin(set, &origin, error) && read_tables(set, path, error);
     char *const texts[] = {device,      origin.by,     origin.device, origin.evidence,
                            origin.date, origin.driver, origin.torch};

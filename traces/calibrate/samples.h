@@ -40,12 +40,8 @@ struct co_run {
 
 /* Properties that calibration copies to the profile unchanged; NAN: not measured. */
 struct function_facts {
-    double input_bytes;
     double weights_mb;
     double per_item_mb;
-    double host_memory_mb;
-    double cold_start_ms;
-    double cold_start_cv;
     double demand;       /* memory bandwidth used on a whole GPU, as a fraction 0..1 */
     double demand_share; /* share at which the demand was measured; 0 before the first */
     size_t demand_reads;
@@ -81,6 +77,7 @@ struct sample_set {
     struct sample_filter filters[SAMPLE_FILTERS];
     size_t filter_count;
     char *device, *evidence, *source, *licence; /* NULL: not known */
+    bool rehearsal;                             /* values are drawn from a formula */
     char *left_out; /* what the readers skipped, one sentence each; NULL: nothing */
 };
 

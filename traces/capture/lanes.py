@@ -1,7 +1,7 @@
 """Runs PyTorch networks on shares of a GPU, for measure.py and worker.py.
 
 A share is a green context's stream in this process, or a process with a share of its own (MPS, MIG)."""
-import contextlib, itertools, multiprocessing, os, runpy, signal, statistics, threading, time, zlib  # noqa: E401
+import contextlib, gc, inspect, itertools, multiprocessing, os, runpy, signal, statistics, threading, time, zlib  # noqa: E401
 
 MIB = 1 << 20
 
@@ -13,8 +13,9 @@ def load(name):
         return runpy.run_path(path)[function]()
     import torch, torchvision  # noqa: E401
     plain = {known.replace("_", ""): known for known in torchvision.models.list_models()}
-    return (torchvision.models.get_model(plain.get(name.replace("_", ""), name), weights=None),
-            lambda batch: (torch.randn(batch, 3, 224, 224),))
+    build = torchvision.models.get_model_builder(plain.get(name.replace("_", ""), name))
+    random = {"weights", "weights_backbone"} & set(inspect.signature(build).parameters)  # no download
+    return build(**dict.fromkeys(random)), lambda batch: (torch.randn(batch, 3, 224, 224),)
 
 def short(name):
     """The name in tables: of FILE.py:FUNCTION it is FUNCTION."""
@@ -30,6 +31,7 @@ def network(name, half):
         net = net.cuda().eval()
         if half:
             net = net.half().to(memory_format=torch.channels_last)
+        gc.freeze()  # a capture collects garbage, and would look through all of this each time
         torch.cuda.synchronize()  # other streams do not wait for the default one
         weights = itertools.chain(net.parameters(), net.buffers())
         loaded[name, half] = net, make, sum(t.numel() * t.element_size() for t in weights)

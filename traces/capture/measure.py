@@ -193,8 +193,9 @@ def arguments():
     a = p.parse_args()
     a.shares, whole = a.shares or [], {"mps": 100, "mig": 7}.get(a.by, a.units)
     a.seconds = a.seconds if a.seconds is not None else 0 if a.by == "dry" else .25
-    if len({short(name) for name in a.networks}) < len(a.networks) or "" in a.networks:
-        p.error("networks: two have one name, or one has none")
+    names = {short(name) for name in a.networks}
+    if len(names) < len(a.networks) or not all(name.isidentifier() for name in names):
+        p.error("networks have names of letters, digits and _, and no two have the same")
     if min(a.batch + a.shares + [a.units]) < 1 or max(a.shares + [k for _, k in a.uuids] + [1]) > whole:
         p.error("batches and shares are above 0, and shares are at most %d by %s" % (whole, a.by))
     if len(a.rounds) != 3:

@@ -37,7 +37,6 @@ class Tensor:
 
     def like(self, **changes):
         return Tensor(**{**self.kind, **changes})
-
     numel = lambda self: math.prod(self.shape)
     element_size = lambda self: 2 if self.is_half else 4
     dim = lambda self: len(self.shape)

@@ -10,14 +10,12 @@ class Network:
     def changed(self, **changes):
         vars(self).update(changes)
         return self
-
     parameters = lambda self: [self.weights]
     buffers = lambda self: []
     eval = lambda self: self.changed(evaluating=True)
     cuda = lambda self: self.changed(weights=self.weights.cuda())
     half = lambda self: self.changed(weights=self.weights.half())
     to = lambda self, memory_format: self.changed(weights=self.weights.to(memory_format))
-
     def __call__(self, images):
         torch.check(self.evaluating and self.weights.on_gpu and images.on_gpu, "not in evaluation, or on the CPU")
         torch.check((self.weights.is_half, self.weights.layout) == (images.is_half, images.layout), "mixed kinds")
@@ -30,4 +28,4 @@ class Network:
             floor ** 4 + (work * (.3 + batch) / (part + .02)) ** 4) ** .25), [self.weights, images])
         return activations
 
-models = types.SimpleNamespace(list_models=lambda: list(LAWS), get_model=lambda name, weights: Network(name))
+models = types.SimpleNamespace(list_models=lambda: list(LAWS), get_model_builder=lambda name: lambda weights: Network(name))
