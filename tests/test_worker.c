@@ -372,9 +372,9 @@ static void a_worker_that_misbehaves_is_named_and_killed(void **state)
         const char *command, *told;
         double silent_s;
     } cases[] = {
-        {"no-such-worker-command", "status 127; batches without an answer: 1; the shell finds no",
+        {"no-such-worker-command", "status 127 before the end of its input: the shell finds no",
          PATIENT_S},
-        {"exit 0", "exited with status 0; batches", PATIENT_S},
+        {"exit 0", "exited with status 0 before", PATIENT_S},
         {"exec sh tests/fake_worker.sh 5 exits 1", "exited with status 3", PATIENT_S},
         {"exec sh tests/fake_worker.sh 5 dies 1", "ended by signal 9", PATIENT_S},
         {"exec sh tests/fake_worker.sh 5 closes 1", "closed its standard input or output",

@@ -185,12 +185,11 @@ static bool fault_ended(struct worker *worker, struct error *error)
                      "has closed its standard input or output; a worker answers until the end of "
                      "its input");
     if (WIFSIGNALED(status))
-        (void)snprintf(what, sizeof what, "was ended by signal %d; batches without an answer: %zu",
-                       WTERMSIG(status), worker->count);
+        (void)snprintf(what, sizeof what, "was ended by signal %d", WTERMSIG(status));
     else
-        (void)snprintf(what, sizeof what, "exited with status %d; batches without an answer: %zu%s",
-                       WEXITSTATUS(status), worker->count,
-                       WEXITSTATUS(status) == 127 ? "; the shell finds no such command" : "");
+        (void)snprintf(what, sizeof what, "exited with status %d before the end of its input%s",
+                       WEXITSTATUS(status),
+                       WEXITSTATUS(status) == 127 ? ": the shell finds no such command" : "");
     return fault(worker, error, what);
 }
 

@@ -7,8 +7,8 @@
  * come in any order. It exits at the end of its standard input. Its standard error passes through.
  *
  * One thread, no signals of its own: the owner ignores SIGPIPE, and waits for answers with a
- * deadline. A worker that ends, answers something else, or is silent for too long is killed, and all
- * later calls fail.
+ * deadline. A worker that ends, answers something else, or is silent for too long is killed, and
+ * all later calls fail.
  */
 #ifndef ESGSIM_SIM_BACKEND_WORKER_H
 #define ESGSIM_SIM_BACKEND_WORKER_H
