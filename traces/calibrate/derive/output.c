@@ -1,9 +1,54 @@
 #include "traces/calibrate/derive/derive.h"
 
+#include <limits.h>
 #include <math.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "traces/json/atomic_file.h"
+#include "traces/json/json.h"
+
+bool output_begin(struct output *output, const struct raw *raw, const char *template,
+                  struct error *error)
+{
+    char path[PATH_MAX];
+    (void)snprintf(path, sizeof path, "%s/%s", raw->folder, template);
+    *output = (struct output){.profile = json_parse_file(path, error)};
+    output->function = cJSON_DetachItemFromObject(output->profile, "function");
+    output->interference = cJSON_DetachItemFromObject(output->profile, "interference");
+    (void)cJSON_AddObjectToObject(output->profile, "functions");
+    return output->profile != NULL;
+}
+
+static void fill_text(cJSON *item, const cJSON *values)
+{
+    char *text = NULL;
+    size_t size = 0;
+    FILE *out = open_memstream(&text, &size);
+    const char *rest = item->valuestring;
+    while (out != NULL && *rest != '\0') {
+        char name[32];
+        int length = 0;
+        const char *value = NULL;
+        if (sscanf(rest, "<%31[a-z0-9_]>%n", name, &length) == 1 && length > 0)
+            value = cJSON_GetStringValue(cJSON_GetObjectItemCaseSensitive(values, name));
+        if (value == NULL)
+            (void)fputc(*rest++, out);
+        else if (fputs(value, out) >= 0)
+            rest += length;
+    }
+    if (out != NULL && fclose(out) == 0)
+        (void)cJSON_SetValuestring(item, text);
+    free(text);
+}
+
+void output_fill(cJSON *item, const cJSON *values)
+{
+    cJSON *child = NULL;
+    cJSON_ArrayForEach(child, item) output_fill(child, values);
+    if (cJSON_IsString(item))
+        fill_text(item, values);
+}
 
 /* The latencies in the layout of cJSON, but with a line for each batch. NULL: out of memory. */
 static char *latency_text(const struct profile_function *facts, output_latency *latency,
@@ -32,58 +77,59 @@ static char *latency_text(const struct profile_function *facts, output_latency *
     return NULL;
 }
 
-static void put_notes(cJSON *function, const struct output_note *notes)
+/* Moves all members of `from`, which it frees, to the end of `to`. */
+static void move_members(cJSON *from, cJSON *to)
 {
-    cJSON *evidence = cJSON_AddObjectToObject(function, "evidence");
-    cJSON *derivation = cJSON_AddObjectToObject(function, "derivation");
-    for (; notes->key != NULL; notes++) {
-        if (notes->evidence != NULL)
-            (void)cJSON_AddStringToObject(evidence, notes->key, notes->evidence);
-        if (notes->derivation != NULL)
-            (void)cJSON_AddItemToObject(derivation, notes->key, notes->derivation);
+    while (from != NULL && from->child != NULL) {
+        cJSON *member = cJSON_DetachItemViaPointer(from, from->child);
+        (void)cJSON_AddItemToObject(to, member->string, member);
     }
+    cJSON_Delete(from);
 }
 
-bool output_function(cJSON *profile, const char *name, const char *model,
-                     const struct profile_function *facts, const struct output_note *notes,
-                     output_latency *latency, const void *context, struct error *error)
+cJSON *output_function(struct output *output, const char *name, const char *model,
+                       const struct profile_function *facts, output_latency *latency,
+                       const void *context, struct error *error)
 {
-    cJSON *functions = cJSON_GetObjectItemCaseSensitive(profile, "functions");
+    cJSON *functions = cJSON_GetObjectItemCaseSensitive(output->profile, "functions");
     cJSON *function = cJSON_AddObjectToObject(functions, name);
     char *text = latency_text(facts, latency, context);
+    if (text == NULL)
+        error_run(error, "out of memory for a latency grid");
     profile_put_text(function, "model", "%s", model);
     profile_put_axes(function, &facts->batch, &facts->vcpu, &facts->vgpu);
     (void)cJSON_AddRawToObject(function, "latency_ms", text);
     profile_put_facts(function, facts);
-    put_notes(function, notes);
-    bool fine = text != NULL || error_run(error, "out of memory for a latency grid");
+    move_members(cJSON_Duplicate(output->function, true), function);
     free(text);
-    return fine;
+    return text == NULL ? NULL : function;
 }
 
-cJSON *output_profile(const struct output_head *head)
+void output_interference(struct output *output, const struct interference *law, cJSON *values)
 {
-    cJSON *profile = cJSON_CreateObject();
-    (void)cJSON_AddStringToObject(profile, "device", head->device);
-    (void)cJSON_AddStringToObject(profile, "evidence", head->evidence);
-    (void)cJSON_AddStringToObject(profile, "source", head->source);
-    (void)cJSON_AddStringToObject(profile, "licence", head->licence);
-    (void)cJSON_AddItemToObject(profile, "derivation", head->derivation);
-    profile_put_number(profile, "unit", head->unit);
-    (void)cJSON_AddObjectToObject(profile, "functions");
-    return profile;
+    cJSON *object = profile_put_interference(output->profile, law);
+    output_fill(output->interference, values);
+    move_members(output->interference, object);
+    output->interference = NULL;
+    cJSON_Delete(values);
 }
 
-bool output_end(cJSON *profile, bool good, const char *folder, const char *name,
+bool output_end(struct output *output, bool good, const char *folder, const char *name,
                 struct error *error)
 {
     struct atomic_file file;
-    char *path = NULL;
-    if (good && asprintf(&path, "%s/%s", folder, name) < 0)
-        good = error_run(error, "%s/%s: out of memory", folder, name);
+    char path[PATH_MAX];
+    char *text = good ? cJSON_PrintUnformatted(output->profile) : NULL;
+    const char *hole = text == NULL ? NULL : strchr(text, '<');
+    (void)snprintf(path, sizeof path, "%s/%s", folder, name);
+    if (hole != NULL)
+        good = error_input(error, "%s: its template has the hole %.*s, for which there is no value",
+                           name, (int)strcspn(hole, ">") + 1, hole);
     good = good && atomic_file_open(&file, path, error) &&
-           atomic_file_end(&file, profile_print(profile, file.stream, error), error);
-    free(path);
-    cJSON_Delete(profile);
+           atomic_file_end(&file, profile_print(output->profile, file.stream, error), error);
+    free(text);
+    cJSON_Delete(output->profile);
+    cJSON_Delete(output->function);
+    cJSON_Delete(output->interference);
     return good;
 }
