@@ -30,7 +30,7 @@ static bool derive_all(const char *folder, const char *out, double fraction, str
     struct raw raw;
     bool fine = raw_open(&raw, folder, error);
     if (fine && isnan(fraction))
-        fraction = raw_assumption(&raw, "cpu_fraction");
+        fraction = raw_number(raw.assumed, "cpu_fraction");
     const struct esg_variant variants[] = {
         {"esg-reconstructed.json", false, fraction},
         {"esg-reconstructed-cpu0.json", false, 0},

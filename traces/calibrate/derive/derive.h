@@ -29,6 +29,7 @@ enum raw_table {
 struct raw {
     const char *folder;
     cJSON *tables[RAW_TABLES];  /* arrays of rows, each an object of its cells as strings */
+    cJSON *assumed;             /* the values that nobody has measured, by name */
     struct sample_set igniter;  /* alone, and in pairs on one GPU; shares in percent */
     struct sample_set parvagpu; /* A100 MIG; shares in sevenths */
     struct sample_set infless;  /* latency over CPU cores */
@@ -44,9 +45,6 @@ double raw_number(const cJSON *row, const char *column);
 /* The first row whose `column` equals `wanted`, NULL if there is none. */
 const cJSON *raw_find(const struct raw *raw, enum raw_table table, const char *column,
                       const char *wanted);
-/* An entry of the assumptions, NAN if there is none. */
-double raw_assumption(const struct raw *raw, const char *quantity);
-
 /* The measurements of one model. */
 struct raw_runs {
     const struct sample_set *set;
@@ -56,45 +54,35 @@ struct raw_runs {
  * does not matter. O(samples). */
 double raw_latency_ms(const void *runs, int batch, int vcpu, int share);
 
-/* Returns the row of the network in RAW_MODELS, NULL with ERROR_INPUT if there is none. Sets what
- * the inputs give for every set: the weights, the host's memory, the input, the assumed noise, the
- * spread of CUDA initialisation, and the mean process restart, of this network if it was measured,
- * else of the two convolutional networks that were. */
-const cJSON *raw_function(const struct raw *raw, const char *network,
-                          struct profile_function *function, struct error *error);
+/* Sets a value for output_fill. */
+void raw_put(cJSON *values, const char *name, double value);
+/* Returns values for output_fill: the row of the network in RAW_MODELS, its weights_mb, restart_ms
+ * and restart_cv: the mean process restart, of this network if it was measured, else of the two
+ * convolutional networks that were, and the spread of CUDA initialisation. NULL with ERROR_INPUT
+ * if there is no such row. The caller frees them. */
+cJSON *raw_network(const struct raw *raw, const char *network, struct error *error);
 
 /* ---- Output (output.c) ----------------------------------------------------------------------- */
 
-/* A profile being made. Its texts are in a template beside the raw measurements: the profile
- * without functions, with `evidence` and `derivation` of a function, and with the texts of
- * `interference`. A text has holes, <name>. */
-struct output {
-    cJSON *profile, *function, *interference;
-};
-
-/* Starts a profile from a template, a file below the raw folder. Call output_end even after a
- * failure. */
-bool output_begin(struct output *output, const struct raw *raw, const char *template,
-                  struct error *error);
-
-/* Fills the holes of all texts in `item` that are named in `values`, an object of strings. */
+/* Reads a template, a file below the raw folder. It is a profile without functions, whose member
+ * "function" is the template of each. Strings have holes, <name>; one that begins with # becomes a
+ * number. NULL with `error` set. */
+cJSON *output_begin(const struct raw *raw, const char *template, struct error *error);
+/* Fills the holes below `item` that `values`, an object of strings, names. */
 void output_fill(cJSON *item, const cJSON *values);
 
+/* Adds a function. */
+cJSON *output_function(cJSON *profile, const char *name);
 /* Latency in ms of a configuration; NAN: did not run. */
 typedef double output_latency(const void *context, int batch, int vcpu, int vgpu);
-
-/* Adds a function, with latencies on the axes of `facts` and what else `facts` knows. The file gets
- * one line per batch size. Returns it for output_fill, NULL with ERROR_RUN if memory is exhausted.
- */
-cJSON *output_function(struct output *output, const char *name, const char *model,
-                       const struct profile_function *facts, output_latency *latency,
-                       const void *context, struct error *error);
-/* Adds the interference law, with the template's texts and `values`, which it takes. */
-void output_interference(struct output *output, const struct interference *law, cJSON *values);
+/* Sets the latencies on the function's grid, in one line per batch size. ERROR_RUN if memory is
+ * exhausted. */
+bool output_latencies(cJSON *function, output_latency *latency, const void *context,
+                      struct error *error);
 
 /* If `good`, writes the profile to FOLDER/NAME atomically (traces/json/atomic_file.h). Frees it.
- * Returns whether it was written. ERROR_INPUT if the template has a hole that was not filled. */
-bool output_end(struct output *output, bool good, const char *folder, const char *name,
+ * Returns whether it was written. ERROR_INPUT if a hole was not filled. */
+bool output_end(cJSON *profile, bool good, const char *folder, const char *name,
                 struct error *error);
 
 /* ---- The profiles ---------------------------------------------------------------------------- */

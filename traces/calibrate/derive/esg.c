@@ -23,14 +23,10 @@
 #include "traces/calibrate/calibrate_interference.h"
 #include "traces/calibrate/derive/derive.h"
 
-enum { BATCHES = 8, VCPUS = 8, VGPUS = 4, UNIT = 7 };
+enum { UNIT = 7 };
 
 /* Fixed exponent of the interference law; the profile's derivation gives the reason. */
 static const double SHARE_EXPONENT = 1;
-
-static int batches[BATCHES] = {1, 2, 4, 8, 12, 16, 24, 32};
-static int vcpus[VCPUS] = {1, 2, 3, 4, 5, 6, 7, 8};
-static int vgpus[VGPUS] = {1, 2, 4, 7};
 
 static double sevenths_ms(const struct latency_law *law, double batch, int vgpu)
 {
@@ -102,18 +98,19 @@ static double holdout_error(const struct raw *raw, const char *model, const stru
 static bool a100_difference(const struct raw *raw, const char *model, double *mean,
                             struct error *error)
 {
+    static const int vgpus[] = {2, 4, 7};
     struct latency_law law;
     double sum = 0;
     if (!fit_share_law(raw, model, &law, mean, error))
         return false;
     for (int batch = 16; batch <= 32; batch *= 2)
-        for (size_t g = 1; g < VGPUS; g++) {
+        for (size_t i = 0; i < 3; i++) {
             double measured =
-                parvagpu_ms(raw, model, batch, vgpus[g]) / parvagpu_ms(raw, model, batch, 1);
-            double predicted = sevenths_ms(&law, batch, vgpus[g]) / sevenths_ms(&law, batch, 1);
+                parvagpu_ms(raw, model, batch, vgpus[i]) / parvagpu_ms(raw, model, batch, 1);
+            double predicted = sevenths_ms(&law, batch, vgpus[i]) / sevenths_ms(&law, batch, 1);
             sum += fabs(predicted / measured - 1);
         }
-    *mean = sum / (2 * (VGPUS - 1));
+    *mean = sum / 6;
     return true;
 }
 
@@ -158,8 +155,7 @@ static double cross_validate_mean(const struct co_run *runs, size_t count)
     return error;
 }
 
-static bool add_interference(const struct sample_set *set, struct output *output,
-                             struct error *error)
+static bool put_interference(const struct sample_set *set, cJSON *values, struct error *error)
 {
     struct interference law;
     struct interference free_law;
@@ -171,17 +167,17 @@ static bool add_interference(const struct sample_set *set, struct output *output
         !interference_cross_validate(INTERFERENCE_BANDWIDTH, SHARE_EXPONENT, FOLD_FUNCTIONS, set,
                                      set->groups, &left_out, error))
         return false;
-    cJSON *values = cJSON_CreateObject();
+    raw_put(values, "coefficient", law.coefficient);
+    raw_put(values, "victim_exponent", law.victim_exponent);
+    raw_put(values, "share_exponent", law.share_exponent);
     profile_put_text(values, "pairs", "%zu", set->co_run_count / 2);
     profile_put_text(values, "slowdowns", "%zu", set->co_run_count);
-    profile_put_text(values, "share_exponent", "%g", SHARE_EXPONENT);
     profile_put_text(values, "mape", "%.2f", 100 * mape);
     profile_put_text(values, "left_out", "%.2f", 100 * left_out.mape);
-    profile_put_text(values, "constant", "%.2f",
+    profile_put_text(values, "by_constant", "%.2f",
                      100 * cross_validate_mean(set->co_runs, set->co_run_count));
     profile_put_text(values, "free_exponent", "%.3g", free_law.share_exponent);
     profile_put_text(values, "free_mape", "%.2f", 100 * free_mape);
-    output_interference(output, &law, values);
     return true;
 }
 
@@ -234,26 +230,25 @@ static double function_ms(const void *context, int batch, int vcpu, int vgpu)
 }
 
 /* What the profile says of the share law D, whose error is `mape`, and of G. */
-static cJSON *function_values(const struct function *function, const char *donor, double mape)
+static void put_function(const struct function *function, const char *donor, double mape,
+                         cJSON *values)
 {
     static const enum latency_coefficient shown[] = {LAW_WORK_SQUARE, LAW_WORK_PER_ITEM, LAW_WORK,
                                                      LAW_SHARE_OFFSET, LAW_FLOOR};
+    static const char *const names[] = {"k1", "k2", "k3", "k4", "k5"};
     const double gpu_ms = measured_gpu_ms(function, 1, 1);
-    cJSON *values = cJSON_CreateObject();
     for (size_t i = 0; i < sizeof shown / sizeof shown[0]; i++)
-        profile_put_text(values, (char[]){'k', (char)('1' + i), '\0'}, "%.6g",
-                         function->law.k[shown[i]]);
+        profile_put_text(values, names[i], "%.6g", function->law.k[shown[i]]);
     profile_put_text(values, "mape", "%.2f", 100 * mape);
     profile_put_text(values, "holdout", "%.2f",
                      100 * holdout_error(function->raw, donor, &function->law));
     profile_put_text(values, "images", "%.4g", images_of(function, 1));
     profile_put_text(values, "gpu_ms", "%.4g", gpu_ms);
     profile_put_text(values, "gpu_percent", "%.1f", 100 * gpu_ms / function->anchor_ms);
-    return values;
 }
 
 static bool add_function(const struct raw *raw, const struct esg_variant *variant,
-                         const cJSON *anchor, struct output *output, struct error *error)
+                         const cJSON *anchor, cJSON *profile, struct error *error)
 {
     const char *name = raw_text(anchor, "function");
     const char *donor = raw_text(anchor, "donor");
@@ -262,39 +257,29 @@ static bool add_function(const struct raw *raw, const struct esg_variant *varian
                                 .variant = variant,
                                 .absolute = raw_find(raw, RAW_ABSOLUTE, "function", name),
                                 .anchor_ms = raw_number(anchor, "latency_ms")};
-    struct profile_function facts;
     double mape = 0;
-    const cJSON *network = raw_function(raw, raw_text(anchor, "network"), &facts, error);
-    char item[128] = "per_item_";
-    strncat(item, name, sizeof item - strlen(item) - 1);
-    if (network == NULL)
-        return false;
     if (function.absolute == NULL || index == STRING_INDEX_NONE)
         return error_input(error,
                            "%s/esg: %s needs a donor that was measured, and a row in "
                            "absolute.csv",
                            raw->folder, name);
-    if (!fit_share_law(raw, donor, &function.law, &mape, error))
-        return false;
-    facts.batch = (struct profile_axis){batches, BATCHES};
-    facts.vcpu = (struct profile_axis){vcpus, VCPUS};
-    facts.vgpu = (struct profile_axis){vgpus, VGPUS};
-    facts.cold_start_mean_ms = raw_number(anchor, "cold_start_ms");
-    facts.cold_start_cv = raw_assumption(raw, "cold_start_cv");
-    facts.gpu_per_item_mb = raw_assumption(raw, item);
-    facts.bandwidth_share = raw->igniter.facts[index].demand;
-    if (variant->absolute)
-        facts.bandwidth_share *= measured_gpu_ms(&function, 1, 1) / function.anchor_ms;
-    facts.input_bytes = raw_number(anchor, "input_bytes");
-    cJSON *values = function_values(&function, donor, mape);
-    cJSON *added = output_function(output, name, raw_text(anchor, "model"), &facts, function_ms,
-                                   &function, error);
-    const cJSON *const rows[] = {values, variant->absolute ? function.absolute : anchor, anchor,
-                                 network};
-    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++)
-        output_fill(added, rows[i]);
+    cJSON *values = raw_network(raw, raw_text(anchor, "network"), error);
+    cJSON *added = output_function(profile, name);
+    bool fine = values != NULL && fit_share_law(raw, donor, &function.law, &mape, error);
+    if (fine) {
+        const cJSON *const sources[] = {variant->absolute ? function.absolute : anchor, anchor,
+                                        values, raw->assumed};
+        double demand = raw->igniter.facts[index].demand;
+        if (variant->absolute)
+            demand *= measured_gpu_ms(&function, 1, 1) / function.anchor_ms;
+        raw_put(values, "demand", demand);
+        put_function(&function, donor, mape, values);
+        for (size_t i = 0; i < sizeof sources / sizeof sources[0]; i++)
+            output_fill(added, sources[i]);
+        fine = output_latencies(added, function_ms, &function, error);
+    }
     cJSON_Delete(values);
-    return added != NULL;
+    return fine;
 }
 
 /* ---- The file -------------------------------------------------------------------------------- */
@@ -330,11 +315,10 @@ static void put_cpu_fraction(const struct sample_set *set, const char *model, co
 }
 
 /* What the profile says of its derivation. */
-static bool fill_head(const struct raw *raw, const struct esg_variant *variant, cJSON *profile,
-                      struct error *error)
+static bool put_derivation(const struct raw *raw, const struct esg_variant *variant, cJSON *values,
+                           struct error *error)
 {
     static const char *const compared[] = {"vgg19", "resnet50"};
-    cJSON *values = cJSON_CreateObject();
     const cJSON *row = NULL;
     double shortest = INFINITY;
     double longest = 0;
@@ -358,20 +342,20 @@ static bool fill_head(const struct raw *raw, const struct esg_variant *variant, 
     profile_put_text(values, "cpu_fraction", "%.6g", variant->cpu_fraction);
     put_cpu_fraction(&raw->infless, NULL, "infless", values);
     put_cpu_fraction(&raw->infless, "resnet-50", "infless_resnet50", values);
-    output_fill(profile, values);
-    cJSON_Delete(values);
     return fine;
 }
 
 bool derive_esg(const struct raw *raw, const struct esg_variant *variant, const char *out,
                 struct error *error)
 {
-    struct output output;
-    const char *template = variant->absolute ? "esg/absolute.json" : "esg/shaped.json";
-    bool fine = output_begin(&output, raw, template, error) &&
-                fill_head(raw, variant, output.profile, error);
+    cJSON *profile =
+        output_begin(raw, variant->absolute ? "esg/absolute.json" : "esg/shaped.json", error);
+    cJSON *values = cJSON_CreateObject();
+    bool fine = profile != NULL && put_derivation(raw, variant, values, error) &&
+                put_interference(&raw->igniter, values, error);
     for (const cJSON *row = raw->tables[RAW_ANCHORS]->child; fine && row != NULL; row = row->next)
-        fine = add_function(raw, variant, row, &output, error);
-    fine = fine && add_interference(&raw->igniter, &output, error);
-    return output_end(&output, fine, out, variant->name, error);
+        fine = add_function(raw, variant, row, profile, error);
+    output_fill(profile, values);
+    cJSON_Delete(values);
+    return output_end(profile, fine, out, variant->name, error);
 }

@@ -98,6 +98,11 @@ bool raw_open(struct raw *raw, const char *folder, struct error *error)
         (void)snprintf(path, sizeof path, "%s/%s", folder, sets[i].file);
         fine = sample_table_read(sets[i].set, path, error);
     }
+    raw->assumed = cJSON_CreateObject();
+    for (const cJSON *row = fine ? raw->tables[RAW_ASSUMPTIONS]->child : NULL; row != NULL;
+         row = row->next)
+        (void)cJSON_AddStringToObject(raw->assumed, raw_text(row, "quantity"),
+                                      raw_text(row, "value"));
     for (size_t i = 0; fine && i < raw->igniter.functions.count; i++)
         raw->igniter.facts[i].demand = igniter_demand(raw, raw->igniter.functions.names[i]);
     return fine;
@@ -107,6 +112,7 @@ void raw_close(struct raw *raw)
 {
     for (size_t i = 0; i < RAW_TABLES; i++)
         cJSON_Delete(raw->tables[i]);
+    cJSON_Delete(raw->assumed);
     samples_clear(&raw->igniter);
     samples_clear(&raw->parvagpu);
     samples_clear(&raw->infless);
@@ -137,9 +143,9 @@ const cJSON *raw_find(const struct raw *raw, enum raw_table table, const char *c
     return row;
 }
 
-double raw_assumption(const struct raw *raw, const char *quantity)
+void raw_put(cJSON *values, const char *name, double value)
 {
-    return raw_number(raw_find(raw, RAW_ASSUMPTIONS, "quantity", quantity), "value");
+    profile_put_text(values, name, "%.17g", value);
 }
 
 double raw_latency_ms(const void *runs, int batch, int vcpu, int share)
@@ -181,25 +187,20 @@ static double cold_start_cv(const cJSON *cuda_init)
     return range / range_of_ten / raw_number(cuda_init, "mean_ms");
 }
 
-const cJSON *raw_function(const struct raw *raw, const char *network,
-                          struct profile_function *function, struct error *error)
+cJSON *raw_network(const struct raw *raw, const char *network, struct error *error)
 {
-    static int one_vcpu[1] = {1};
     const cJSON *row = raw_find(raw, RAW_MODELS, "network", network);
     const char *restarted = raw_text(row, "pipeswitch");
-    if (row == NULL)
+    if (row == NULL) {
         error_input(error, "%s/models/models.csv: network \"%s\" is missing", raw->folder, network);
-    *function = (struct profile_function){
-        .vcpu = {one_vcpu, 1},
-        .input_bytes = raw_number(row, "input_bytes"),
-        .noise_cv = raw_assumption(raw, "noise_cv"),
-        .cold_start_mean_ms =
+        return NULL;
+    }
+    cJSON *values = cJSON_Duplicate(row, true);
+    raw_put(values, "weights_mb", raw_number(row, "parameters") * 4 / BYTES_PER_MB);
+    raw_put(values, "restart_ms",
             restarted[0] != '\0'
                 ? restart_ms(raw, restarted)
-                : (restart_ms(raw, "resnet152") + restart_ms(raw, "inception_v3")) / 2,
-        .cold_start_cv = cold_start_cv(raw->tables[RAW_CUDA_INIT]->child),
-        .gpu_weights_mb = raw_number(row, "parameters") * 4 / BYTES_PER_MB,
-        .host_memory_mb = raw_assumption(raw, "host_memory_mb"),
-        .bandwidth_share = NAN};
-    return row;
+                : (restart_ms(raw, "resnet152") + restart_ms(raw, "inception_v3")) / 2);
+    raw_put(values, "restart_cv", cold_start_cv(raw->tables[RAW_CUDA_INIT]->child));
+    return values;
 }
