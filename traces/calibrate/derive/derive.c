@@ -1,13 +1,6 @@
-/* Builds every shipped profile from the raw measurements.
- *
- *   derive-profiles [--raw FOLDER] [--cpu-fraction X] [--out FOLDER]
- *
- * Without options it reads traces/profiles/raw and writes traces/profiles. --cpu-fraction changes
- * the assumed CPU fraction of the reconstruction, for sensitivity sweeps. Variants without and with
- * a large CPU fraction are shipped too, and two whose time on the GPU is measured.
- */
-#include <getopt.h>
-#include <math.h>
+/* Builds every shipped profile from the raw measurements. The option --cpu-fraction is for
+ * sensitivity sweeps. Reconstructions without and with a large CPU fraction are shipped too, and
+ * two whose time on the GPU is measured. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -24,13 +17,16 @@ static const char usage[] =
     "  --cpu-fraction X  0..1, the CPU's part of esg-reconstructed.json (default: as assumed\n"
     "                    in raw/esg/assumptions.csv)\n";
 
-/* `fraction` NAN: the assumed one. */
-static bool derive_all(const char *folder, const char *out, double fraction, struct error *error)
+/* `given` NULL: the assumed CPU fraction. */
+static bool derive_all(const char *folder, const char *out, const char *given, struct error *error)
 {
     struct raw raw;
+    char *end = NULL;
     bool fine = raw_open(&raw, folder, error);
-    if (fine && isnan(fraction))
-        fraction = raw_number(raw.assumed, "cpu_fraction");
+    const double fraction =
+        given == NULL ? raw_number(raw.assumed, "cpu_fraction") : strtod(given, &end);
+    if (given != NULL && (end == given || *end != '\0' || !(fraction >= 0 && fraction <= 1)))
+        fine = error_input(error, "--cpu-fraction %s: give a number from 0 to 1", given);
     const struct esg_variant variants[] = {
         {"esg-reconstructed.json", false, fraction},
         {"esg-reconstructed-cpu0.json", false, 0},
@@ -47,36 +43,23 @@ static bool derive_all(const char *folder, const char *out, double fraction, str
 
 int main(int argc, char **argv)
 {
-    static const struct option known[] = {{"raw", required_argument, NULL, 'r'},
-                                          {"out", required_argument, NULL, 'o'},
-                                          {"cpu-fraction", required_argument, NULL, 'c'},
-                                          {"help", no_argument, NULL, 'h'},
-                                          {NULL, 0, NULL, 0}};
     const char *raw = "traces/profiles/raw";
     const char *out = "traces/profiles";
-    double fraction = NAN;
+    const char *fraction = NULL;
+    const struct {
+        const char *name, **value;
+    } options[] = {{"--raw", &raw}, {"--out", &out}, {"--cpu-fraction", &fraction}};
     struct error error = {0};
-    int option = 0;
-    while (optind <= argc && (option = getopt_long(argc, argv, "", known, NULL)) != -1) {
-        char *end = NULL;
-        if (option == 'r')
-            raw = optarg;
-        else if (option == 'o')
-            out = optarg;
-        else if (option == 'c')
-            fraction = strtod(optarg, &end);
-        else if (option == 'h')
-            return fputs(usage, stdout) < 0;
-        else
-            optind = argc + 1;
-        if (option == 'c' && (end == optarg || *end != '\0' || !(fraction >= 0 && fraction <= 1))) {
-            (void)fprintf(stderr, "--cpu-fraction %s: give a number from 0 to 1\n", optarg);
-            return 2;
+    for (int i = 1; i < argc; i += 2) {
+        size_t k = 0;
+        while (k < 3 && strcmp(argv[i], options[k].name) != 0)
+            k++;
+        if (k == 3 || i + 1 == argc) {
+            const bool help = strcmp(argv[i], "--help") == 0;
+            (void)fputs(usage, help ? stdout : stderr);
+            return help ? 0 : 2;
         }
-    }
-    if (optind != argc) {
-        (void)fputs(usage, stderr);
-        return 2;
+        *options[k].value = argv[i + 1];
     }
     gsl_set_error_handler_off();
     if (derive_all(raw, out, fraction, &error))

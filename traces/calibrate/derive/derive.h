@@ -12,25 +12,11 @@
 
 /* ---- Inputs (raw.c) -------------------------------------------------------------------------- */
 
-/* Tables with a header line, without quoting. */
-enum raw_table {
-    RAW_MODELS,      /* parameter counts and input sizes */
-    RAW_SOLO,        /* iGniter, one model alone */
-    RAW_GPU_TIME,    /* iGniter, the hold-out set */
-    RAW_SLICES,      /* memory of the MIG slices */
-    RAW_RESTARTS,    /* PipeSwitch */
-    RAW_CUDA_INIT,   /* StreamBox */
-    RAW_ANCHORS,     /* ESG's six functions */
-    RAW_ABSOLUTE,    /* their multiply-accumulates and donors on the A100 */
-    RAW_ASSUMPTIONS, /* values that nobody has measured */
-    RAW_TABLES
-};
-
 struct raw {
     const char *folder;
-    cJSON *tables[RAW_TABLES];  /* arrays of rows, each an object of its cells as strings */
-    cJSON *assumed;             /* the values that nobody has measured, by name */
-    struct sample_set igniter;  /* alone, and in pairs on one GPU; shares in percent */
+    cJSON *tables;             /* by file, arrays of rows, each an object of its cells as strings */
+    cJSON *assumed;            /* the values that nobody has measured, by name */
+    struct sample_set igniter; /* alone, and in pairs on one GPU; shares in percent */
     struct sample_set parvagpu; /* A100 MIG; shares in sevenths */
     struct sample_set infless;  /* latency over CPU cores */
 };
@@ -42,9 +28,10 @@ void raw_close(struct raw *raw);
 /* The cell's text, "" for no row; as a number, NAN if it is not one. */
 const char *raw_text(const cJSON *row, const char *column);
 double raw_number(const cJSON *row, const char *column);
-/* The first row whose `column` equals `wanted`, NULL if there is none. */
-const cJSON *raw_find(const struct raw *raw, enum raw_table table, const char *column,
-                      const char *wanted);
+/* The first row of a file, and the one that begins with `name`, NULL if there is none. */
+const cJSON *raw_rows(const struct raw *raw, const char *file);
+const cJSON *raw_find(const struct raw *raw, const char *file, const char *name);
+
 /* The measurements of one model. */
 struct raw_runs {
     const struct sample_set *set;
@@ -56,7 +43,7 @@ double raw_latency_ms(const void *runs, int batch, int vcpu, int share);
 
 /* Sets a value for output_fill. */
 void raw_put(cJSON *values, const char *name, double value);
-/* Returns values for output_fill: the row of the network in RAW_MODELS, its weights_mb, restart_ms
+/* Returns values for output_fill: the row of the network in models.csv, its weights_mb, restart_ms
  * and restart_cv: the mean process restart, of this network if it was measured, else of the two
  * convolutional networks that were, and the spread of CUDA initialisation. NULL with ERROR_INPUT
  * if there is no such row. The caller frees them. */

@@ -81,7 +81,7 @@ static double holdout_error(const struct raw *raw, const char *model, const stru
 {
     double sum = 0;
     size_t count = 0;
-    for (const cJSON *row = raw->tables[RAW_GPU_TIME]->child; row != NULL; row = row->next) {
+    for (const cJSON *row = raw_rows(raw, "igniter/gpu_time.csv"); row != NULL; row = row->next) {
         double batch = raw_number(row, "batch");
         double share = raw_number(row, "mps_pct") / 100;
         if (strcmp(raw_text(row, "model"), model) != 0 || batch == 1 || share == 0.5)
@@ -255,7 +255,7 @@ static bool add_function(const struct raw *raw, const struct esg_variant *varian
     const int32_t index = string_index_find(&raw->igniter.functions, donor);
     struct function function = {.raw = raw,
                                 .variant = variant,
-                                .absolute = raw_find(raw, RAW_ABSOLUTE, "function", name),
+                                .absolute = raw_find(raw, "esg/absolute.csv", name),
                                 .anchor_ms = raw_number(anchor, "latency_ms")};
     double mape = 0;
     if (function.absolute == NULL || index == STRING_INDEX_NONE)
@@ -290,22 +290,20 @@ static bool add_function(const struct raw *raw, const struct esg_variant *varian
 static void put_cpu_fraction(const struct sample_set *set, const char *model, const char *name,
                              cJSON *values)
 {
-    double *fractions = calloc(set->latency_count * set->latency_count, sizeof *fractions);
-    const struct latency_sample *end = set->latencies + set->latency_count;
+    const size_t samples = set->latency_count;
+    double *fractions = calloc(samples * samples + 1, sizeof *fractions);
     size_t count = 0;
-    for (const struct latency_sample *few = set->latencies; fractions != NULL && few < end; few++) {
-        if (few->share == 0 ||
+    for (size_t i = 0; fractions != NULL && i < samples * samples; i++) {
+        const struct latency_sample *few = &set->latencies[i / samples];
+        const struct latency_sample *many = &set->latencies[i % samples];
+        if (few->share == 0 || few->function != many->function || few->share != many->share ||
+            few->batch != many->batch || few->vcpu >= many->vcpu ||
             (model != NULL && strcmp(set->functions.names[few->function], model) != 0))
             continue;
-        for (const struct latency_sample *many = set->latencies; many < end; many++) {
-            if (few->function != many->function || few->share != many->share ||
-                few->batch != many->batch || few->vcpu >= many->vcpu)
-                continue;
-            double b = (few->ms - many->ms) / (1.0 / few->vcpu - 1.0 / many->vcpu);
-            double a = few->ms - b / few->vcpu;
-            if (a + b > 0)
-                fractions[count++] = b / (a + b);
-        }
+        double b = (few->ms - many->ms) / (1.0 / few->vcpu - 1.0 / many->vcpu);
+        double a = few->ms - b / few->vcpu;
+        if (a + b > 0)
+            fractions[count++] = b / (a + b);
     }
     char pairs[64];
     (void)snprintf(pairs, sizeof pairs, "%s_pairs", name);
@@ -319,19 +317,17 @@ static bool put_derivation(const struct raw *raw, const struct esg_variant *vari
                            struct error *error)
 {
     static const char *const compared[] = {"vgg19", "resnet50"};
-    const cJSON *row = NULL;
     double shortest = INFINITY;
     double longest = 0;
     bool fine = true;
-    cJSON_ArrayForEach(row, raw->tables[RAW_ANCHORS])
-    {
+    for (const cJSON *row = raw_rows(raw, "esg/anchors.csv"); row != NULL; row = row->next) {
         shortest = fmin(shortest, raw_number(row, "latency_ms"));
         longest = fmax(longest, raw_number(row, "latency_ms"));
     }
-    row = raw_find(raw, RAW_ANCHORS, "function", "classification");
     profile_put_text(values, "shortest_ms", "%.4g", shortest);
     profile_put_text(values, "longest_ms", "%.4g", longest);
-    profile_put_text(values, "classification_ms", "%.4g", raw_number(row, "latency_ms"));
+    profile_put_text(values, "classification_ms", "%.4g",
+                     raw_number(raw_find(raw, "esg/anchors.csv", "classification"), "latency_ms"));
     profile_put_text(values, "seventh_ms", "%.4g", parvagpu_ms(raw, "resnet50", 1, 1));
     profile_put_text(values, "whole_ms", "%.4g", parvagpu_ms(raw, "resnet50", 1, 7));
     for (size_t i = 0; fine && i < sizeof compared / sizeof compared[0]; i++) {
@@ -353,7 +349,7 @@ bool derive_esg(const struct raw *raw, const struct esg_variant *variant, const 
     cJSON *values = cJSON_CreateObject();
     bool fine = profile != NULL && put_derivation(raw, variant, values, error) &&
                 put_interference(&raw->igniter, values, error);
-    for (const cJSON *row = raw->tables[RAW_ANCHORS]->child; fine && row != NULL; row = row->next)
+    for (const cJSON *row = raw_rows(raw, "esg/anchors.csv"); fine && row != NULL; row = row->next)
         fine = add_function(raw, variant, row, profile, error);
     output_fill(profile, values);
     cJSON_Delete(values);

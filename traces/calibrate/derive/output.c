@@ -15,47 +15,37 @@ cJSON *output_begin(const struct raw *raw, const char *template, struct error *e
     return json_parse_file(path, error);
 }
 
-/* ---- Holes ----------------------------------------------------------------------------------- */
-
-static void fill_text(cJSON *item, const cJSON *values)
+static void fill_hole(cJSON *item, const char *name, const char *value)
 {
+    char hole[64];
     char *text = NULL;
-    char *end = NULL;
-    size_t size = 0;
-    FILE *out = open_memstream(&text, &size);
-    const char *rest = item->valuestring;
-    while (out != NULL && *rest != '\0') {
-        char name[32];
-        int length = 0;
-        const char *value = NULL;
-        if (sscanf(rest, "<%31[a-z0-9_-]>%n", name, &length) == 1 && length > 0)
-            value = cJSON_GetStringValue(cJSON_GetObjectItemCaseSensitive(values, name));
-        if (value == NULL)
-            (void)fputc(*rest++, out);
-        else if (fputs(value, out) >= 0)
-            rest += length;
-    }
-    if (out == NULL || fclose(out) != 0)
-        return;
-    const double number = text[0] == '#' ? strtod(text + 1, &end) : NAN;
-    if (isfinite(number) && end > text + 1 && *end == '\0') {
-        item->type = cJSON_Number;
-        (void)cJSON_SetNumberValue(item, profile_round(number, 6));
-    } else {
+    char *at = NULL;
+    (void)snprintf(hole, sizeof hole, "<%s>", name);
+    while ((at = strstr(item->valuestring, hole)) != NULL &&
+           asprintf(&text, "%.*s%s%s", (int)(at - item->valuestring), item->valuestring, value,
+                    at + strlen(hole)) >= 0) {
         (void)cJSON_SetValuestring(item, text);
+        free(text);
     }
-    free(text);
 }
 
 void output_fill(cJSON *item, const cJSON *values)
 {
+    char *end = NULL;
     for (cJSON *child = item == NULL ? NULL : item->child; child != NULL; child = child->next)
         output_fill(child, values);
-    if (cJSON_IsString(item))
-        fill_text(item, values);
+    if (!cJSON_IsString(item))
+        return;
+    for (const cJSON *value = values->child; value != NULL; value = value->next)
+        fill_hole(item, value->string, value->valuestring);
+    if (item->valuestring[0] != '#')
+        return;
+    const double number = strtod(item->valuestring + 1, &end);
+    if (end == item->valuestring + 1 || *end != '\0' || !isfinite(number))
+        return;
+    item->type = cJSON_Number;
+    (void)cJSON_SetNumberValue(item, profile_round(number, 6));
 }
-
-/* ---- Functions ------------------------------------------------------------------------------- */
 
 cJSON *output_function(cJSON *profile, const char *name)
 {
@@ -64,25 +54,23 @@ cJSON *output_function(cJSON *profile, const char *name)
     return function;
 }
 
+static const cJSON *first_of(const cJSON *function, const char *axis)
+{
+    return cJSON_GetObjectItem(cJSON_GetObjectItem(function, "grid"), axis)->child;
+}
+
 bool output_latencies(cJSON *function, output_latency *latency, const void *context,
                       struct error *error)
 {
-    const cJSON *grid = cJSON_GetObjectItem(function, "grid");
     char *text = NULL;
     size_t size = 0;
     FILE *out = open_memstream(&text, &size);
     const char *before = "[\n\t\t\t\t[[";
-    const cJSON *b = NULL;
-    const cJSON *c = NULL;
-    const cJSON *g = NULL;
     if (out == NULL)
         return error_run(error, "out of memory for a latency grid");
-    cJSON_ArrayForEach(b, cJSON_GetObjectItem(grid, "batch"))
-    {
-        cJSON_ArrayForEach(c, cJSON_GetObjectItem(grid, "vcpu"))
-        {
-            cJSON_ArrayForEach(g, cJSON_GetObjectItem(grid, "vgpu"))
-            {
+    for (const cJSON *b = first_of(function, "batch"); b != NULL; b = b->next) {
+        for (const cJSON *c = first_of(function, "vcpu"); c != NULL; c = c->next) {
+            for (const cJSON *g = first_of(function, "vgpu"); g != NULL; g = g->next) {
                 double ms = latency(context, b->valueint, c->valueint, g->valueint);
                 (void)fprintf(out, isnan(ms) ? "%snull" : "%s%.6g", before, ms);
                 before = ", ";
@@ -91,14 +79,12 @@ bool output_latencies(cJSON *function, output_latency *latency, const void *cont
         }
         before = "]],\n\t\t\t\t[[";
     }
-    bool fine = fputs("]]\n\t\t\t]", out) >= 0;
-    fine = fclose(out) == 0 && fine &&
-           cJSON_ReplaceItemInObject(function, "latency_ms", cJSON_CreateRaw(text));
+    (void)fputs("]]\n\t\t\t]", out);
+    bool fine = fclose(out) == 0 &&
+                cJSON_ReplaceItemInObject(function, "latency_ms", cJSON_CreateRaw(text));
     free(text);
     return fine || error_run(error, "out of memory for a latency grid");
 }
-
-/* ---- Files ----------------------------------------------------------------------------------- */
 
 bool output_end(cJSON *profile, bool good, const char *folder, const char *name,
                 struct error *error)
