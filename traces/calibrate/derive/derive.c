@@ -1,6 +1,7 @@
 /* Builds every shipped profile from the raw measurements. The option --cpu-fraction is for
  * sensitivity sweeps. Reconstructions without and with a large CPU fraction are shipped too, and
  * two whose time on the GPU is measured. */
+#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -8,6 +9,8 @@
 #include <gsl/gsl_errno.h>
 
 #include "traces/calibrate/derive/derive.h"
+#include "traces/json/atomic_file.h"
+#include "traces/json/json.h"
 
 static const char usage[] =
     "usage: derive-profiles [--raw FOLDER] [--cpu-fraction X] [--out FOLDER]\n"
@@ -16,6 +19,28 @@ static const char usage[] =
     "  --out FOLDER      where the profiles are written (default traces/profiles)\n"
     "  --cpu-fraction X  0..1, the CPU's part of esg-reconstructed.json (default: as assumed\n"
     "                    in raw/esg/assumptions.csv)\n";
+
+/* A hole that was not filled is an error. */
+static bool derive_profile(const struct raw *raw, const struct derived *derived, const char *out,
+                           struct error *error)
+{
+    struct atomic_file file;
+    char path[PATH_MAX];
+    (void)snprintf(path, sizeof path, "%s/%s", raw->folder, derived->template);
+    cJSON *profile = json_parse_file(path, error);
+    bool fine = profile != NULL && derived->fill(raw, derived, profile, error);
+    cJSON_DeleteItemFromObject(profile, "function");
+    char *text = fine ? cJSON_PrintUnformatted(profile) : NULL;
+    const char *hole = text == NULL ? NULL : strpbrk(text, "<#");
+    if (hole != NULL)
+        fine = error_input(error, "%s: no value, or no number, for the hole %.40s", path, hole);
+    (void)snprintf(path, sizeof path, "%s/%s", out, derived->name);
+    fine = fine && atomic_file_open(&file, path, error) &&
+           atomic_file_end(&file, profile_print(profile, file.stream, error), error);
+    free(text);
+    cJSON_Delete(profile);
+    return fine;
+}
 
 /* `given` NULL: the assumed CPU fraction. */
 static bool derive_all(const char *folder, const char *out, const char *given, struct error *error)
@@ -27,16 +52,17 @@ static bool derive_all(const char *folder, const char *out, const char *given, s
         given == NULL ? raw_number(raw.assumed, "cpu_fraction") : strtod(given, &end);
     if (given != NULL && (end == given || *end != '\0' || !(fraction >= 0 && fraction <= 1)))
         fine = error_input(error, "--cpu-fraction %s: give a number from 0 to 1", given);
-    const struct esg_variant variants[] = {
-        {"esg-reconstructed.json", false, fraction},
-        {"esg-reconstructed-cpu0.json", false, 0},
-        {"esg-reconstructed-cpu50.json", false, 0.5},
-        {"esg-reconstructed-absolute50.json", true, 0.5},
-        {"esg-reconstructed-absolute80.json", true, 0.8},
+    const struct derived profiles[] = {
+        {"parvagpu/profile.json", "a100-mig-parvagpu.json", fill_parvagpu, 0},
+        {"igniter/profile.json", "v100-mps-igniter.json", fill_igniter, 0},
+        {"esg/shaped.json", "esg-reconstructed.json", fill_esg, fraction},
+        {"esg/shaped.json", "esg-reconstructed-cpu0.json", fill_esg, 0},
+        {"esg/shaped.json", "esg-reconstructed-cpu50.json", fill_esg, 0.5},
+        {"esg/absolute.json", "esg-reconstructed-absolute50.json", fill_esg_absolute, 0.5},
+        {"esg/absolute.json", "esg-reconstructed-absolute80.json", fill_esg_absolute, 0.8},
     };
-    fine = fine && derive_parvagpu(&raw, out, error) && derive_igniter(&raw, out, error);
-    for (size_t i = 0; fine && i < sizeof variants / sizeof variants[0]; i++)
-        fine = derive_esg(&raw, &variants[i], out, error);
+    for (size_t i = 0; fine && i < sizeof profiles / sizeof profiles[0]; i++)
+        fine = derive_profile(&raw, &profiles[i], out, error);
     raw_close(&raw);
     return fine;
 }

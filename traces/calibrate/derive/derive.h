@@ -1,9 +1,9 @@
-/* Builds the shipped profiles from raw measurements. Each derive function writes one kind of
- * profile to the directory `out`, or returns false with `error` set.
+/* Derives the shipped profiles from raw measurements. They depend only on the raw files, not on the
+ * time or the machine. All numbers are rounded to 6 significant digits.
  *
- * The output depends only on the raw files, not on the time or the machine. All numbers are rounded
- * to 6 significant digits.
- */
+ * A profile is a template with its holes filled. The template is a profile without functions, whose
+ * member "function" is the template of each. Strings have holes, <name>. A string that begins with
+ * # becomes a number. */
 #ifndef ESGSIM_TRACES_CALIBRATE_DERIVE_DERIVE_H
 #define ESGSIM_TRACES_CALIBRATE_DERIVE_DERIVE_H
 
@@ -32,6 +32,10 @@ double raw_number(const cJSON *row, const char *column);
 const cJSON *raw_rows(const struct raw *raw, const char *file);
 const cJSON *raw_find(const struct raw *raw, const char *file, const char *name);
 
+/* Bandwidth demand of a model: DRAM utilisation, 0..1, at a share of 80 % (the largest measured),
+ * mean over the five batch sizes of iGniter's co-locations: 2, 4, 8, 16, 32. */
+double raw_demand(const struct raw *raw, const char *model);
+
 /* The measurements of one model. */
 struct raw_runs {
     const struct sample_set *set;
@@ -51,42 +55,38 @@ cJSON *raw_network(const struct raw *raw, const char *network, struct error *err
 
 /* ---- Output (output.c) ----------------------------------------------------------------------- */
 
-/* Reads a template, a file below the raw folder. It is a profile without functions, whose member
- * "function" is the template of each. Strings have holes, <name>; one that begins with # becomes a
- * number. NULL with `error` set. */
-cJSON *output_begin(const struct raw *raw, const char *template, struct error *error);
 /* Fills the holes below `item` that `values`, an object of strings, names. */
 void output_fill(cJSON *item, const cJSON *values);
 
-/* Adds a function. */
-cJSON *output_function(cJSON *profile, const char *name);
 /* Latency in ms of a configuration; NAN: did not run. */
 typedef double output_latency(const void *context, int batch, int vcpu, int vgpu);
-/* Sets the latencies on the function's grid, in one line per batch size. ERROR_RUN if memory is
- * exhausted. */
-bool output_latencies(cJSON *function, output_latency *latency, const void *context,
-                      struct error *error);
-
-/* If `good`, writes the profile to FOLDER/NAME atomically (traces/json/atomic_file.h). Frees it.
- * Returns whether it was written. ERROR_INPUT if a hole was not filled. */
-bool output_end(cJSON *profile, bool good, const char *folder, const char *name,
-                struct error *error);
+/* Adds a function to the profile. */
+cJSON *output_function(cJSON *profile, const char *name);
+/* Fills it from `sources`, in their order up to NULL, and sets the latencies on its grid, in one
+ * line per batch size. ERROR_RUN if memory is exhausted. */
+bool output_values(cJSON *function, const cJSON *const *sources, output_latency *latency,
+                   const void *context, struct error *error);
 
 /* ---- The profiles ---------------------------------------------------------------------------- */
 
-/* a100-mig-parvagpu.json, v100-mps-igniter.json */
-bool derive_parvagpu(const struct raw *raw, const char *out, struct error *error);
-bool derive_igniter(const struct raw *raw, const char *out, struct error *error);
-
-/* A reconstruction of ESG's profile, esg-reconstructed*.json. */
-struct esg_variant {
-    const char *name; /* of the file */
-    bool absolute;    /* the time on the GPU is measured, not a fraction of the anchor */
-    /* The fraction of the minimum configuration's latency, or of what the GPU leaves of it if
-     * `absolute`, that is spent on the vCPUs. */
+struct derived {
+    const char *template, *name; /* files below the raw folder and the output */
+    bool (*fill)(const struct raw *raw, const struct derived *derived, cJSON *profile,
+                 struct error *error);
+    /* The fraction of the latency of ESG's minimum configuration that is spent on the vCPUs, or of
+     * what the GPU leaves of it if its time is `absolute`. */
     double cpu_fraction;
 };
-bool derive_esg(const struct raw *raw, const struct esg_variant *variant, const char *out,
-                struct error *error);
+
+bool fill_parvagpu(const struct raw *raw, const struct derived *derived, cJSON *profile,
+                   struct error *error);
+bool fill_igniter(const struct raw *raw, const struct derived *derived, cJSON *profile,
+                  struct error *error);
+/* Reconstructions of ESG's profile. Absolute: the time on the GPU is measured, not a fraction of
+ * the anchor. */
+bool fill_esg(const struct raw *raw, const struct derived *derived, cJSON *profile,
+              struct error *error);
+bool fill_esg_absolute(const struct raw *raw, const struct derived *derived, cJSON *profile,
+                       struct error *error);
 
 #endif

@@ -53,8 +53,10 @@ static bool fit_share_law(const struct raw *raw, const char *model, struct laten
     const int32_t function = string_index_find(&set->functions, model);
     size_t count = 0;
     struct latency_point *points = calloc(set->latency_count + 1, sizeof *points);
-    if (points == NULL)
-        return error_run(error, "out of memory for the samples of %s", model);
+    if (points == NULL || function == STRING_INDEX_NONE) {
+        free(points);
+        return error_input(error, "iGniter has no measurements of the donor %s", model);
+    }
     for (size_t i = 0; i < set->latency_count; i++) {
         const struct latency_sample *sample = &set->latencies[i];
         if ((int32_t)sample->function == function)
@@ -73,23 +75,6 @@ static bool fit_share_law(const struct raw *raw, const char *model, struct laten
                  (double)count;
     free(points);
     return fine;
-}
-
-/* Mean relative difference between the law and GPU times at shares of 10 and 100 % and batches of
- * 16 and 32, which were not used in the fit. */
-static double holdout_error(const struct raw *raw, const char *model, const struct latency_law *law)
-{
-    double sum = 0;
-    size_t count = 0;
-    for (const cJSON *row = raw_rows(raw, "igniter/gpu_time.csv"); row != NULL; row = row->next) {
-        double batch = raw_number(row, "batch");
-        double share = raw_number(row, "mps_pct") / 100;
-        if (strcmp(raw_text(row, "model"), model) != 0 || batch == 1 || share == 0.5)
-            continue;
-        sum += fabs(latency_law_ms(law, batch, share) / raw_number(row, "gpu_ms") - 1);
-        count++;
-    }
-    return sum / (double)count;
 }
 
 /* Mean relative difference between the law's T(b, g/7) / T(b, 1/7) and the same ratio measured on
@@ -116,18 +101,13 @@ static bool a100_difference(const struct raw *raw, const char *model, double *me
 
 /* ---- Interference ---------------------------------------------------------------------------- */
 
-/* With four significant digits, as the share law. Sets the mean relative error. */
+/* Sets the mean relative error. */
 static bool fit_interference(const struct sample_set *set, double share_exponent,
                              struct interference *law, double *mape, struct error *error)
 {
+    *mape = 0;
     if (!interference_law_fit_held(INTERFERENCE_BANDWIDTH, share_exponent, set, NULL, law, error))
         return false;
-    law->coefficient = profile_round(law->coefficient, 4);
-    law->victim_exponent = profile_round(law->victim_exponent, 4);
-    law->share_exponent = profile_round(law->share_exponent, 4);
-    if (law->victim_exponent < 1e-6) /* tends to 0 */
-        law->victim_exponent = 0;
-    *mape = 0;
     for (size_t i = 0; i < set->co_run_count; i++)
         *mape += fabs(interference_law_slowdown(law, set, i) / set->co_runs[i].slowdown - 1) /
                  (double)set->co_run_count;
@@ -167,9 +147,10 @@ static bool put_interference(const struct sample_set *set, cJSON *values, struct
         !interference_cross_validate(INTERFERENCE_BANDWIDTH, SHARE_EXPONENT, FOLD_FUNCTIONS, set,
                                      set->groups, &left_out, error))
         return false;
-    raw_put(values, "coefficient", law.coefficient);
-    raw_put(values, "victim_exponent", law.victim_exponent);
-    raw_put(values, "share_exponent", law.share_exponent);
+    /* Four significant digits, as the share law. The victim's exponent tends to 0. */
+    profile_put_text(values, "coefficient", "%.4g", law.coefficient);
+    profile_put_text(values, "victim_exponent", "%.4f", law.victim_exponent);
+    profile_put_text(values, "share_exponent", "%g", law.share_exponent);
     profile_put_text(values, "pairs", "%zu", set->co_run_count / 2);
     profile_put_text(values, "slowdowns", "%zu", set->co_run_count);
     profile_put_text(values, "mape", "%.2f", 100 * mape);
@@ -185,27 +166,29 @@ static bool put_interference(const struct sample_set *set, cJSON *values, struct
 
 struct function {
     const struct raw *raw;
-    const struct esg_variant *variant;
-    const cJSON *absolute;  /* row */
+    const char *donor;
+    double images;          /* of the donor with as many multiply-accumulates as a job */
+    double cpu_fraction;    /* φ */
     double anchor_ms;       /* L */
     struct latency_law law; /* D */
 };
 
-/* Jobs of the function with as many multiply-accumulates as one image of the donor. */
-static double images_of(const struct function *function, int batch)
+/* L · ((1 − φ) · D(b, g/7) / D(1, 1/7) + φ · b / c) */
+static double shaped_ms(const void *context, int batch, int vcpu, int vgpu)
 {
-    return batch * raw_number(function->absolute, "macs") /
-           raw_number(function->absolute, "donor_macs");
+    const struct function *function = context;
+    const double gpu = sevenths_ms(&function->law, batch, vgpu) / sevenths_ms(&function->law, 1, 1);
+    return function->anchor_ms *
+           ((1 - function->cpu_fraction) * gpu + function->cpu_fraction * batch / vcpu);
 }
 
-/* G(batch, g): the function's `batch` jobs have as many multiply-accumulates as `images` of the
- * donor. Between measured batches by straight lines, beyond the last by the line through the last
+/* G(b, g): by straight lines between measured batches, beyond the last by the line through the last
  * two: the GPU is busy by then. Less than one image takes the time of one. */
 static double measured_gpu_ms(const struct function *function, int batch, int vgpu)
 {
     const struct raw *raw = function->raw;
-    const char *donor = raw_text(function->absolute, "donor");
-    const double images = images_of(function, batch);
+    const char *donor = function->donor;
+    const double images = batch * function->images;
     int low = 1;
     if (images <= 1)
         return parvagpu_ms(raw, donor, 1, vgpu);
@@ -215,69 +198,75 @@ static double measured_gpu_ms(const struct function *function, int batch, int vg
     return ms + (parvagpu_ms(raw, donor, 2 * low, vgpu) - ms) * (images - low) / low;
 }
 
-/* T(b, c, g) */
-static double function_ms(const void *context, int batch, int vcpu, int vgpu)
+/* G(b, g) + (L − G(1, 1)) · (φ · b / c + 1 − φ) */
+static double absolute_ms(const void *context, int batch, int vcpu, int vgpu)
 {
     const struct function *function = context;
-    double fraction = function->variant->cpu_fraction;
-    double cpu = fraction * batch / vcpu;
-    double gpu = (1 - fraction) * sevenths_ms(&function->law, batch, vgpu) /
-                 sevenths_ms(&function->law, 1, 1);
-    if (!function->variant->absolute)
-        return function->anchor_ms * (gpu + cpu);
-    double rest = function->anchor_ms - measured_gpu_ms(function, 1, 1);
-    return measured_gpu_ms(function, batch, vgpu) + rest * (cpu + 1 - fraction);
+    const double rest = function->anchor_ms - measured_gpu_ms(function, 1, 1);
+    const double cpu = function->cpu_fraction * batch / vcpu;
+    return measured_gpu_ms(function, batch, vgpu) + rest * (cpu + 1 - function->cpu_fraction);
 }
 
-/* What the profile says of the share law D, whose error is `mape`, and of G. */
-static void put_function(const struct function *function, const char *donor, double mape,
-                         cJSON *values)
+/* Mean relative difference between the law and GPU times at shares of 10 and 100 % and batches of
+ * 16 and 32, which were not used in the fit. */
+static double holdout_error(const struct function *function)
 {
-    static const enum latency_coefficient shown[] = {LAW_WORK_SQUARE, LAW_WORK_PER_ITEM, LAW_WORK,
-                                                     LAW_SHARE_OFFSET, LAW_FLOOR};
-    static const char *const names[] = {"k1", "k2", "k3", "k4", "k5"};
-    const double gpu_ms = measured_gpu_ms(function, 1, 1);
-    for (size_t i = 0; i < sizeof shown / sizeof shown[0]; i++)
-        profile_put_text(values, names[i], "%.6g", function->law.k[shown[i]]);
-    profile_put_text(values, "mape", "%.2f", 100 * mape);
-    profile_put_text(values, "holdout", "%.2f",
-                     100 * holdout_error(function->raw, donor, &function->law));
-    profile_put_text(values, "images", "%.4g", images_of(function, 1));
-    profile_put_text(values, "gpu_ms", "%.4g", gpu_ms);
-    profile_put_text(values, "gpu_percent", "%.1f", 100 * gpu_ms / function->anchor_ms);
+    double sum = 0;
+    int count = 0;
+    const cJSON *row = raw_rows(function->raw, "igniter/gpu_time.csv");
+    for (; row != NULL; row = row->next) {
+        const double batch = raw_number(row, "batch");
+        const double share = raw_number(row, "mps_pct") / 100;
+        if (strcmp(raw_text(row, "model"), function->donor) != 0 || batch == 1 || share == 0.5)
+            continue;
+        sum += fabs(latency_law_ms(&function->law, batch, share) / raw_number(row, "gpu_ms") - 1);
+        count++;
+    }
+    return sum / count;
 }
 
-static bool add_function(const struct raw *raw, const struct esg_variant *variant,
-                         const cJSON *anchor, cJSON *profile, struct error *error)
+/* Fits D, and says how well. */
+static bool put_share_law(struct function *function, cJSON *values, struct error *error)
+{
+    double mape = 0;
+    if (!fit_share_law(function->raw, function->donor, &function->law, &mape, error))
+        return false;
+    const double *k = function->law.k;
+    profile_put_text(values, "k1", "%.6g", k[LAW_WORK_SQUARE]);
+    profile_put_text(values, "k2", "%.6g", k[LAW_WORK_PER_ITEM]);
+    profile_put_text(values, "k3", "%.6g", k[LAW_WORK]);
+    profile_put_text(values, "k4", "%.6g", k[LAW_SHARE_OFFSET]);
+    profile_put_text(values, "k5", "%.6g", k[LAW_FLOOR]);
+    profile_put_text(values, "mape", "%.2f", 100 * mape);
+    profile_put_text(values, "holdout", "%.2f", 100 * holdout_error(function));
+    return true;
+}
+
+static bool add_function(const struct raw *raw, const cJSON *anchor, double cpu_fraction,
+                         bool absolute, cJSON *profile, struct error *error)
 {
     const char *name = raw_text(anchor, "function");
-    const char *donor = raw_text(anchor, "donor");
-    const int32_t index = string_index_find(&raw->igniter.functions, donor);
+    const cJSON *row = absolute ? raw_find(raw, "esg/absolute.csv", name) : anchor;
     struct function function = {.raw = raw,
-                                .variant = variant,
-                                .absolute = raw_find(raw, "esg/absolute.csv", name),
+                                .donor = raw_text(row, "donor"),
+                                .images = raw_number(row, "macs") / raw_number(row, "donor_macs"),
+                                .cpu_fraction = cpu_fraction,
                                 .anchor_ms = raw_number(anchor, "latency_ms")};
-    double mape = 0;
-    if (function.absolute == NULL || index == STRING_INDEX_NONE)
-        return error_input(error,
-                           "%s/esg: %s needs a donor that was measured, and a row in "
-                           "absolute.csv",
-                           raw->folder, name);
     cJSON *values = raw_network(raw, raw_text(anchor, "network"), error);
-    cJSON *added = output_function(profile, name);
-    bool fine = values != NULL && fit_share_law(raw, donor, &function.law, &mape, error);
-    if (fine) {
-        const cJSON *const sources[] = {variant->absolute ? function.absolute : anchor, anchor,
-                                        values, raw->assumed};
-        double demand = raw->igniter.facts[index].demand;
-        if (variant->absolute)
-            demand *= measured_gpu_ms(&function, 1, 1) / function.anchor_ms;
-        raw_put(values, "demand", demand);
-        put_function(&function, donor, mape, values);
-        for (size_t i = 0; i < sizeof sources / sizeof sources[0]; i++)
-            output_fill(added, sources[i]);
-        fine = output_latencies(added, function_ms, &function, error);
+    bool fine = values != NULL && (absolute || put_share_law(&function, values, error));
+    double demand = raw_demand(raw, raw_text(anchor, "donor"));
+    if (fine && absolute) {
+        const double gpu_ms = measured_gpu_ms(&function, 1, 1);
+        demand *= gpu_ms / function.anchor_ms;
+        profile_put_text(values, "images", "%.4g", function.images);
+        profile_put_text(values, "gpu_ms", "%.4g", gpu_ms);
+        profile_put_text(values, "gpu_percent", "%.1f", 100 * gpu_ms / function.anchor_ms);
     }
+    if (fine)
+        raw_put(values, "demand", demand);
+    fine = fine && output_values(output_function(profile, name),
+                                 (const cJSON *[]){row, anchor, values, raw->assumed, NULL},
+                                 absolute ? absolute_ms : shaped_ms, &function, error);
     cJSON_Delete(values);
     return fine;
 }
@@ -312,46 +301,56 @@ static void put_cpu_fraction(const struct sample_set *set, const char *model, co
     free(fractions);
 }
 
-/* What the profile says of its derivation. */
-static bool put_derivation(const struct raw *raw, const struct esg_variant *variant, cJSON *values,
-                           struct error *error)
+/* Sets what the profile says of its derivation. */
+static bool put_derivation(const struct raw *raw, cJSON *values, struct error *error)
 {
-    static const char *const compared[] = {"vgg19", "resnet50"};
+    const cJSON *anchors = raw_rows(raw, "esg/anchors.csv");
+    const cJSON *classification = raw_find(raw, "esg/anchors.csv", "classification");
     double shortest = INFINITY;
     double longest = 0;
-    bool fine = true;
-    for (const cJSON *row = raw_rows(raw, "esg/anchors.csv"); row != NULL; row = row->next) {
+    double vgg19 = 0;
+    double resnet50 = 0;
+    for (const cJSON *row = anchors; row != NULL; row = row->next) {
         shortest = fmin(shortest, raw_number(row, "latency_ms"));
         longest = fmax(longest, raw_number(row, "latency_ms"));
     }
+    bool fine = a100_difference(raw, "vgg19", &vgg19, error) &&
+                a100_difference(raw, "resnet50", &resnet50, error);
+    profile_put_text(values, "vgg19", "%.1f", 100 * vgg19);
+    profile_put_text(values, "resnet50", "%.1f", 100 * resnet50);
     profile_put_text(values, "shortest_ms", "%.4g", shortest);
     profile_put_text(values, "longest_ms", "%.4g", longest);
-    profile_put_text(values, "classification_ms", "%.4g",
-                     raw_number(raw_find(raw, "esg/anchors.csv", "classification"), "latency_ms"));
+    profile_put_text(values, "classification_ms", "%s", raw_text(classification, "latency_ms"));
     profile_put_text(values, "seventh_ms", "%.4g", parvagpu_ms(raw, "resnet50", 1, 1));
     profile_put_text(values, "whole_ms", "%.4g", parvagpu_ms(raw, "resnet50", 1, 7));
-    for (size_t i = 0; fine && i < sizeof compared / sizeof compared[0]; i++) {
-        double difference = 0;
-        fine = a100_difference(raw, compared[i], &difference, error);
-        profile_put_text(values, compared[i], "%.1f", 100 * difference);
-    }
-    profile_put_text(values, "cpu_fraction", "%.6g", variant->cpu_fraction);
     put_cpu_fraction(&raw->infless, NULL, "infless", values);
     put_cpu_fraction(&raw->infless, "resnet-50", "infless_resnet50", values);
     return fine;
 }
 
-bool derive_esg(const struct raw *raw, const struct esg_variant *variant, const char *out,
-                struct error *error)
+static bool fill(const struct raw *raw, double cpu_fraction, bool absolute, cJSON *profile,
+                 struct error *error)
 {
-    cJSON *profile =
-        output_begin(raw, variant->absolute ? "esg/absolute.json" : "esg/shaped.json", error);
     cJSON *values = cJSON_CreateObject();
-    bool fine = profile != NULL && put_derivation(raw, variant, values, error) &&
-                put_interference(&raw->igniter, values, error);
-    for (const cJSON *row = raw_rows(raw, "esg/anchors.csv"); fine && row != NULL; row = row->next)
-        fine = add_function(raw, variant, row, profile, error);
+    const cJSON *row = raw_rows(raw, "esg/anchors.csv");
+    bool fine =
+        put_derivation(raw, values, error) && put_interference(&raw->igniter, values, error);
+    for (; fine && row != NULL; row = row->next)
+        fine = add_function(raw, row, cpu_fraction, absolute, profile, error);
+    profile_put_text(values, "cpu_fraction", "%.6g", cpu_fraction);
     output_fill(profile, values);
     cJSON_Delete(values);
-    return output_end(profile, fine, out, variant->name, error);
+    return fine;
+}
+
+bool fill_esg(const struct raw *raw, const struct derived *derived, cJSON *profile,
+              struct error *error)
+{
+    return fill(raw, derived->cpu_fraction, false, profile, error);
+}
+
+bool fill_esg_absolute(const struct raw *raw, const struct derived *derived, cJSON *profile,
+                       struct error *error)
+{
+    return fill(raw, derived->cpu_fraction, true, profile, error);
 }

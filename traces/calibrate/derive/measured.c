@@ -9,61 +9,47 @@
 
 /* ---- ParvaGPU -------------------------------------------------------------------------------- */
 
-/* Bounds on the memory per item of a batch. Every batch that ran gives an upper bound, and every
- * batch that ran out of memory a lower bound. least = 0: all batches ran. */
-struct bracket {
-    double least;
-    double most;
-    int batches; /* number of batch sizes up to the largest that ran on a slice */
-};
-
-static struct bracket item_bracket(const struct raw *raw, const struct raw_runs *runs,
-                                   const cJSON *batches, double weights_mb)
+/* Estimates the memory per item of a batch. Every batch that ran gives an upper bound, and every
+ * batch that ran out of memory a lower bound. Cuts `batches` behind the largest that ran on a
+ * slice.
+ */
+static void put_item_memory(const struct raw *raw, const struct raw_runs *runs, cJSON *batches,
+                            cJSON *values)
 {
-    struct bracket bracket = {0, INFINITY, 0};
-    double least = 0; /* with the batch sizes that ran on no slice so far */
-    int b = 0;
-    for (const cJSON *batch = batches->child; batch != NULL; batch = batch->next) {
-        b++;
-        for (const cJSON *slice = raw_rows(raw, "parvagpu/slices.csv"); slice != NULL;
-             slice = slice->next) {
-            const double room_mb = raw_number(slice, "memory_mb") - weights_mb;
-            const double item_mb = room_mb / batch->valueint;
-            if (isnan(
-                    raw_latency_ms(runs, batch->valueint, 1, (int)raw_number(slice, "mig_gpcs")))) {
-                least = fmax(least, item_mb);
+    const double weights_mb = raw_number(values, "weights_mb");
+    double most = INFINITY;
+    double least = 0;   /* 0: all batches ran */
+    double refused = 0; /* with the batch sizes that ran on no slice so far */
+    int ran = 0;
+    for (int b = 0; b < cJSON_GetArraySize(batches); b++) {
+        const int batch = cJSON_GetArrayItem(batches, b)->valueint;
+        const cJSON *slice = raw_rows(raw, "parvagpu/slices.csv");
+        for (; slice != NULL; slice = slice->next) {
+            const double item_mb = (raw_number(slice, "memory_mb") - weights_mb) / batch;
+            if (isnan(raw_latency_ms(runs, batch, 1, (int)raw_number(slice, "mig_gpcs")))) {
+                refused = fmax(refused, item_mb);
                 continue;
             }
-            bracket.most = fmin(bracket.most, item_mb);
-            bracket.batches = b;
+            most = fmin(most, item_mb);
+            ran = b + 1;
         }
-        if (bracket.batches == b)
-            bracket.least = least;
+        if (ran == b + 1)
+            least = refused;
     }
-    return bracket;
-}
-
-/* Says where the values come from. */
-static void put_notes(const struct bracket *bracket, cJSON *values)
-{
-    const bool restarted = raw_text(values, "pipeswitch")[0] != '\0';
-    const bool guessed = strstr(raw_text(values, "input_note"), "assumed") != NULL;
-    profile_put_text(values, "restart_grade", restarted ? "measured" : "derived");
-    profile_put_text(values, "restart",
-                     restarted ? "process restart of this model"
-                               : "mean process restart of resnet152 and inception_v3");
-    profile_put_text(values, "input_grade", guessed ? "assumed" : "derived");
-    profile_put_text(values, "per_item_grade", bracket->least > 0 ? "derived" : "assumed");
-    if (bracket->least > 0)
+    while (cJSON_GetArraySize(batches) > ran)
+        cJSON_DeleteItemFromArray(batches, ran);
+    raw_put(values, "per_item_mb", least > 0 ? sqrt(least * most) : most / 2);
+    profile_put_text(values, "per_item_grade", least > 0 ? "derived" : "assumed");
+    if (least > 0)
         profile_put_text(values, "per_item",
                          "geometric mean of the bracket that the out-of-memory boundary leaves: at "
                          "least %.4g MB by the batches that did not run, at most %.4g MB by those "
                          "that did",
-                         bracket->least, bracket->most);
+                         least, most);
     else
         profile_put_text(values, "per_item",
                          "half of the most that the measurements allow, %.4g MB; every batch ran",
-                         bracket->most);
+                         most);
 }
 
 static bool add_parvagpu(const struct raw *raw, const char *name, cJSON *profile,
@@ -71,29 +57,32 @@ static bool add_parvagpu(const struct raw *raw, const char *name, cJSON *profile
 {
     const struct raw_runs runs = {&raw->parvagpu, name};
     cJSON *values = raw_network(raw, name, error);
+    if (values == NULL)
+        return false;
+    const bool restarted = raw_text(values, "pipeswitch")[0] != '\0';
+    const bool guessed = strstr(raw_text(values, "input_note"), "assumed") != NULL;
     cJSON *function = output_function(profile, name);
-    cJSON *batches = cJSON_GetObjectItem(cJSON_GetObjectItem(function, "grid"), "batch");
-    const struct bracket bracket =
-        item_bracket(raw, &runs, batches, raw_number(values, "weights_mb"));
-    while (cJSON_GetArraySize(batches) > bracket.batches)
-        cJSON_DeleteItemFromArray(batches, bracket.batches);
-    raw_put(values, "per_item_mb",
-            bracket.least > 0 ? sqrt(bracket.least * bracket.most) : bracket.most / 2);
-    put_notes(&bracket, values);
-    output_fill(function, values);
-    output_fill(function, raw->assumed);
-    bool fine = values != NULL && output_latencies(function, raw_latency_ms, &runs, error);
+    put_item_memory(raw, &runs, cJSON_GetObjectItem(cJSON_GetObjectItem(function, "grid"), "batch"),
+                    values);
+    profile_put_text(values, "restart_grade", restarted ? "measured" : "derived");
+    profile_put_text(values, "restart",
+                     restarted ? "process restart of this model"
+                               : "mean process restart of resnet152 and inception_v3");
+    profile_put_text(values, "input_grade", guessed ? "assumed" : "derived");
+    bool fine = output_values(function, (const cJSON *[]){values, raw->assumed, NULL},
+                              raw_latency_ms, &runs, error);
     cJSON_Delete(values);
     return fine;
 }
 
-bool derive_parvagpu(const struct raw *raw, const char *out, struct error *error)
+bool fill_parvagpu(const struct raw *raw, const struct derived *derived, cJSON *profile,
+                   struct error *error)
 {
-    cJSON *profile = output_begin(raw, "parvagpu/profile.json", error);
-    bool fine = profile != NULL;
+    bool fine = true;
+    (void)derived;
     for (size_t i = 0; fine && i < raw->parvagpu.functions.count; i++)
         fine = add_parvagpu(raw, raw->parvagpu.functions.names[i], profile, error);
-    return output_end(profile, fine, out, "a100-mig-parvagpu.json", error);
+    return fine;
 }
 
 /* ---- iGniter --------------------------------------------------------------------------------- */
@@ -142,26 +131,28 @@ static bool add_igniter(const struct raw *raw, uint32_t index, cJSON *profile, s
     double cv = 0;
     size_t runs = 0;
     cJSON *values = raw_network(raw, alone.model, error);
-    cJSON *function = output_function(profile, alone.model);
+    if (values == NULL)
+        return false;
     for (size_t i = 0; i < set->co_run_count; i++)
         if (set->co_runs[i].function == index)
             cv += (set->co_runs[i].cv - cv) / (double)++runs;
     raw_put(values, "cv", cv);
     raw_put(values, "demand", set->facts[index].demand);
     profile_put_text(values, "runs", "%zu", runs);
-    output_fill(function, values);
-    output_fill(function, raw->assumed);
-    bool fine = values != NULL && output_latencies(function, raw_latency_ms, &alone, error);
+    bool fine =
+        output_values(output_function(profile, alone.model),
+                      (const cJSON *[]){values, raw->assumed, NULL}, raw_latency_ms, &alone, error);
     cJSON_Delete(values);
     return fine;
 }
 
-bool derive_igniter(const struct raw *raw, const char *out, struct error *error)
+bool fill_igniter(const struct raw *raw, const struct derived *derived, cJSON *profile,
+                  struct error *error)
 {
-    cJSON *profile = output_begin(raw, "igniter/profile.json", error);
-    bool fine = profile != NULL;
+    bool fine = true;
+    (void)derived;
     for (uint32_t i = 0; fine && i < raw->igniter.functions.count; i++)
         fine = add_igniter(raw, i, profile, error);
     fill_interference(&raw->igniter, cJSON_GetObjectItem(profile, "interference"));
-    return output_end(profile, fine, out, "v100-mps-igniter.json", error);
+    return fine;
 }

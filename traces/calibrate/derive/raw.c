@@ -43,9 +43,7 @@ static bool read_table(const char *path, cJSON *table, struct error *error)
     return fine;
 }
 
-/* Bandwidth demand of a model: DRAM utilisation, 0..1, at a share of 80 % (the largest measured),
- * mean over the five batch sizes of the co-location runs: 2, 4, 8, 16, 32. */
-static double igniter_demand(const struct raw *raw, const char *model)
+double raw_demand(const struct raw *raw, const char *model)
 {
     double sum = 0;
     for (const cJSON *row = raw_rows(raw, "igniter/solo.csv"); row != NULL; row = row->next) {
@@ -82,7 +80,7 @@ bool raw_open(struct raw *raw, const char *folder, struct error *error)
         (void)cJSON_AddStringToObject(raw->assumed, raw_text(row, "quantity"),
                                       raw_text(row, "value"));
     for (size_t i = 0; fine && i < raw->igniter.functions.count; i++)
-        raw->igniter.facts[i].demand = igniter_demand(raw, raw->igniter.functions.names[i]);
+        raw->igniter.facts[i].demand = raw_demand(raw, raw->igniter.functions.names[i]);
     return fine;
 }
 
