@@ -2,6 +2,7 @@
  * sensitivity sweeps. Reconstructions without and with a large CPU fraction are shipped too, and
  * two whose time on the GPU is measured. */
 #include <limits.h>
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -20,6 +21,84 @@ static const char usage[] =
     "  --cpu-fraction X  0..1, the CPU's part of esg-reconstructed.json (default: as assumed\n"
     "                    in raw/esg/assumptions.csv)\n";
 
+static void fill_hole(cJSON *item, const char *name, const char *value)
+{
+    char hole[64];
+    char *text = NULL;
+    char *at = NULL;
+    (void)snprintf(hole, sizeof hole, "<%s>", name);
+    while ((at = strstr(item->valuestring, hole)) != NULL &&
+           asprintf(&text, "%.*s%s%s", (int)(at - item->valuestring), item->valuestring, value,
+                    at + strlen(hole)) >= 0) {
+        (void)cJSON_SetValuestring(item, text);
+        free(text);
+    }
+}
+
+void output_fill(cJSON *item, const cJSON *values)
+{
+    char *end = NULL;
+    for (cJSON *child = item == NULL ? NULL : item->child; child != NULL; child = child->next)
+        output_fill(child, values);
+    if (!cJSON_IsString(item))
+        return;
+    for (const cJSON *value = values->child; value != NULL; value = value->next)
+        fill_hole(item, value->string, value->valuestring);
+    if (item->valuestring[0] != '#')
+        return;
+    const double number = strtod(item->valuestring + 1, &end);
+    if (end == item->valuestring + 1 || *end != '\0' || !isfinite(number))
+        return;
+    item->type = cJSON_Number;
+    (void)cJSON_SetNumberValue(item, profile_round(number, 6));
+}
+
+static const cJSON *first_of(const cJSON *function, const char *axis)
+{
+    return cJSON_GetObjectItem(cJSON_GetObjectItem(function, "grid"), axis)->child;
+}
+
+/* NULL: out of memory. */
+static char *latency_text(const cJSON *function, output_latency *latency, const void *context)
+{
+    char *text = NULL;
+    size_t size = 0;
+    FILE *out = open_memstream(&text, &size);
+    const char *before = "[\n\t\t\t\t[[";
+    for (const cJSON *b = first_of(function, "batch"); out != NULL && b != NULL; b = b->next) {
+        for (const cJSON *c = first_of(function, "vcpu"); c != NULL; c = c->next) {
+            for (const cJSON *g = first_of(function, "vgpu"); g != NULL; g = g->next) {
+                double ms = latency(context, b->valueint, c->valueint, g->valueint);
+                (void)fprintf(out, isnan(ms) ? "%snull" : "%s%.6g", before, ms);
+                before = ", ";
+            }
+            before = "], [";
+        }
+        before = "]],\n\t\t\t\t[[";
+    }
+    if (out != NULL && fputs("]]\n\t\t\t]", out) >= 0 && fclose(out) == 0)
+        return text;
+    free(text);
+    return NULL;
+}
+
+cJSON *output_function(cJSON *profile, const char *name)
+{
+    cJSON *function = cJSON_Duplicate(cJSON_GetObjectItem(profile, "function"), true);
+    (void)cJSON_AddItemToObject(cJSON_GetObjectItem(profile, "functions"), name, function);
+    return function;
+}
+
+bool output_latencies(cJSON *function, output_latency *latency, const void *context,
+                      struct error *error)
+{
+    char *text = latency_text(function, latency, context);
+    bool fine =
+        text != NULL && cJSON_ReplaceItemInObject(function, "latency_ms", cJSON_CreateRaw(text));
+    free(text);
+    return fine || error_run(error, "out of memory for a latency grid");
+}
+
 /* A hole that was not filled is an error. */
 static bool derive_profile(const struct raw *raw, const struct derived *derived, const char *out,
                            struct error *error)
@@ -30,6 +109,7 @@ static bool derive_profile(const struct raw *raw, const struct derived *derived,
     cJSON *profile = json_parse_file(path, error);
     bool fine = profile != NULL && derived->fill(raw, derived, profile, error);
     cJSON_DeleteItemFromObject(profile, "function");
+    output_fill(profile, raw->values);
     char *text = fine ? cJSON_PrintUnformatted(profile) : NULL;
     const char *hole = text == NULL ? NULL : strpbrk(text, "<#");
     if (hole != NULL)
@@ -49,17 +129,17 @@ static bool derive_all(const char *folder, const char *out, const char *given, s
     char *end = NULL;
     bool fine = raw_open(&raw, folder, error);
     const double fraction =
-        given == NULL ? raw_number(raw.assumed, "cpu_fraction") : strtod(given, &end);
+        given == NULL ? raw_number(raw.values, "cpu_fraction") : strtod(given, &end);
     if (given != NULL && (end == given || *end != '\0' || !(fraction >= 0 && fraction <= 1)))
         fine = error_input(error, "--cpu-fraction %s: give a number from 0 to 1", given);
     const struct derived profiles[] = {
-        {"parvagpu/profile.json", "a100-mig-parvagpu.json", fill_parvagpu, 0},
-        {"igniter/profile.json", "v100-mps-igniter.json", fill_igniter, 0},
-        {"esg/shaped.json", "esg-reconstructed.json", fill_esg, fraction},
-        {"esg/shaped.json", "esg-reconstructed-cpu0.json", fill_esg, 0},
-        {"esg/shaped.json", "esg-reconstructed-cpu50.json", fill_esg, 0.5},
-        {"esg/absolute.json", "esg-reconstructed-absolute50.json", fill_esg_absolute, 0.5},
-        {"esg/absolute.json", "esg-reconstructed-absolute80.json", fill_esg_absolute, 0.8},
+        {"parvagpu/profile.json", "a100-mig-parvagpu.json", fill_parvagpu, 0, false},
+        {"igniter/profile.json", "v100-mps-igniter.json", fill_igniter, 0, false},
+        {"esg/shaped.json", "esg-reconstructed.json", fill_esg, fraction, false},
+        {"esg/shaped.json", "esg-reconstructed-cpu0.json", fill_esg, 0, false},
+        {"esg/shaped.json", "esg-reconstructed-cpu50.json", fill_esg, 0.5, false},
+        {"esg/absolute.json", "esg-reconstructed-absolute50.json", fill_esg, 0.5, true},
+        {"esg/absolute.json", "esg-reconstructed-absolute80.json", fill_esg, 0.8, true},
     };
     for (size_t i = 0; fine && i < sizeof profiles / sizeof profiles[0]; i++)
         fine = derive_profile(&raw, &profiles[i], out, error);

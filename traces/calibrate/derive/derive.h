@@ -15,7 +15,7 @@
 struct raw {
     const char *folder;
     cJSON *tables;             /* by file, arrays of rows, each an object of its cells as strings */
-    cJSON *assumed;            /* the values that nobody has measured, by name */
+    cJSON *values;             /* by name, for all profiles: what nobody has measured, restart_cv */
     struct sample_set igniter; /* alone, and in pairs on one GPU; shares in percent */
     struct sample_set parvagpu; /* A100 MIG; shares in sevenths */
     struct sample_set infless;  /* latency over CPU cores */
@@ -47,46 +47,40 @@ double raw_latency_ms(const void *runs, int batch, int vcpu, int share);
 
 /* Sets a value for output_fill. */
 void raw_put(cJSON *values, const char *name, double value);
-/* Returns values for output_fill: the row of the network in models.csv, its weights_mb, restart_ms
- * and restart_cv: the mean process restart, of this network if it was measured, else of the two
- * convolutional networks that were, and the spread of CUDA initialisation. NULL with ERROR_INPUT
- * if there is no such row. The caller frees them. */
+/* Returns values for output_fill: the row of the network in models.csv, its weights_mb, and
+ * restart_ms, the mean process restart, of this network if it was measured, else of the two
+ * convolutional networks that were. NULL with ERROR_INPUT if there is no such row. The caller frees
+ * them. */
 cJSON *raw_network(const struct raw *raw, const char *network, struct error *error);
 
-/* ---- Output (output.c) ----------------------------------------------------------------------- */
+/* ---- Output (derive.c) ----------------------------------------------------------------------- */
 
 /* Fills the holes below `item` that `values`, an object of strings, names. */
 void output_fill(cJSON *item, const cJSON *values);
-
-/* Latency in ms of a configuration; NAN: did not run. */
-typedef double output_latency(const void *context, int batch, int vcpu, int vgpu);
 /* Adds a function to the profile. */
 cJSON *output_function(cJSON *profile, const char *name);
-/* Fills it from `sources`, in their order up to NULL, and sets the latencies on its grid, in one
- * line per batch size. ERROR_RUN if memory is exhausted. */
-bool output_values(cJSON *function, const cJSON *const *sources, output_latency *latency,
-                   const void *context, struct error *error);
+/* Latency in ms of a configuration; NAN: did not run. */
+typedef double output_latency(const void *context, int batch, int vcpu, int vgpu);
+/* Sets the latencies on the function's grid, in one line per batch size. ERROR_RUN if memory is
+ * exhausted. */
+bool output_latencies(cJSON *function, output_latency *latency, const void *context,
+                      struct error *error);
 
 /* ---- The profiles ---------------------------------------------------------------------------- */
 
+struct derived;
+/* Fills the template of one kind of profile. */
+typedef bool profile_fill(const struct raw *raw, const struct derived *derived, cJSON *profile,
+                          struct error *error);
+profile_fill fill_parvagpu, fill_igniter, fill_esg;
+
 struct derived {
     const char *template, *name; /* files below the raw folder and the output */
-    bool (*fill)(const struct raw *raw, const struct derived *derived, cJSON *profile,
-                 struct error *error);
-    /* The fraction of the latency of ESG's minimum configuration that is spent on the vCPUs, or of
-     * what the GPU leaves of it if its time is `absolute`. */
+    profile_fill *fill;
+    /* Of ESG's reconstructions: the fraction that is spent on the vCPUs of the latency of the
+     * minimum configuration, or of what the GPU leaves of it if the GPU's time is measured. */
     double cpu_fraction;
+    bool absolute; /* the GPU's time is measured, not a fraction of the anchor */
 };
-
-bool fill_parvagpu(const struct raw *raw, const struct derived *derived, cJSON *profile,
-                   struct error *error);
-bool fill_igniter(const struct raw *raw, const struct derived *derived, cJSON *profile,
-                  struct error *error);
-/* Reconstructions of ESG's profile. Absolute: the time on the GPU is measured, not a fraction of
- * the anchor. */
-bool fill_esg(const struct raw *raw, const struct derived *derived, cJSON *profile,
-              struct error *error);
-bool fill_esg_absolute(const struct raw *raw, const struct derived *derived, cJSON *profile,
-                       struct error *error);
 
 #endif

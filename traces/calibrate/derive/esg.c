@@ -80,22 +80,24 @@ static bool fit_share_law(const struct raw *raw, const char *model, struct laten
 /* Mean relative difference between the law's T(b, g/7) / T(b, 1/7) and the same ratio measured on
  * the A100, at batches of 16 and 32. At smaller batches the A100 measurements are bound by kernel
  * launches of the eager framework, not by the GPU. */
-static bool a100_difference(const struct raw *raw, const char *model, double *mean,
-                            struct error *error)
+static bool put_a100_difference(const struct raw *raw, const char *model, cJSON *values,
+                                struct error *error)
 {
     static const int vgpus[] = {2, 4, 7};
     struct latency_law law;
     double sum = 0;
-    if (!fit_share_law(raw, model, &law, mean, error))
+    double mape = 0;
+    if (!fit_share_law(raw, model, &law, &mape, error))
         return false;
-    for (int batch = 16; batch <= 32; batch *= 2)
-        for (size_t i = 0; i < 3; i++) {
-            double measured =
-                parvagpu_ms(raw, model, batch, vgpus[i]) / parvagpu_ms(raw, model, batch, 1);
-            double predicted = sevenths_ms(&law, batch, vgpus[i]) / sevenths_ms(&law, batch, 1);
-            sum += fabs(predicted / measured - 1);
-        }
-    *mean = sum / 6;
+    for (size_t i = 0; i < 6; i++) {
+        const int batch = i < 3 ? 16 : 32;
+        const int vgpu = vgpus[i % 3];
+        const double predicted = sevenths_ms(&law, batch, vgpu) / sevenths_ms(&law, batch, 1);
+        sum += fabs(predicted * parvagpu_ms(raw, model, batch, 1) /
+                        parvagpu_ms(raw, model, batch, vgpu) -
+                    1);
+    }
+    profile_put_text(values, model, "%.1f", 100 * sum / 6);
     return true;
 }
 
@@ -151,8 +153,6 @@ static bool put_interference(const struct sample_set *set, cJSON *values, struct
     profile_put_text(values, "coefficient", "%.4g", law.coefficient);
     profile_put_text(values, "victim_exponent", "%.4f", law.victim_exponent);
     profile_put_text(values, "share_exponent", "%g", law.share_exponent);
-    profile_put_text(values, "pairs", "%zu", set->co_run_count / 2);
-    profile_put_text(values, "slowdowns", "%zu", set->co_run_count);
     profile_put_text(values, "mape", "%.2f", 100 * mape);
     profile_put_text(values, "left_out", "%.2f", 100 * left_out.mape);
     profile_put_text(values, "by_constant", "%.2f",
@@ -242,16 +242,18 @@ static bool put_share_law(struct function *function, cJSON *values, struct error
     return true;
 }
 
-static bool add_function(const struct raw *raw, const cJSON *anchor, double cpu_fraction,
-                         bool absolute, cJSON *profile, struct error *error)
+static bool add_function(const struct raw *raw, const cJSON *anchor, const struct derived *derived,
+                         cJSON *profile, struct error *error)
 {
+    const bool absolute = derived->absolute;
     const char *name = raw_text(anchor, "function");
     const cJSON *row = absolute ? raw_find(raw, "esg/absolute.csv", name) : anchor;
     struct function function = {.raw = raw,
                                 .donor = raw_text(row, "donor"),
                                 .images = raw_number(row, "macs") / raw_number(row, "donor_macs"),
-                                .cpu_fraction = cpu_fraction,
+                                .cpu_fraction = derived->cpu_fraction,
                                 .anchor_ms = raw_number(anchor, "latency_ms")};
+    cJSON *added = output_function(profile, name);
     cJSON *values = raw_network(raw, raw_text(anchor, "network"), error);
     bool fine = values != NULL && (absolute || put_share_law(&function, values, error));
     double demand = raw_demand(raw, raw_text(anchor, "donor"));
@@ -262,11 +264,13 @@ static bool add_function(const struct raw *raw, const cJSON *anchor, double cpu_
         profile_put_text(values, "gpu_ms", "%.4g", gpu_ms);
         profile_put_text(values, "gpu_percent", "%.1f", 100 * gpu_ms / function.anchor_ms);
     }
-    if (fine)
+    if (fine) {
         raw_put(values, "demand", demand);
-    fine = fine && output_values(output_function(profile, name),
-                                 (const cJSON *[]){row, anchor, values, raw->assumed, NULL},
-                                 absolute ? absolute_ms : shaped_ms, &function, error);
+        output_fill(added, row);
+        output_fill(added, anchor);
+        output_fill(added, values);
+        fine = output_latencies(added, absolute ? absolute_ms : shaped_ms, &function, error);
+    }
     cJSON_Delete(values);
     return fine;
 }
@@ -274,9 +278,8 @@ static bool add_function(const struct raw *raw, const cJSON *anchor, double cpu_
 /* ---- The file -------------------------------------------------------------------------------- */
 
 /* Measured CPU fraction at one core, by the model t = a + b / cores. It is the median over all
- * pairs of INFless's runs with a GPU that differ only in the cores. `model` NULL: all models. Sets
- * NAME and NAME_pairs. */
-static void put_cpu_fraction(const struct sample_set *set, const char *model, const char *name,
+ * pairs of INFless's runs with a GPU that differ only in the cores. `model` NULL: all models. */
+static void put_cpu_fraction(const struct sample_set *set, const char *model, const char *what,
                              cJSON *values)
 {
     const size_t samples = set->latency_count;
@@ -294,10 +297,8 @@ static void put_cpu_fraction(const struct sample_set *set, const char *model, co
         if (a + b > 0)
             fractions[count++] = b / (a + b);
     }
-    char pairs[64];
-    (void)snprintf(pairs, sizeof pairs, "%s_pairs", name);
-    profile_put_text(values, pairs, "%zu", count);
-    profile_put_text(values, name, "%.3f", gsl_stats_median(fractions, 1, count));
+    profile_put_text(values, what, "%.3f %s (%zu pairs)", gsl_stats_median(fractions, 1, count),
+                     what, count);
     free(fractions);
 }
 
@@ -308,49 +309,32 @@ static bool put_derivation(const struct raw *raw, cJSON *values, struct error *e
     const cJSON *classification = raw_find(raw, "esg/anchors.csv", "classification");
     double shortest = INFINITY;
     double longest = 0;
-    double vgg19 = 0;
-    double resnet50 = 0;
     for (const cJSON *row = anchors; row != NULL; row = row->next) {
         shortest = fmin(shortest, raw_number(row, "latency_ms"));
         longest = fmax(longest, raw_number(row, "latency_ms"));
     }
-    bool fine = a100_difference(raw, "vgg19", &vgg19, error) &&
-                a100_difference(raw, "resnet50", &resnet50, error);
-    profile_put_text(values, "vgg19", "%.1f", 100 * vgg19);
-    profile_put_text(values, "resnet50", "%.1f", 100 * resnet50);
     profile_put_text(values, "shortest_ms", "%.4g", shortest);
     profile_put_text(values, "longest_ms", "%.4g", longest);
     profile_put_text(values, "classification_ms", "%s", raw_text(classification, "latency_ms"));
     profile_put_text(values, "seventh_ms", "%.4g", parvagpu_ms(raw, "resnet50", 1, 1));
     profile_put_text(values, "whole_ms", "%.4g", parvagpu_ms(raw, "resnet50", 1, 7));
-    put_cpu_fraction(&raw->infless, NULL, "infless", values);
-    put_cpu_fraction(&raw->infless, "resnet-50", "infless_resnet50", values);
-    return fine;
-}
-
-static bool fill(const struct raw *raw, double cpu_fraction, bool absolute, cJSON *profile,
-                 struct error *error)
-{
-    cJSON *values = cJSON_CreateObject();
-    const cJSON *row = raw_rows(raw, "esg/anchors.csv");
-    bool fine =
-        put_derivation(raw, values, error) && put_interference(&raw->igniter, values, error);
-    for (; fine && row != NULL; row = row->next)
-        fine = add_function(raw, row, cpu_fraction, absolute, profile, error);
-    profile_put_text(values, "cpu_fraction", "%.6g", cpu_fraction);
-    output_fill(profile, values);
-    cJSON_Delete(values);
-    return fine;
+    put_cpu_fraction(&raw->infless, NULL, "over all models", values);
+    put_cpu_fraction(&raw->infless, "resnet-50", "for resnet-50", values);
+    return put_a100_difference(raw, "vgg19", values, error) &&
+           put_a100_difference(raw, "resnet50", values, error);
 }
 
 bool fill_esg(const struct raw *raw, const struct derived *derived, cJSON *profile,
               struct error *error)
 {
-    return fill(raw, derived->cpu_fraction, false, profile, error);
-}
-
-bool fill_esg_absolute(const struct raw *raw, const struct derived *derived, cJSON *profile,
-                       struct error *error)
-{
-    return fill(raw, derived->cpu_fraction, true, profile, error);
+    cJSON *values = cJSON_CreateObject();
+    const cJSON *row = raw_rows(raw, "esg/anchors.csv");
+    profile_put_text(values, "cpu_fraction", "%.6g", derived->cpu_fraction);
+    bool fine =
+        put_derivation(raw, values, error) && put_interference(&raw->igniter, values, error);
+    for (; fine && row != NULL; row = row->next)
+        fine = add_function(raw, row, derived, profile, error);
+    output_fill(profile, values);
+    cJSON_Delete(values);
+    return fine;
 }

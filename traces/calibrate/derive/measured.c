@@ -69,10 +69,9 @@ static bool add_parvagpu(const struct raw *raw, const char *name, cJSON *profile
                      restarted ? "process restart of this model"
                                : "mean process restart of resnet152 and inception_v3");
     profile_put_text(values, "input_grade", guessed ? "assumed" : "derived");
-    bool fine = output_values(function, (const cJSON *[]){values, raw->assumed, NULL},
-                              raw_latency_ms, &runs, error);
+    output_fill(function, values);
     cJSON_Delete(values);
-    return fine;
+    return output_latencies(function, raw_latency_ms, &runs, error);
 }
 
 bool fill_parvagpu(const struct raw *raw, const struct derived *derived, cJSON *profile,
@@ -115,8 +114,6 @@ static void fill_interference(const struct sample_set *set, cJSON *interference)
     for (size_t i = 0; i < set->co_run_count; i++)
         constant += (set->co_runs[i].slowdown - 1) / (double)set->co_run_count;
     raw_put(values, "constant", fmax(0, constant));
-    profile_put_text(values, "pairs", "%zu", set->co_run_count / 2);
-    profile_put_text(values, "slowdowns", "%zu", set->co_run_count);
     cJSON_ReplaceItemInObject(interference, "functions",
                               cJSON_CreateStringArray(names, (int)models));
     cJSON_ReplaceItemInObject(interference, "excess", rows);
@@ -133,17 +130,16 @@ static bool add_igniter(const struct raw *raw, uint32_t index, cJSON *profile, s
     cJSON *values = raw_network(raw, alone.model, error);
     if (values == NULL)
         return false;
+    cJSON *function = output_function(profile, alone.model);
     for (size_t i = 0; i < set->co_run_count; i++)
         if (set->co_runs[i].function == index)
             cv += (set->co_runs[i].cv - cv) / (double)++runs;
     raw_put(values, "cv", cv);
     raw_put(values, "demand", set->facts[index].demand);
     profile_put_text(values, "runs", "%zu", runs);
-    bool fine =
-        output_values(output_function(profile, alone.model),
-                      (const cJSON *[]){values, raw->assumed, NULL}, raw_latency_ms, &alone, error);
+    output_fill(function, values);
     cJSON_Delete(values);
-    return fine;
+    return output_latencies(function, raw_latency_ms, &alone, error);
 }
 
 bool fill_igniter(const struct raw *raw, const struct derived *derived, cJSON *profile,

@@ -8,8 +8,6 @@
 #include "traces/calibrate/table_reader.h"
 #include "traces/json/json.h"
 
-static const double BYTES_PER_MB = 1024.0 * 1024.0;
-
 /* Tables with a header line, without quoting: parameter counts and input sizes; memory of the MIG
  * slices; iGniter's models alone, and its hold-out set; ESG's functions, their
  * multiply-accumulates and donors on the A100, and what nobody has measured. */
@@ -55,6 +53,14 @@ double raw_demand(const struct raw *raw, const char *model)
     return sum / 100 / 5;
 }
 
+/* Only the mean, minimum and maximum of ten values are known. The expected range of ten normal
+ * deviates is 3.078 standard deviations (Tippett 1925). */
+static double cold_start_cv(const cJSON *cuda_init)
+{
+    const double range = raw_number(cuda_init, "max_ms") - raw_number(cuda_init, "min_ms");
+    return range / 3.078 / raw_number(cuda_init, "mean_ms");
+}
+
 bool raw_open(struct raw *raw, const char *folder, struct error *error)
 {
     const struct {
@@ -67,7 +73,7 @@ bool raw_open(struct raw *raw, const char *folder, struct error *error)
     char path[PATH_MAX];
     bool fine = true;
     *raw = (struct raw){
-        .folder = folder, .tables = cJSON_CreateObject(), .assumed = cJSON_CreateObject()};
+        .folder = folder, .tables = cJSON_CreateObject(), .values = cJSON_CreateObject()};
     for (size_t i = 0; fine && i < sizeof tables / sizeof tables[0]; i++) {
         (void)snprintf(path, sizeof path, "%s/%s", folder, tables[i]);
         fine = read_table(path, cJSON_AddArrayToObject(raw->tables, tables[i]), error);
@@ -77,8 +83,11 @@ bool raw_open(struct raw *raw, const char *folder, struct error *error)
         fine = sample_table_read(sets[i].set, path, error);
     }
     for (const cJSON *row = raw_rows(raw, "esg/assumptions.csv"); row != NULL; row = row->next)
-        (void)cJSON_AddStringToObject(raw->assumed, raw_text(row, "quantity"),
+        (void)cJSON_AddStringToObject(raw->values, raw_text(row, "quantity"),
                                       raw_text(row, "value"));
+    raw_put(raw->values, "restart_cv", cold_start_cv(raw_rows(raw, "streambox/cuda_init.csv")));
+    profile_put_text(raw->values, "pairs", "%zu", raw->igniter.co_run_count / 2);
+    profile_put_text(raw->values, "slowdowns", "%zu", raw->igniter.co_run_count);
     for (size_t i = 0; fine && i < raw->igniter.functions.count; i++)
         raw->igniter.facts[i].demand = raw_demand(raw, raw->igniter.functions.names[i]);
     return fine;
@@ -87,7 +96,7 @@ bool raw_open(struct raw *raw, const char *folder, struct error *error)
 void raw_close(struct raw *raw)
 {
     cJSON_Delete(raw->tables);
-    cJSON_Delete(raw->assumed);
+    cJSON_Delete(raw->values);
     samples_clear(&raw->igniter);
     samples_clear(&raw->parvagpu);
     samples_clear(&raw->infless);
@@ -155,15 +164,6 @@ static double restart_ms(const struct raw *raw, const char *model)
     return sum / count;
 }
 
-/* Only the mean, minimum and maximum of ten values are known. The expected range of ten normal
- * deviates is 3.078 standard deviations (Tippett 1925). */
-static double cold_start_cv(const cJSON *cuda_init)
-{
-    static const double range_of_ten = 3.078;
-    double range = raw_number(cuda_init, "max_ms") - raw_number(cuda_init, "min_ms");
-    return range / range_of_ten / raw_number(cuda_init, "mean_ms");
-}
-
 cJSON *raw_network(const struct raw *raw, const char *network, struct error *error)
 {
     const cJSON *row = raw_find(raw, "models/models.csv", network);
@@ -173,11 +173,10 @@ cJSON *raw_network(const struct raw *raw, const char *network, struct error *err
         return NULL;
     }
     cJSON *values = cJSON_Duplicate(row, true);
-    raw_put(values, "weights_mb", raw_number(row, "parameters") * 4 / BYTES_PER_MB);
+    raw_put(values, "weights_mb", raw_number(row, "parameters") * 4 / (1024.0 * 1024.0));
     raw_put(values, "restart_ms",
             restarted[0] != '\0'
                 ? restart_ms(raw, restarted)
                 : (restart_ms(raw, "resnet152") + restart_ms(raw, "inception_v3")) / 2);
-    raw_put(values, "restart_cv", cold_start_cv(raw_rows(raw, "streambox/cuda_init.csv")));
     return values;
 }
