@@ -40,7 +40,7 @@ void output_fill(cJSON *item, const cJSON *values)
     char *end = NULL;
     for (cJSON *child = item == NULL ? NULL : item->child; child != NULL; child = child->next)
         output_fill(child, values);
-    if (!cJSON_IsString(item))
+    if (!cJSON_IsString(item) || values == NULL)
         return;
     for (const cJSON *value = values->child; value != NULL; value = value->next)
         fill_hole(item, value->string, value->valuestring);
@@ -55,11 +55,19 @@ void output_fill(cJSON *item, const cJSON *values)
 
 static const cJSON *first_of(const cJSON *function, const char *axis)
 {
-    return cJSON_GetObjectItem(cJSON_GetObjectItem(function, "grid"), axis)->child;
+    const cJSON *values = cJSON_GetObjectItem(cJSON_GetObjectItem(function, "grid"), axis);
+    return values == NULL ? NULL : values->child;
 }
 
-/* NULL: out of memory. */
-static char *latency_text(const cJSON *function, output_latency *latency, const void *context)
+cJSON *output_function(cJSON *profile, const char *name)
+{
+    cJSON *function = cJSON_Duplicate(cJSON_GetObjectItem(profile, "function"), true);
+    (void)cJSON_AddItemToObject(cJSON_GetObjectItem(profile, "functions"), name, function);
+    return function;
+}
+
+bool output_latencies(cJSON *function, output_latency *latency, const void *context,
+                      struct error *error)
 {
     char *text = NULL;
     size_t size = 0;
@@ -76,30 +84,14 @@ static char *latency_text(const cJSON *function, output_latency *latency, const 
         }
         before = "]],\n\t\t\t\t[[";
     }
-    if (out != NULL && fputs("]]\n\t\t\t]", out) >= 0 && fclose(out) == 0)
-        return text;
+    bool fine = out != NULL && fputs("]]\n\t\t\t]", out) >= 0 && fclose(out) == 0 &&
+                before[0] == ']' &&
+                cJSON_ReplaceItemInObject(function, "latency_ms", cJSON_CreateRaw(text));
     free(text);
-    return NULL;
+    return fine ||
+           error_input(error, "%s: its template has no grid, or out of memory", function->string);
 }
 
-cJSON *output_function(cJSON *profile, const char *name)
-{
-    cJSON *function = cJSON_Duplicate(cJSON_GetObjectItem(profile, "function"), true);
-    (void)cJSON_AddItemToObject(cJSON_GetObjectItem(profile, "functions"), name, function);
-    return function;
-}
-
-bool output_latencies(cJSON *function, output_latency *latency, const void *context,
-                      struct error *error)
-{
-    char *text = latency_text(function, latency, context);
-    bool fine =
-        text != NULL && cJSON_ReplaceItemInObject(function, "latency_ms", cJSON_CreateRaw(text));
-    free(text);
-    return fine || error_run(error, "out of memory for a latency grid");
-}
-
-/* A hole that was not filled is an error. */
 static bool derive_profile(const struct raw *raw, const struct derived *derived, const char *out,
                            struct error *error)
 {
@@ -122,7 +114,6 @@ static bool derive_profile(const struct raw *raw, const struct derived *derived,
     return fine;
 }
 
-/* `given` NULL: the assumed CPU fraction. */
 static bool derive_all(const char *folder, const char *out, const char *given, struct error *error)
 {
     struct raw raw;

@@ -61,8 +61,8 @@ void output_fill(cJSON *item, const cJSON *values);
 cJSON *output_function(cJSON *profile, const char *name);
 /* Latency in ms of a configuration; NAN: did not run. */
 typedef double output_latency(const void *context, int batch, int vcpu, int vgpu);
-/* Sets the latencies on the function's grid, in one line per batch size. ERROR_RUN if memory is
- * exhausted. */
+/* Sets the latencies on the function's grid, in one line per batch size. ERROR_INPUT if it
+ * has no grid. */
 bool output_latencies(cJSON *function, output_latency *latency, const void *context,
                       struct error *error);
 

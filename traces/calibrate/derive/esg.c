@@ -3,16 +3,14 @@
  *   T(b, c, g) = L · ((1 − φ) · D(b, g/7) / D(1, 1/7) + φ · b / c)
  *
  * L is the latency at the minimum configuration (1, 1, 1), the anchor. D is the share law fitted to
- * the donor's measurements. φ is the fraction of L spent on the CPU, which grows with the batch and
- * shrinks with the vCPUs. T(1, 1, 1) is exactly L.
+ * the donor's measurements. φ is the fraction of L spent on the vCPUs. T(1, 1, 1) is exactly L.
  *
  * The profiles "absolute" take the time on the GPU from a measurement on an A100 and not from L:
  *
  *   T(b, c, g) = G(b, g) + (L − G(1, 1)) · (φ · b / c + 1 − φ)
  *
  * G(b, g) is the measured time of the donor on g sevenths for the same number of
- * multiply-accumulates. φ is then the fraction of the rest that is spent on the vCPUs; the other
- * part is fixed for each batch.
+ * multiply-accumulates. φ is the fraction of the rest that is spent on the vCPUs.
  */
 #include <math.h>
 #include <stdlib.h>
@@ -23,14 +21,12 @@
 #include "traces/calibrate/calibrate_interference.h"
 #include "traces/calibrate/derive/derive.h"
 
-enum { UNIT = 7 };
-
 /* Fixed exponent of the interference law; the profile's derivation gives the reason. */
 static const double SHARE_EXPONENT = 1;
 
 static double sevenths_ms(const struct latency_law *law, double batch, int vgpu)
 {
-    return latency_law_ms(law, batch, vgpu / (double)UNIT);
+    return latency_law_ms(law, batch, vgpu / 7.0);
 }
 
 static double parvagpu_ms(const struct raw *raw, const char *model, int batch, int gpcs)
@@ -43,9 +39,10 @@ static double parvagpu_ms(const struct raw *raw, const char *model, int batch, i
 /* Fits the latency law to all of iGniter's measurements of a model alone, by least squares of
  * relative errors. There is no floor per item, and kink and exponent are 1. That is the form of
  * iGniter (Xu et al., IEEE TPDS 2023, the GPU active time of its performance model):
- * t(b, s) = (k1·b² + k2·b + k3) / (s + k4) + k5 ms. Sets the mean of |predicted / measured − 1|. */
-static bool fit_share_law(const struct raw *raw, const char *model, struct latency_law *law,
-                          double *mape, struct error *error)
+ * t(b, s) = (k1·b² + k2·b + k3) / (s + k4) + k5 ms. Puts k1 to k5, and the mean of
+ * |predicted / measured − 1|. */
+static bool put_share_law(const struct raw *raw, const char *model, struct latency_law *law,
+                          cJSON *values, struct error *error)
 {
     static const bool held[LAW_COEFFICIENTS] = {
         [LAW_FLOOR_PER_ITEM] = true, [LAW_KINK] = true, [LAW_SHARE_EXPONENT] = true};
@@ -69,10 +66,16 @@ static bool fit_share_law(const struct raw *raw, const char *model, struct laten
     /* Four significant digits: the precision of the measurements, and the same on every machine. */
     for (size_t i = 0; fine && i < LAW_COEFFICIENTS; i++)
         law->k[i] = profile_round(law->k[i], 4);
-    *mape = 0;
+    double mape = 0;
     for (size_t i = 0; fine && i < count; i++)
-        *mape += fabs(latency_law_ms(law, points[i].batch, points[i].share) / points[i].ms - 1) /
-                 (double)count;
+        mape += fabs(latency_law_ms(law, points[i].batch, points[i].share) / points[i].ms - 1) /
+                (double)count;
+    profile_put_text(values, "law_mape", "%.2f", 100 * mape);
+    profile_put_text(values, "k1", "%.6g", law->k[LAW_WORK_SQUARE]);
+    profile_put_text(values, "k2", "%.6g", law->k[LAW_WORK_PER_ITEM]);
+    profile_put_text(values, "k3", "%.6g", law->k[LAW_WORK]);
+    profile_put_text(values, "k4", "%.6g", law->k[LAW_SHARE_OFFSET]);
+    profile_put_text(values, "k5", "%.6g", law->k[LAW_FLOOR]);
     free(points);
     return fine;
 }
@@ -86,8 +89,7 @@ static bool put_a100_difference(const struct raw *raw, const char *model, cJSON 
     static const int vgpus[] = {2, 4, 7};
     struct latency_law law;
     double sum = 0;
-    double mape = 0;
-    if (!fit_share_law(raw, model, &law, &mape, error))
+    if (!put_share_law(raw, model, &law, values, error))
         return false;
     for (size_t i = 0; i < 6; i++) {
         const int batch = i < 3 ? 16 : 32;
@@ -103,16 +105,17 @@ static bool put_a100_difference(const struct raw *raw, const char *model, cJSON 
 
 /* ---- Interference ---------------------------------------------------------------------------- */
 
-/* Sets the mean relative error. */
-static bool fit_interference(const struct sample_set *set, double share_exponent,
-                             struct interference *law, double *mape, struct error *error)
+/* Puts the mean relative error as `name`. */
+static bool fit_interference(const struct sample_set *set, double share_exponent, const char *name,
+                             struct interference *law, cJSON *values, struct error *error)
 {
-    *mape = 0;
+    double mape = 0;
     if (!interference_law_fit_held(INTERFERENCE_BANDWIDTH, share_exponent, set, NULL, law, error))
         return false;
     for (size_t i = 0; i < set->co_run_count; i++)
-        *mape += fabs(interference_law_slowdown(law, set, i) / set->co_runs[i].slowdown - 1) /
-                 (double)set->co_run_count;
+        mape += fabs(interference_law_slowdown(law, set, i) / set->co_runs[i].slowdown - 1) /
+                (double)set->co_run_count;
+    profile_put_text(values, name, "%.2f", 100 * mape);
     return true;
 }
 
@@ -142,10 +145,8 @@ static bool put_interference(const struct sample_set *set, cJSON *values, struct
     struct interference law;
     struct interference free_law;
     struct mean_error left_out = {0};
-    double mape = 0;
-    double free_mape = 0;
-    if (!fit_interference(set, SHARE_EXPONENT, &law, &mape, error) ||
-        !fit_interference(set, NAN, &free_law, &free_mape, error) ||
+    if (!fit_interference(set, SHARE_EXPONENT, "mape", &law, values, error) ||
+        !fit_interference(set, NAN, "free_mape", &free_law, values, error) ||
         !interference_cross_validate(INTERFERENCE_BANDWIDTH, SHARE_EXPONENT, FOLD_FUNCTIONS, set,
                                      set->groups, &left_out, error))
         return false;
@@ -153,12 +154,10 @@ static bool put_interference(const struct sample_set *set, cJSON *values, struct
     profile_put_text(values, "coefficient", "%.4g", law.coefficient);
     profile_put_text(values, "victim_exponent", "%.4f", law.victim_exponent);
     profile_put_text(values, "share_exponent", "%g", law.share_exponent);
-    profile_put_text(values, "mape", "%.2f", 100 * mape);
     profile_put_text(values, "left_out", "%.2f", 100 * left_out.mape);
     profile_put_text(values, "by_constant", "%.2f",
                      100 * cross_validate_mean(set->co_runs, set->co_run_count));
     profile_put_text(values, "free_exponent", "%.3g", free_law.share_exponent);
-    profile_put_text(values, "free_mape", "%.2f", 100 * free_mape);
     return true;
 }
 
@@ -225,23 +224,6 @@ static double holdout_error(const struct function *function)
     return sum / count;
 }
 
-/* Fits D, and says how well. */
-static bool put_share_law(struct function *function, cJSON *values, struct error *error)
-{
-    double mape = 0;
-    if (!fit_share_law(function->raw, function->donor, &function->law, &mape, error))
-        return false;
-    const double *k = function->law.k;
-    profile_put_text(values, "k1", "%.6g", k[LAW_WORK_SQUARE]);
-    profile_put_text(values, "k2", "%.6g", k[LAW_WORK_PER_ITEM]);
-    profile_put_text(values, "k3", "%.6g", k[LAW_WORK]);
-    profile_put_text(values, "k4", "%.6g", k[LAW_SHARE_OFFSET]);
-    profile_put_text(values, "k5", "%.6g", k[LAW_FLOOR]);
-    profile_put_text(values, "mape", "%.2f", 100 * mape);
-    profile_put_text(values, "holdout", "%.2f", 100 * holdout_error(function));
-    return true;
-}
-
 static bool add_function(const struct raw *raw, const cJSON *anchor, const struct derived *derived,
                          cJSON *profile, struct error *error)
 {
@@ -255,24 +237,25 @@ static bool add_function(const struct raw *raw, const cJSON *anchor, const struc
                                 .anchor_ms = raw_number(anchor, "latency_ms")};
     cJSON *added = output_function(profile, name);
     cJSON *values = raw_network(raw, raw_text(anchor, "network"), error);
-    bool fine = values != NULL && (absolute || put_share_law(&function, values, error));
     double demand = raw_demand(raw, raw_text(anchor, "donor"));
-    if (fine && absolute) {
+    if (values == NULL)
+        return false;
+    bool fine = absolute || put_share_law(raw, function.donor, &function.law, values, error);
+    if (absolute) {
         const double gpu_ms = measured_gpu_ms(&function, 1, 1);
         demand *= gpu_ms / function.anchor_ms;
         profile_put_text(values, "images", "%.4g", function.images);
         profile_put_text(values, "gpu_ms", "%.4g", gpu_ms);
         profile_put_text(values, "gpu_percent", "%.1f", 100 * gpu_ms / function.anchor_ms);
+    } else {
+        profile_put_text(values, "holdout", "%.2f", 100 * holdout_error(&function));
     }
-    if (fine) {
-        raw_put(values, "demand", demand);
-        output_fill(added, row);
-        output_fill(added, anchor);
-        output_fill(added, values);
-        fine = output_latencies(added, absolute ? absolute_ms : shaped_ms, &function, error);
-    }
+    raw_put(values, "demand", demand);
+    output_fill(added, row);
+    output_fill(added, anchor);
+    output_fill(added, values);
     cJSON_Delete(values);
-    return fine;
+    return fine && output_latencies(added, absolute ? absolute_ms : shaped_ms, &function, error);
 }
 
 /* ---- The file -------------------------------------------------------------------------------- */
@@ -305,11 +288,10 @@ static void put_cpu_fraction(const struct sample_set *set, const char *model, co
 /* Sets what the profile says of its derivation. */
 static bool put_derivation(const struct raw *raw, cJSON *values, struct error *error)
 {
-    const cJSON *anchors = raw_rows(raw, "esg/anchors.csv");
     const cJSON *classification = raw_find(raw, "esg/anchors.csv", "classification");
     double shortest = INFINITY;
     double longest = 0;
-    for (const cJSON *row = anchors; row != NULL; row = row->next) {
+    for (const cJSON *row = raw_rows(raw, "esg/anchors.csv"); row != NULL; row = row->next) {
         shortest = fmin(shortest, raw_number(row, "latency_ms"));
         longest = fmax(longest, raw_number(row, "latency_ms"));
     }

@@ -7,8 +7,6 @@
 
 #include "traces/calibrate/derive/derive.h"
 
-/* ---- ParvaGPU -------------------------------------------------------------------------------- */
-
 /* Estimates the memory per item of a batch. Every batch that ran gives an upper bound, and every
  * batch that ran out of memory a lower bound. Cuts `batches` behind the largest that ran on a
  * slice.
@@ -84,8 +82,6 @@ bool fill_parvagpu(const struct raw *raw, const struct derived *derived, cJSON *
     return fine;
 }
 
-/* ---- iGniter --------------------------------------------------------------------------------- */
-
 /* Mean excess slowdown of a victim by a co-runner, at least 0; NAN if they did not meet. The runs
  * of a pair are next to each other. */
 static double pair_excess(const struct sample_set *set, size_t victim, size_t co_runner)
@@ -104,7 +100,6 @@ static void fill_interference(const struct sample_set *set, cJSON *interference)
     const char *const *names = (const char *const *)set->functions.names;
     double constant = 0;
     cJSON *rows = cJSON_CreateArray();
-    cJSON *values = cJSON_CreateObject();
     for (size_t i = 0; i < models; i++) {
         cJSON *row = cJSON_CreateArray();
         for (size_t j = 0; j < models; j++)
@@ -113,12 +108,10 @@ static void fill_interference(const struct sample_set *set, cJSON *interference)
     }
     for (size_t i = 0; i < set->co_run_count; i++)
         constant += (set->co_runs[i].slowdown - 1) / (double)set->co_run_count;
-    raw_put(values, "constant", fmax(0, constant));
+    cJSON_ReplaceItemInObject(interference, "constant", profile_number(fmax(0, constant)));
     cJSON_ReplaceItemInObject(interference, "functions",
                               cJSON_CreateStringArray(names, (int)models));
     cJSON_ReplaceItemInObject(interference, "excess", rows);
-    output_fill(interference, values);
-    cJSON_Delete(values);
 }
 
 static bool add_igniter(const struct raw *raw, uint32_t index, cJSON *profile, struct error *error)

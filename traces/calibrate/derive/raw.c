@@ -8,17 +8,7 @@
 #include "traces/calibrate/table_reader.h"
 #include "traces/json/json.h"
 
-/* Tables with a header line, without quoting: parameter counts and input sizes; memory of the MIG
- * slices; iGniter's models alone, and its hold-out set; ESG's functions, their
- * multiply-accumulates and donors on the A100, and what nobody has measured. */
-static const char *const tables[] = {
-    "models/models.csv",       "pipeswitch/pipeswitch_v100_latency.csv",
-    "streambox/cuda_init.csv", "parvagpu/slices.csv",
-    "igniter/solo.csv",        "igniter/gpu_time.csv",
-    "esg/anchors.csv",         "esg/absolute.csv",
-    "esg/assumptions.csv"};
-
-/* Cuts the file into rows, each an object of its cells. */
+/* Cuts a table with a header line, without quoting, into rows, each an object of its cells. */
 static bool read_table(const char *path, cJSON *table, struct error *error)
 {
     char *names[TABLE_CELLS];
@@ -34,7 +24,7 @@ static bool read_table(const char *path, cJSON *table, struct error *error)
         fine = table_cut(line, ",", cells) == columns ||
                error_input(error, "%s: row %d has not %zu cells, as the header has", path,
                            cJSON_GetArraySize(table), columns);
-        for (size_t i = 0; fine && i < columns; i++)
+        for (size_t i = 0; fine && i < columns && i < TABLE_CELLS; i++)
             (void)cJSON_AddStringToObject(row, names[i], cells[i]);
     }
     free(text);
@@ -53,39 +43,45 @@ double raw_demand(const struct raw *raw, const char *model)
     return sum / 100 / 5;
 }
 
-/* Only the mean, minimum and maximum of ten values are known. The expected range of ten normal
- * deviates is 3.078 standard deviations (Tippett 1925). */
-static double cold_start_cv(const cJSON *cuda_init)
-{
-    const double range = raw_number(cuda_init, "max_ms") - raw_number(cuda_init, "min_ms");
-    return range / 3.078 / raw_number(cuda_init, "mean_ms");
-}
-
 bool raw_open(struct raw *raw, const char *folder, struct error *error)
 {
     const struct {
         const char *file;
-        struct sample_set *set;
-    } sets[] = {{"igniter/solo.csv", &raw->igniter},
-                {"igniter/pairs.csv", &raw->igniter},
-                {"parvagpu/parvagpu_all.csv", &raw->parvagpu},
-                {"infless/infless_profiles_clean.csv", &raw->infless}};
+        struct sample_set *set; /* NULL: a table of other values */
+    } inputs[] = {
+        {"models/models.csv", NULL},
+        {"pipeswitch/pipeswitch_v100_latency.csv", NULL},
+        {"streambox/cuda_init.csv", NULL},
+        {"parvagpu/slices.csv", NULL},
+        {"parvagpu/parvagpu_all.csv", &raw->parvagpu},
+        {"igniter/solo.csv", NULL},
+        {"igniter/solo.csv", &raw->igniter},
+        {"igniter/pairs.csv", &raw->igniter},
+        {"igniter/gpu_time.csv", NULL},
+        {"infless/infless_profiles_clean.csv", &raw->infless},
+        {"esg/anchors.csv", NULL},
+        {"esg/absolute.csv", NULL},
+        {"esg/assumptions.csv", NULL},
+    };
     char path[PATH_MAX];
     bool fine = true;
     *raw = (struct raw){
         .folder = folder, .tables = cJSON_CreateObject(), .values = cJSON_CreateObject()};
-    for (size_t i = 0; fine && i < sizeof tables / sizeof tables[0]; i++) {
-        (void)snprintf(path, sizeof path, "%s/%s", folder, tables[i]);
-        fine = read_table(path, cJSON_AddArrayToObject(raw->tables, tables[i]), error);
-    }
-    for (size_t i = 0; fine && i < sizeof sets / sizeof sets[0]; i++) {
-        (void)snprintf(path, sizeof path, "%s/%s", folder, sets[i].file);
-        fine = sample_table_read(sets[i].set, path, error);
+    for (size_t i = 0; fine && i < sizeof inputs / sizeof inputs[0]; i++) {
+        (void)snprintf(path, sizeof path, "%s/%s", folder, inputs[i].file);
+        fine = inputs[i].set != NULL
+                   ? sample_table_read(inputs[i].set, path, error)
+                   : read_table(path, cJSON_AddArrayToObject(raw->tables, inputs[i].file), error);
     }
     for (const cJSON *row = raw_rows(raw, "esg/assumptions.csv"); row != NULL; row = row->next)
         (void)cJSON_AddStringToObject(raw->values, raw_text(row, "quantity"),
                                       raw_text(row, "value"));
-    raw_put(raw->values, "restart_cv", cold_start_cv(raw_rows(raw, "streambox/cuda_init.csv")));
+    /* Only the mean, minimum and maximum of ten values are known. The expected range of ten normal
+     * deviates is 3.078 standard deviations (Tippett 1925). */
+    const cJSON *init = raw_rows(raw, "streambox/cuda_init.csv");
+    raw_put(raw->values, "restart_cv",
+            (raw_number(init, "max_ms") - raw_number(init, "min_ms")) / 3.078 /
+                raw_number(init, "mean_ms"));
     profile_put_text(raw->values, "pairs", "%zu", raw->igniter.co_run_count / 2);
     profile_put_text(raw->values, "slowdowns", "%zu", raw->igniter.co_run_count);
     for (size_t i = 0; fine && i < raw->igniter.functions.count; i++)
