@@ -338,7 +338,7 @@ for kind in policies keep-alives experiments clusters applications functions pro
     run "$esgsim" list "$kind"
     expect "list $kind prints at least one line" 0 '[a-z]'
 done
-shipped=$(find workloads traces results/paper -name '*.json' -size -8192k ! -path '*/derive/*' \
+shipped=$(find workloads traces results/paper -name '*.json' -size -8192k ! -path '*/raw/*' \
     ! -path 'workloads/schemas/*' | sort)
 for file in $shipped; do
     run "$esgsim" check "$file"
