@@ -126,8 +126,9 @@ static bool launches_text(FILE *out, const struct calibration *calibration)
 
 static bool interference_text(FILE *out, const struct interference_fit *fit)
 {
-    static const char *const headers[] = {"interference", "co-location", "batches", "functions",
-                                          "met once",     "twice",       "4 times"};
+    static const char *const headers[] = {"interference", "co-location", "batches",
+                                          "functions",    "groups",      "met once",
+                                          "twice",        "4 times",     "8 times"};
     const size_t columns = sizeof headers / sizeof headers[0];
     struct text_table *table = text_table_create(headers, columns);
     for (int kind = 0; kind < INTERFERENCE_LAWS; kind++) {
@@ -236,7 +237,8 @@ static cJSON *surface_json(const struct calibration *calibration,
 
 static void put_met(cJSON *object, const struct mean_error met[INTERFERENCE_MET])
 {
-    static const char *const keys[INTERFERENCE_MET] = {"met once", "met twice", "met 4 times"};
+    static const char *const keys[INTERFERENCE_MET] = {"met once", "met twice", "met 4 times",
+                                                       "met 8 times"};
     for (size_t i = 0; i < INTERFERENCE_MET; i++)
         put_percent(object, keys[i], met[i].count > 0 ? met[i].mape : NAN);
 }

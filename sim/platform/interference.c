@@ -31,6 +31,35 @@ static double *shares_prepare(const struct gpu_kind *kind)
     return as_other;
 }
 
+static struct prepared_runner runner_prepare(const struct workload *workload, size_t kind,
+                                             size_t function, double share, double batch)
+{
+    const struct function_gpu *gpu = &workload->functions[function].gpus[kind];
+    const struct co_runner runner = {.index = gpu->interference_index,
+                                     .demand = gpu->bandwidth_share,
+                                     .share = share,
+                                     .batch = batch};
+    return interference_prepare(workload->kinds[kind].interference, &runner);
+}
+
+/* Prepares every configuration, for a model in which batches and shares count. */
+static bool shapes_prepare(const struct workload *workload, size_t kind,
+                           struct gpu_work_kind *table)
+{
+    const double units = workload->kinds[kind].units;
+    for (size_t f = 0; f < workload->function_count; f++)
+        if (workload->functions[f].configuration_count > table->stride)
+            table->stride = workload->functions[f].configuration_count;
+    table->shapes = calloc(workload->function_count * table->stride, sizeof *table->shapes);
+    for (size_t f = 0; table->shapes != NULL && f < workload->function_count; f++)
+        for (size_t c = 0; c < workload->functions[f].configuration_count; c++) {
+            const struct configuration *spec = &workload->functions[f].configurations[c];
+            table->shapes[f * table->stride + c] =
+                runner_prepare(workload, kind, f, spec->vgpu / units, spec->batch);
+        }
+    return table->shapes != NULL;
+}
+
 /* Prepares the functions' demands and the shares on GPUs of one kind. */
 static bool table_prepare_kind(struct platform *platform, size_t kind)
 {
@@ -41,13 +70,9 @@ static bool table_prepare_kind(struct platform *platform, size_t kind)
     table->as_other = shares_prepare(spec);
     if (table->functions == NULL || table->as_other == NULL)
         return false;
-    for (size_t f = 0; f < workload->function_count; f++) {
-        const struct function_gpu *gpu = &workload->functions[f].gpus[kind];
-        const struct co_runner runner = {
-            .index = gpu->interference_index, .demand = gpu->bandwidth_share, .share = 1};
-        table->functions[f] = interference_prepare(spec->interference, &runner);
-    }
-    return true;
+    for (size_t f = 0; f < workload->function_count; f++)
+        table->functions[f] = runner_prepare(workload, kind, f, 1, 0);
+    return spec->interference->kind != INTERFERENCE_SHAPED || shapes_prepare(workload, kind, table);
 }
 
 static bool table_make_room(struct gpu_work_table *table, size_t count)
@@ -76,6 +101,7 @@ static void table_clear(struct gpu_work_table *table)
     for (size_t k = 0; k < table->kind_count; k++) {
         free(table->kinds[k].functions);
         free(table->kinds[k].as_other);
+        free(table->kinds[k].shapes);
     }
     free(table->kinds);
     free(table->runners);
@@ -165,12 +191,13 @@ static struct prepared_runner training_runner(const struct platform *platform, u
 
 /* Effect of the shares of a training and a batch on what they do to one another, relative to the
  * mean of the pairs. Two functions of a pair had shares t and 100 - t, t of 20, 40, 50, 60 and 80:
- * a product of 0.21 of a GPU² on average. The bandwidth model has an exponent of its own. */
+ * a product of 0.21 of a GPU² on average. Two models have exponents of their own. */
 static double effect_of_shares(const struct platform *platform, uint32_t gpu, double training,
                                double batch)
 {
     static const double measured = 0.21;
-    if (interference_of(platform, gpu)->kind == INTERFERENCE_BANDWIDTH)
+    const enum interference_kind kind = interference_of(platform, gpu)->kind;
+    if (kind == INTERFERENCE_BANDWIDTH || kind == INTERFERENCE_SHAPED)
         return 1;
     return pow(training * batch / measured, platform->trainings->plan->share_exponent);
 }
@@ -220,6 +247,21 @@ double gpu_work_part(const struct platform *platform, uint32_t gpu, uint32_t id,
     return sum > units ? (double)units / (double)sum : 1;
 }
 
+/* An execution in a model in which batches and shares count, with `part` of its share. */
+static struct prepared_runner execution_shape(const struct platform *platform, uint32_t gpu,
+                                              const struct execution *execution, double part)
+{
+    const size_t kind = platform->cluster.gpus[gpu].spec->kind;
+    const struct gpu_work_kind *table = &platform->work_table.kinds[kind];
+    const size_t configuration = platform->batches[execution->batch].configuration;
+    if (part * execution->quota == UNIT_PARTS)
+        return table->shapes[execution->function * table->stride + configuration];
+    return runner_prepare(
+        platform->workload, kind, execution->function,
+        part * execution_share(platform, gpu, execution),
+        platform->workload->functions[execution->function].configurations[configuration].batch);
+}
+
 /* share^share_exponent of an execution that has `part` of its share. */
 static double execution_as_other(const struct platform *platform, const struct gpu_spec *gpu,
                                  const struct execution *execution, double part)
@@ -239,6 +281,12 @@ static inline void runners_prepare(const struct platform *platform, const struct
     const struct gpu_spec *spec = platform->cluster.gpus[gpu].spec;
     const struct gpu_work_kind *kind = &table->kinds[spec->kind];
     const uint32_t count = work->count;
+    if (kind->shapes != NULL) {
+        for (uint32_t i = 0; i < count; i++)
+            table->runners[i] =
+                execution_shape(platform, gpu, &work->executions[count - 1 - i], part);
+        return;
+    }
     for (uint32_t i = 0; i < count; i++) {
         const struct execution *execution = &work->executions[count - 1 - i];
         table->runners[i] = kind->functions[execution->function];

@@ -147,6 +147,9 @@ struct gpu_work_table {
     struct gpu_work_kind {                 /* of a kind of GPU; empty if it has no model */
         struct prepared_runner *functions; /* per function, on a whole GPU */
         double *as_other;                  /* per share */
+        /* per function and configuration, with the whole quota; NULL: batches do not count */
+        struct prepared_runner *shapes;
+        size_t stride; /* configurations of a function there */
     } * kinds;
     size_t kind_count;
     /* For the GPU whose rates are computed: */

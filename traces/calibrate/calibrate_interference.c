@@ -5,15 +5,17 @@
 #include <string.h>
 
 #include <gsl/gsl_errno.h>
+#include <gsl/gsl_linalg.h>
 #include <gsl/gsl_math.h>
 #include <gsl/gsl_multifit_nlinear.h>
 
 enum { ITERATIONS = 200, MEMBERS = 64, BANDWIDTH_PARAMETERS = 3 };
 
-const char *const interference_law_names[INTERFERENCE_LAWS] = {"constant", "pairs", "bandwidth"};
-const size_t interference_met[INTERFERENCE_MET] = {1, 2, 4};
+const char *const interference_law_names[INTERFERENCE_LAWS] = {"constant", "pairs", "bandwidth",
+                                                               "pairs, slopes"};
+const size_t interference_met[INTERFERENCE_MET] = {1, 2, 4, 8};
 const char *const interference_fold_names[INTERFERENCE_FOLDS] = {"co-location", "batches",
-                                                                 "functions"};
+                                                                 "functions", "groups"};
 
 /* ---- Groups ---------------------------------------------------------------------------------- */
 
@@ -45,7 +47,8 @@ static struct co_runner runner_of(const struct sample_set *set, const struct co_
     double demand = set->facts[run->function].demand;
     return (struct co_runner){.index = run->function,
                               .demand = isnan(demand) ? 0 : demand,
-                              .share = (double)run->share / set->unit};
+                              .share = (double)run->share / set->unit,
+                              .batch = run->batch};
 }
 
 double interference_law_slowdown(const struct interference *law, const struct sample_set *set,
@@ -61,23 +64,24 @@ double interference_law_slowdown(const struct interference *law, const struct sa
 
 /* ---- Fits ------------------------------------------------------------------------------------ */
 
-/* Least squares on relative errors has a closed form. With excess e = constant × partners n and
- * weight w = 1/slowdown², constant = Σ w n e / Σ w n². */
+/* Least squares on relative errors has a closed form. With excess e = level × multiple n, which is
+ * the number of partners where there is no shape, and weight w = 1/slowdown², level = Σ w n e / Σ w
+ * n². */
 struct excess_sum {
     double product, square;
     size_t count;
-    double mean, deviations; /* mean excess and sum of squared deviations (Welford) */
+    double mean, deviations; /* mean excess ÷ multiple, sum of squared deviations (Welford) */
 };
 
-static void sum_add(struct excess_sum *sum, double slowdown, double partners)
+static void sum_add(struct excess_sum *sum, double slowdown, double multiple)
 {
-    double weight = 1 / (slowdown * slowdown);
-    sum->product += weight * partners * (slowdown - 1);
-    sum->square += weight * partners * partners;
-    double from_mean = slowdown - 1 - sum->mean;
+    const double weight = 1 / (slowdown * slowdown), level = (slowdown - 1) / multiple;
+    sum->product += weight * multiple * (slowdown - 1);
+    sum->square += weight * multiple * multiple;
+    double from_mean = level - sum->mean;
     sum->count++;
     sum->mean += from_mean / (double)sum->count;
-    sum->deviations += from_mean * (slowdown - 1 - sum->mean);
+    sum->deviations += from_mean * (level - sum->mean);
 }
 
 static double sum_excess(const struct excess_sum *sum)
@@ -118,47 +122,140 @@ static double shrink(const struct excess_sum *cell, double all, double prior)
     return isinf(prior) ? all : (samples * own + prior * all) / (samples + prior);
 }
 
-static bool fit_pairs(const struct sample_set *set, const bool *left_out, struct interference *law,
-                      struct error *error)
+/* The other member of a pair; NULL in a larger group. */
+static const struct co_run *partner_of(const struct sample_set *set, size_t index)
 {
-    size_t functions = set->functions.count;
-    struct excess_sum all = {0};
-    struct excess_sum *cells = calloc(functions * functions, sizeof *cells);
-    law->pair_names = set->functions.names;
-    law->pairs = calloc(functions * functions, sizeof *law->pairs);
-    if (cells == NULL || law->pairs == NULL) {
-        free(cells);
-        return error_run(error, "out of memory for a pair table of %zu functions", functions);
-    }
-    law->pair_count = functions;
+    struct group group = group_of(set, index);
+    return group.end - group.first == 2 ? &set->co_runs[group.first + group.end - 1 - index] : NULL;
+}
+
+/* Adds each excess as a multiple of what the law says of it with 1 in place of all levels. `cells`:
+ * those of pairs, by victim and co-runner; NULL: not needed. */
+static void sum_excesses(const struct interference *law, const struct sample_set *set,
+                         const bool *left_out, struct excess_sum *all, struct excess_sum *cells)
+{
+    struct interference unit = *law;
+    unit.constant = 1;
+    unit.pair_count = 0;
     for (size_t i = 0; i < set->co_run_count; i++) {
-        struct group group = group_of(set, i);
-        const struct co_run *run = &set->co_runs[i];
-        if (!is_seen(set, left_out, i))
+        const struct co_run *run = &set->co_runs[i], *other = partner_of(set, i);
+        const double multiple = interference_law_slowdown(&unit, set, i) - 1;
+        if (!is_seen(set, left_out, i) || !(multiple > 0))
             continue;
-        sum_add(&all, run->slowdown, (double)(group.end - group.first - 1));
-        const struct co_run *other = &set->co_runs[i == group.first ? i + 1 : group.first];
-        if (group.end - group.first == 2)
-            sum_add(&cells[run->function * functions + other->function], run->slowdown, 1);
+        sum_add(all, run->slowdown, multiple);
+        if (cells != NULL && other != NULL)
+            sum_add(&cells[run->function * set->functions.count + other->function], run->slowdown,
+                    multiple);
     }
-    law->constant = all.square > 0 ? sum_excess(&all) : 0;
-    double prior = prior_samples(cells, functions * functions);
-    for (size_t i = 0; i < functions * functions; i++)
-        law->pairs[i] = shrink(&cells[i], law->constant, prior);
-    free(cells);
-    return true;
 }
 
 static void fit_constant(const struct sample_set *set, const bool *left_out,
                          struct interference *law)
 {
-    struct excess_sum sum = {0};
+    struct excess_sum all = {0};
+    sum_excesses(law, set, left_out, &all, NULL);
+    law->constant = all.square > 0 ? sum_excess(&all) : 0;
+}
+
+/* The six terms of a side of a pair, then ln(excess). */
+enum { SLOPES = 2 * INTERFERENCE_TERMS, COLUMNS = SLOPES + 1 };
+
+struct shape_sum {
+    double weight, columns[COLUMNS];
+};
+
+/* Fills the columns of a side and returns its weight, by which errors count as those of the
+ * slowdown. 0: it has no logarithm, or is not of a pair that is seen. */
+static double shape_columns(const struct interference *law, const struct sample_set *set,
+                            const bool *left_out, size_t index, double columns[COLUMNS])
+{
+    const struct co_run *own = &set->co_runs[index], *other = partner_of(set, index);
+    if (other == NULL || !is_seen(set, left_out, index) || own->slowdown <= 1)
+        return 0;
+    interference_terms(law, own->batch, (double)own->share / set->unit, columns);
+    interference_terms(law, other->batch, (double)other->share / set->unit,
+                       columns + INTERFERENCE_TERMS);
+    columns[SLOPES] = log(own->slowdown - 1);
+    return gsl_pow_2(1 - 1 / own->slowdown);
+}
+
+/* Where the levels hold: the mean logarithms of batch and share. */
+static void center_shape(const struct sample_set *set, const bool *left_out,
+                         struct interference *law)
+{
+    struct shape_sum sum = {0};
+    law->shape[INTERFERENCE_BATCH] = law->shape[INTERFERENCE_SHARE] = 1;
     for (size_t i = 0; i < set->co_run_count; i++) {
-        struct group group = group_of(set, i);
-        if (is_seen(set, left_out, i))
-            sum_add(&sum, set->co_runs[i].slowdown, (double)(group.end - group.first - 1));
+        double columns[COLUMNS];
+        if (shape_columns(law, set, left_out, i, columns) == 0)
+            continue;
+        sum.weight++;
+        sum.columns[0] += columns[0];
+        sum.columns[1] += columns[1];
     }
-    law->constant = sum.square > 0 ? sum_excess(&sum) : 0;
+    law->shape[INTERFERENCE_BATCH] = exp(sum.columns[0] / fmax(1, sum.weight));
+    law->shape[INTERFERENCE_SHARE] = exp(sum.columns[1] / fmax(1, sum.weight));
+}
+
+/* Least squares of ln(excess) on the terms within cells, each of which has a level of its own. A
+ * slope that the table does not determine becomes 0. */
+static bool fit_shape(const struct sample_set *set, const bool *left_out, struct shape_sum *cells,
+                      struct interference *law)
+{
+    static const double unshrunk = 1e-9;
+    const size_t functions = set->functions.count;
+    double normal[COLUMNS * COLUMNS] = {0};
+    center_shape(set, left_out, law);
+    for (size_t i = 0; i < set->co_run_count; i++) {
+        double x[COLUMNS];
+        const double weight = shape_columns(law, set, left_out, i, x);
+        if (weight == 0)
+            continue;
+        struct shape_sum *cell =
+            &cells[set->co_runs[i].function * functions + partner_of(set, i)->function];
+        /* Welford's update of weighted means and products. */
+        cell->weight += weight;
+        for (size_t k = 0; k < COLUMNS; k++) {
+            x[k] -= cell->columns[k];
+            cell->columns[k] += x[k] * weight / cell->weight;
+        }
+        const double part = weight * (1 - weight / cell->weight);
+        for (size_t k = 0; k < COLUMNS * COLUMNS; k++)
+            normal[k] += part * x[k / COLUMNS] * x[k % COLUMNS];
+    }
+    for (size_t k = 0; k < SLOPES; k++)
+        normal[k * COLUMNS + k] += unshrunk;
+    gsl_matrix_view left = gsl_matrix_view_array_with_tda(normal, SLOPES, SLOPES, COLUMNS);
+    gsl_vector_view right = gsl_vector_view_array_with_stride(normal + SLOPES, COLUMNS, SLOPES);
+    gsl_vector_view slopes = gsl_vector_view_array(law->shape + INTERFERENCE_VICTIM_SLOPES, SLOPES);
+    return gsl_linalg_cholesky_decomp1(&left.matrix) == GSL_SUCCESS &&
+           gsl_linalg_cholesky_solve(&left.matrix, &right.vector, &slopes.vector) == GSL_SUCCESS;
+}
+
+static bool fit_pairs(const struct sample_set *set, const bool *left_out, struct interference *law,
+                      struct error *error)
+{
+    const size_t functions = set->functions.count;
+    struct excess_sum all = {0}, *cells = calloc(functions * functions, sizeof *cells);
+    struct shape_sum *shapes = calloc(functions * functions, sizeof *shapes);
+    law->pairs = calloc(functions * functions, sizeof *law->pairs);
+    bool fine = cells != NULL && shapes != NULL && law->pairs != NULL;
+    if (!fine)
+        (void)error_run(error, "out of memory for a pair table of %zu functions", functions);
+    else if (law->kind == INTERFERENCE_SHAPED && !fit_shape(set, left_out, shapes, law))
+        fine = error_run(error, "a fit of slopes to pairs of %zu functions failed", functions);
+    if (fine) {
+        sum_excesses(law, set, left_out, &all, cells);
+        law->pair_names = set->functions.names;
+        law->pair_count = functions;
+        law->constant = all.square > 0 ? sum_excess(&all) : 0;
+        const double prior = prior_samples(cells, functions * functions);
+        for (size_t i = 0; i < functions * functions; i++)
+            law->pairs[i] = shrink(&cells[i], law->constant, prior);
+    }
+    free(shapes);
+    free(cells);
+    return fine;
 }
 
 struct bandwidth_problem {
@@ -231,6 +328,7 @@ bool interference_law_fit_held(enum interference_kind kind, double share_exponen
         fit_constant(set, left_out, law);
         return true;
     case INTERFERENCE_PAIRS:
+    case INTERFERENCE_SHAPED:
         return fit_pairs(set, left_out, law, error);
     case INTERFERENCE_BANDWIDTH:
         return fit_bandwidth(set, left_out, share_exponent, law, error);
@@ -277,7 +375,8 @@ static void mark_fold(const struct sample_set *set, enum interference_fold fold,
     struct group group = group_of(set, index);
     for (size_t i = 0; i < set->co_run_count;) {
         struct group other = group_of(set, i);
-        if (same_members(set, group, other, fold == FOLD_BATCHES))
+        if (fold == FOLD_GROUPS ? other.end - other.first > 2
+                                : same_members(set, group, other, fold == FOLD_BATCHES))
             left_out[set->co_runs[i].location] = true;
         i = other.end;
     }
@@ -290,6 +389,24 @@ static void error_add(struct mean_error *sum, double size)
     sum->worst = fmax(sum->worst, size);
 }
 
+/* Fits without the co-locations that are left out, and adds the errors there, except at those that
+ * are `done` (NULL: none). */
+static bool add_errors(enum interference_kind kind, double share_exponent,
+                       const struct sample_set *set, const bool *left_out, const bool *done,
+                       struct mean_error *errors, struct error *error)
+{
+    struct interference law;
+    const bool fine = interference_law_fit_held(kind, share_exponent, set, left_out, &law, error);
+    for (size_t i = 0; fine && i < set->co_run_count; i++) {
+        const struct co_run *run = &set->co_runs[i];
+        if (left_out[run->location] && (done == NULL || !done[run->location]) &&
+            !isnan(run->slowdown))
+            error_add(errors, fabs(interference_law_slowdown(&law, set, i) / run->slowdown - 1));
+    }
+    free(law.pairs);
+    return fine;
+}
+
 bool interference_cross_validate(enum interference_kind kind, double share_exponent,
                                  enum interference_fold fold, const struct sample_set *set,
                                  size_t locations, struct mean_error *errors, struct error *error)
@@ -300,20 +417,13 @@ bool interference_cross_validate(enum interference_kind kind, double share_expon
         return error_run(error, "out of memory for %zu co-locations", locations);
     bool *done = left_out + locations;
     for (size_t i = 0; fine && i < set->co_run_count; i++) {
-        struct interference law;
-        if (done[set->co_runs[i].location] || isnan(set->co_runs[i].slowdown))
+        if (done[set->co_runs[i].location] || isnan(set->co_runs[i].slowdown) ||
+            (fold == FOLD_GROUPS && partner_of(set, i) != NULL))
             continue;
         mark_fold(set, fold, i, left_out, locations);
-        fine = interference_law_fit_held(kind, share_exponent, set, left_out, &law, error);
-        for (size_t j = 0; fine && j < set->co_run_count; j++) {
-            const struct co_run *run = &set->co_runs[j];
-            if (!left_out[run->location] || done[run->location] || isnan(run->slowdown))
-                continue;
-            error_add(errors, fabs(interference_law_slowdown(&law, set, j) / run->slowdown - 1));
-        }
+        fine = add_errors(kind, share_exponent, set, left_out, done, errors, error);
         for (size_t j = 0; j < locations; j++)
             done[j] = done[j] || left_out[j];
-        free(law.pairs);
     }
     free(left_out);
     return fine;
@@ -333,21 +443,13 @@ static bool leave_out_but(const struct meeting *meeting, const struct sample_set
 {
     bool fine = true;
     for (size_t t = 0; fine && count > meeting->met && t < count; t++) {
-        struct interference law;
         for (size_t i = 0; i < count; i++)
             left_out[of_pair[i]] = true;
         for (size_t i = 0; i < meeting->met; i++) {
             const size_t place = t + i * count / meeting->met;
             left_out[of_pair[place < count ? place : place - count]] = false;
         }
-        fine = interference_law_fit(meeting->kind, set, left_out, &law, error);
-        for (size_t j = 0; fine && j < set->co_run_count; j++) {
-            const struct co_run *run = &set->co_runs[j];
-            if (left_out[run->location] && !isnan(run->slowdown))
-                error_add(meeting->errors,
-                          fabs(interference_law_slowdown(&law, set, j) / run->slowdown - 1));
-        }
-        free(law.pairs);
+        fine = add_errors(meeting->kind, NAN, set, left_out, NULL, meeting->errors, error);
     }
     return fine;
 }

@@ -2,31 +2,34 @@
 
 #include <math.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include <gsl/gsl_cdf.h>
 #include <gsl/gsl_errno.h>
-#include <gsl/gsl_linalg.h>
 #include <gsl/gsl_math.h>
 #include <gsl/gsl_multifit.h>
+
+#include "traces/profile/pair_effects.h"
 
 const char *const unseen_level_names[UNSEEN_LEVELS] = {"one for all", "by function",
                                                        "by function, shrunk"};
 
-/* One side of a pair: the slowdown of `victim` by `other`. */
-struct side {
-    size_t victim, other;
-    double level;  /* mean slowdown */
-    double weight; /* number of samples */
+/* A pair of functions a < b. The slowdown of a by b is in cell `sides[0]` of the table, that of b
+ * by a in `sides[1]`. */
+struct pair {
+    size_t a, b, sides[2];
 };
 
-/* Sides 2p and 2p + 1 belong to pair p. */
+/* Cells by victim and co-runner. */
 struct levels {
-    size_t functions, pairs;
-    struct side *sides;
+    size_t functions, pair_count;
+    struct pair *pairs;
+    double *level;         /* mean slowdown; NAN: not measured */
+    double *weight;        /* number of samples */
+    double *known, *found; /* for fits */
 };
 
 static const double unshrunk = 1e-9; /* ridge strength that only sets undetermined effects to 0 */
-static const size_t none = SIZE_MAX;
 
 /* ---- Levels ---------------------------------------------------------------------------------- */
 
@@ -39,58 +42,60 @@ static bool is_pair(const struct sample_set *set, size_t i)
            run[0].function != run[1].function && !isnan(run[0].slowdown) && !isnan(run[1].slowdown);
 }
 
-static void add_sample(struct side *side, double slowdown)
+static void add_sample(struct levels *levels, const struct co_run *victim,
+                       const struct co_run *other)
 {
-    side->weight++;
-    side->level += (slowdown - side->level) / side->weight;
+    const size_t cell = victim->function * levels->functions + other->function;
+    const double level = levels->weight[cell] == 0 ? 0 : levels->level[cell];
+    levels->weight[cell]++;
+    levels->level[cell] = level + (victim->slowdown - level) / levels->weight[cell];
 }
 
-/* Adds a pair of sides per pair of functions, in the order of the functions. */
-static void collect_pairs(const struct sample_set *set, struct side *table, struct levels *levels)
+/* The caller calls levels_clear, also after a failure. */
+static bool levels_collect(const struct sample_set *set, struct levels *levels, struct error *error)
 {
-    size_t functions = set->functions.count;
+    const size_t functions = set->functions.count, cells = functions * functions;
+    double *numbers = calloc(4 * cells + 1, sizeof *numbers);
+    *levels = (struct levels){.functions = functions,
+                              .pairs = calloc(cells + 1, sizeof *levels->pairs),
+                              .level = numbers};
+    if (levels->pairs == NULL || numbers == NULL)
+        return error_run(error, "out of memory for pairs of %zu functions", functions);
+    levels->weight = numbers + cells;
+    levels->known = levels->weight + cells;
+    levels->found = levels->known + cells;
+    for (size_t i = 0; i < cells; i++)
+        levels->level[i] = NAN;
     for (size_t i = 0; i < set->co_run_count; i++)
         if (is_pair(set, i)) {
-            const struct co_run *run = &set->co_runs[i];
-            add_sample(&table[run[0].function * functions + run[1].function], run[0].slowdown);
-            add_sample(&table[run[1].function * functions + run[0].function], run[1].slowdown);
+            add_sample(levels, &set->co_runs[i], &set->co_runs[i + 1]);
+            add_sample(levels, &set->co_runs[i + 1], &set->co_runs[i]);
         }
-    for (size_t i = 0; i < functions; i++)
-        for (size_t j = i + 1; j < functions; j++) {
-            const struct side *a = &table[i * functions + j], *b = &table[j * functions + i];
-            struct side *pair = &levels->sides[2 * levels->pairs];
-            if (a->weight == 0)
-                continue;
-            pair[0] = (struct side){i, j, a->level, a->weight};
-            pair[1] = (struct side){j, i, b->level, b->weight};
-            levels->pairs++;
-        }
+    for (size_t a = 0; a < functions; a++)
+        for (size_t b = a + 1; b < functions; b++)
+            if (levels->weight[a * functions + b] > 0)
+                levels->pairs[levels->pair_count++] =
+                    (struct pair){a, b, {a * functions + b, b * functions + a}};
+    return true;
 }
 
-/* The caller frees levels->sides, also after a failure. */
-static bool collect(const struct sample_set *set, struct levels *levels, struct error *error)
+static void levels_clear(struct levels *levels)
 {
-    size_t cells = set->functions.count * set->functions.count;
-    struct side *table = calloc(cells + 1, sizeof *table);
-    *levels = (struct levels){.functions = set->functions.count,
-                              .sides = calloc(cells + 1, sizeof *levels->sides)};
-    bool fine = table != NULL && levels->sides != NULL;
-    if (fine)
-        collect_pairs(set, table, levels);
-    free(table);
-    return fine || error_run(error, "out of memory for pairs of %zu functions", levels->functions);
+    free(levels->pairs);
+    free(levels->level);
 }
 
-/* ---- One level ------------------------------------------------------------------------------- */
+/* ---- Errors ---------------------------------------------------------------------------------- */
 
-static bool is_known(size_t side, size_t out, size_t out_too)
+static double side_error(const struct levels *levels, size_t cell, double level)
 {
-    return side / 2 != out && side / 2 != out_too;
+    return levels->weight[cell] * fabs(fmax(1, level) / levels->level[cell] - 1);
 }
 
-static double side_error(const struct side *side, double level)
+static double pair_error(const struct levels *levels, const struct pair *pair)
 {
-    return side->weight * fabs(fmax(1, level) / side->level - 1);
+    return side_error(levels, pair->sides[0], levels->found[pair->sides[0]]) +
+           side_error(levels, pair->sides[1], levels->found[pair->sides[1]]);
 }
 
 /* The error is a convex, piecewise linear function of the level, so its minimum is at the level of
@@ -98,104 +103,55 @@ static double side_error(const struct side *side, double level)
 static double least_error(const struct levels *levels)
 {
     double least = INFINITY;
-    for (size_t i = 0; i < 2 * levels->pairs; i++) {
+    for (size_t i = 0; i < 2 * levels->pair_count; i++) {
+        const double level = levels->level[levels->pairs[i / 2].sides[i % 2]];
         double sum = 0;
-        for (size_t j = 0; j < 2 * levels->pairs; j++)
-            sum += side_error(&levels->sides[j], levels->sides[i].level);
+        for (size_t j = 0; j < 2 * levels->pair_count; j++)
+            sum += side_error(levels, levels->pairs[j / 2].sides[j % 2], level);
         least = fmin(least, sum);
     }
     return least;
 }
 
-static double mean_level(const struct levels *levels, size_t out)
+/* Sets all levels to the mean of the pairs other than `out`. */
+static void fit_mean(const struct levels *levels, const struct pair *out)
 {
-    double sum = 0;
-    for (size_t i = 0; i < 2 * levels->pairs; i++)
-        if (is_known(i, out, none))
-            sum += levels->sides[i].level;
-    return sum / (double)(2 * levels->pairs - 2);
+    double mean = 0;
+    for (size_t i = 0; i < levels->pair_count; i++)
+        if (&levels->pairs[i] != out)
+            mean +=
+                levels->level[levels->pairs[i].sides[0]] + levels->level[levels->pairs[i].sides[1]];
+    mean /= (double)(2 * levels->pair_count - 2);
+    levels->found[out->sides[0]] = levels->found[out->sides[1]] = mean;
 }
 
-/* ---- Levels by function ---------------------------------------------------------------------- */
-
-/* Unknowns: the mean, the sensitivity of each function, then the demand of each function. */
-struct effects {
-    size_t functions;
-    gsl_matrix *normal;
-    gsl_vector *right, *found;
-};
-
-static void effects_free(struct effects *effects)
+/* Fits the levels by function, without two pairs (NULL: none). */
+static bool fit_functions(const struct levels *levels, const struct pair *out,
+                          const struct pair *out_too, double strength)
 {
-    gsl_matrix_free(effects->normal);
-    gsl_vector_free(effects->right);
-    gsl_vector_free(effects->found);
-}
-
-static bool effects_create(struct effects *effects, size_t functions)
-{
-    size_t unknowns = 1 + 2 * functions;
-    *effects = (struct effects){functions, gsl_matrix_alloc(unknowns, unknowns),
-                                gsl_vector_alloc(unknowns), gsl_vector_alloc(unknowns)};
-    if (effects->normal != NULL && effects->right != NULL && effects->found != NULL)
-        return true;
-    effects_free(effects);
-    return false;
-}
-
-static void add_side(struct effects *effects, const struct side *side)
-{
-    const size_t at[] = {0, 1 + side->victim, 1 + effects->functions + side->other};
-    for (size_t i = 0; i < 3; i++) {
-        *gsl_vector_ptr(effects->right, at[i]) += side->level;
-        for (size_t j = 0; j < 3; j++)
-            *gsl_matrix_ptr(effects->normal, at[i], at[j]) += 1;
-    }
-}
-
-/* Least squares over the known levels, with the penalty `strength` × effect². */
-static bool effects_fit(struct effects *effects, const struct levels *levels, size_t out,
-                        size_t out_too, double strength)
-{
-    gsl_matrix_set_zero(effects->normal);
-    gsl_vector_set_zero(effects->right);
-    for (size_t i = 0; i < 2 * levels->pairs; i++)
-        if (is_known(i, out, out_too))
-            add_side(effects, &levels->sides[i]);
-    for (size_t i = 1; i <= 2 * effects->functions; i++)
-        *gsl_matrix_ptr(effects->normal, i, i) += strength;
-    return gsl_linalg_cholesky_decomp1(effects->normal) == GSL_SUCCESS &&
-           gsl_linalg_cholesky_solve(effects->normal, effects->right, effects->found) ==
-               GSL_SUCCESS;
-}
-
-static double pair_error(const struct effects *effects, const struct levels *levels, size_t pair)
-{
-    double sum = 0;
-    for (size_t i = 2 * pair; i < 2 * pair + 2; i++) {
-        const struct side *side = &levels->sides[i];
-        double level = gsl_vector_get(effects->found, 0) +
-                       gsl_vector_get(effects->found, 1 + side->victim) +
-                       gsl_vector_get(effects->found, 1 + effects->functions + side->other);
-        sum += side_error(side, level);
-    }
-    return sum;
+    const struct pair *left_out[] = {out, out_too};
+    memcpy(levels->known, levels->level,
+           levels->functions * levels->functions * sizeof *levels->known);
+    for (size_t i = 0; i < 2; i++)
+        if (left_out[i] != NULL)
+            levels->known[left_out[i]->sides[0]] = levels->known[left_out[i]->sides[1]] = NAN;
+    return pair_effects_fit(levels->known, levels->functions, strength, levels->found);
 }
 
 /* Selects the strength by cross-validation over the known pairs, without `out`. */
-static bool choose_strength(struct effects *effects, const struct levels *levels, size_t out,
-                            double *chosen)
+static bool choose_strength(const struct levels *levels, const struct pair *out, double *chosen)
 {
     static const double strengths[] = {unshrunk, 0.1, 0.3, 1, 3, 10, 30, 100, 1000};
     double least = INFINITY;
     for (size_t k = 0; k < sizeof strengths / sizeof strengths[0]; k++) {
         double sum = 0;
-        for (size_t pair = 0; pair < levels->pairs; pair++) {
+        for (size_t i = 0; i < levels->pair_count; i++) {
+            const struct pair *pair = &levels->pairs[i];
             if (pair == out)
                 continue;
-            if (!effects_fit(effects, levels, out, pair, strengths[k]))
+            if (!fit_functions(levels, out, pair, strengths[k]))
                 return false;
-            sum += pair_error(effects, levels, pair);
+            sum += pair_error(levels, pair);
         }
         if (sum < least) {
             least = sum;
@@ -205,52 +161,40 @@ static bool choose_strength(struct effects *effects, const struct levels *levels
     return true;
 }
 
-/* Adds up the errors. The caller divides by the number of samples. */
-static bool sum_errors(struct effects *effects, const struct levels *levels,
-                       struct unseen_pairs *unseen)
-{
-    bool fine = true;
-    unseen->seen[UNSEEN_ONE] = least_error(levels);
-    for (size_t pair = 0; fine && pair < levels->pairs; pair++) {
-        const struct side *sides = &levels->sides[2 * pair];
-        double others = mean_level(levels, pair), strength = unshrunk;
-        unseen->left_out[UNSEEN_ONE] +=
-            side_error(&sides[0], others) + side_error(&sides[1], others);
-        fine = effects_fit(effects, levels, none, none, unshrunk);
-        unseen->seen[UNSEEN_FUNCTIONS] += pair_error(effects, levels, pair);
-        fine = fine && effects_fit(effects, levels, pair, none, unshrunk);
-        unseen->left_out[UNSEEN_FUNCTIONS] += pair_error(effects, levels, pair);
-        fine = fine && choose_strength(effects, levels, pair, &strength) &&
-               effects_fit(effects, levels, pair, none, strength);
-        unseen->left_out[UNSEEN_SHRUNK] += pair_error(effects, levels, pair);
-    }
-    unseen->seen[UNSEEN_SHRUNK] = NAN;
-    return fine;
-}
-
 static bool measure_errors(const struct levels *levels, struct unseen_pairs *unseen,
                            struct error *error)
 {
-    struct effects effects;
     double samples = 0;
-    if (!effects_create(&effects, levels->functions))
-        return error_run(error, "out of memory for effects of %zu functions", levels->functions);
-    bool fine = sum_errors(&effects, levels, unseen);
-    effects_free(&effects);
-    for (size_t i = 0; i < 2 * levels->pairs; i++)
-        samples += levels->sides[i].weight;
+    bool fine = true;
+    unseen->seen[UNSEEN_ONE] = least_error(levels);
+    unseen->seen[UNSEEN_SHRUNK] = NAN;
+    for (size_t i = 0; fine && i < levels->pair_count; i++) {
+        const struct pair *pair = &levels->pairs[i];
+        double strength = unshrunk;
+        samples += levels->weight[pair->sides[0]] + levels->weight[pair->sides[1]];
+        fit_mean(levels, pair);
+        unseen->left_out[UNSEEN_ONE] += pair_error(levels, pair);
+        fine = fit_functions(levels, NULL, NULL, unshrunk);
+        unseen->seen[UNSEEN_FUNCTIONS] += pair_error(levels, pair);
+        fine = fine && fit_functions(levels, pair, NULL, unshrunk);
+        unseen->left_out[UNSEEN_FUNCTIONS] += pair_error(levels, pair);
+        fine = fine && choose_strength(levels, pair, &strength) &&
+               fit_functions(levels, pair, NULL, strength);
+        unseen->left_out[UNSEEN_SHRUNK] += pair_error(levels, pair);
+    }
     for (int i = 0; i < UNSEEN_LEVELS; i++) {
         unseen->seen[i] /= samples;
         unseen->left_out[i] /= samples;
     }
-    return fine || error_run(error, "a fit of %zu pairs failed", levels->pairs);
+    return fine || error_run(error, "a fit of %zu pairs failed", levels->pair_count);
 }
 
 /* ---- Variance -------------------------------------------------------------------------------- */
 
 static double pair_excess(const struct levels *levels, size_t pair)
 {
-    return (levels->sides[2 * pair].level + levels->sides[2 * pair + 1].level) / 2 - 1;
+    const size_t *sides = levels->pairs[pair].sides;
+    return (levels->level[sides[0]] + levels->level[sides[1]]) / 2 - 1;
 }
 
 /* Fits main effects: a pair's excess is the sum of one number per function, which includes a
@@ -258,7 +202,7 @@ static double pair_excess(const struct levels *levels, size_t pair)
  * columns. False if memory is exhausted or GSL fails. */
 static bool fit_main_effects(const struct levels *levels, double *rest, size_t *rank)
 {
-    size_t height = GSL_MAX(levels->pairs, levels->functions);
+    size_t height = GSL_MAX(levels->pair_count, levels->functions);
     gsl_matrix *rows = gsl_matrix_calloc(height, levels->functions);
     gsl_matrix *covariance = gsl_matrix_alloc(levels->functions, levels->functions);
     gsl_vector *values = gsl_vector_calloc(height);
@@ -266,9 +210,9 @@ static bool fit_main_effects(const struct levels *levels, double *rest, size_t *
     gsl_multifit_linear_workspace *work = gsl_multifit_linear_alloc(height, levels->functions);
     bool fine =
         rows != NULL && covariance != NULL && values != NULL && found != NULL && work != NULL;
-    for (size_t i = 0; fine && i < levels->pairs; i++) {
-        gsl_matrix_set(rows, i, levels->sides[2 * i].victim, 1);
-        gsl_matrix_set(rows, i, levels->sides[2 * i].other, 1);
+    for (size_t i = 0; fine && i < levels->pair_count; i++) {
+        gsl_matrix_set(rows, i, levels->pairs[i].a, 1);
+        gsl_matrix_set(rows, i, levels->pairs[i].b, 1);
         gsl_vector_set(values, i, pair_excess(levels, i));
     }
     fine = fine && gsl_multifit_linear_tsvd(rows, values, 1e-9, found, covariance, rest, rank,
@@ -286,9 +230,9 @@ static size_t count_functions(const struct levels *levels)
     size_t count = 0;
     for (size_t f = 0; f < levels->functions; f++) {
         size_t i = 0;
-        while (i < 2 * levels->pairs && levels->sides[i].victim != f)
+        while (i < levels->pair_count && levels->pairs[i].a != f && levels->pairs[i].b != f)
             i++;
-        count += i < 2 * levels->pairs;
+        count += i < levels->pair_count;
     }
     return count;
 }
@@ -297,21 +241,21 @@ static bool analyse_variance(const struct levels *levels, struct unseen_pairs *u
                              struct error *error)
 {
     size_t rank = 0;
-    double total = 0, rest = 0, pairs = (double)levels->pairs;
+    double total = 0, rest = 0, pairs = (double)levels->pair_count;
     if (!fit_main_effects(levels, &rest, &rank))
-        return error_run(error, "an analysis of variance of %zu pairs failed", levels->pairs);
-    for (size_t i = 0; i < levels->pairs; i++)
+        return error_run(error, "an analysis of variance of %zu pairs failed", levels->pair_count);
+    for (size_t i = 0; i < levels->pair_count; i++)
         unseen->excess += pair_excess(levels, i) / pairs;
-    for (size_t i = 0; i < levels->pairs; i++)
+    for (size_t i = 0; i < levels->pair_count; i++)
         total += gsl_pow_2(pair_excess(levels, i) - unseen->excess);
-    if (rank < 2 || rank >= levels->pairs || !(total > 0))
+    if (rank < 2 || rank >= levels->pair_count || !(total > 0))
         return true;
-    unseen->pairs = levels->pairs;
+    unseen->pairs = levels->pair_count;
     unseen->functions = count_functions(levels);
     unseen->spread = sqrt(total / (pairs - 1));
     unseen->explained = fmax(0, 1 - rest / total);
     unseen->freedom[0] = rank - 1;
-    unseen->freedom[1] = levels->pairs - rank;
+    unseen->freedom[1] = levels->pair_count - rank;
     double within[2] = {(double)unseen->freedom[0], (double)unseen->freedom[1]};
     unseen->f = unseen->explained * total / within[0] / (rest / within[1]);
     unseen->probability =
@@ -324,10 +268,10 @@ bool unseen_pairs_measure(const struct sample_set *set, struct unseen_pairs *uns
 {
     struct levels levels;
     *unseen = (struct unseen_pairs){0};
-    bool fine = collect(set, &levels, error);
-    if (fine && levels.pairs >= 3)
+    bool fine = levels_collect(set, &levels, error);
+    if (fine && levels.pair_count >= 3)
         fine = analyse_variance(&levels, unseen, error) &&
                (unseen->pairs == 0 || measure_errors(&levels, unseen, error));
-    free(levels.sides);
+    levels_clear(&levels);
     return fine;
 }

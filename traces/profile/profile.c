@@ -361,6 +361,31 @@ static bool read_pair_row(const struct json_value *row, struct interference *mod
     return true;
 }
 
+/* Pairs with slopes are the shaped model. */
+static bool read_slopes(const struct json_value *value, struct interference *model,
+                        struct error *error)
+{
+    const char *keys[INTERFERENCE_NUMBERS + 1] = {NULL};
+    struct json_value slopes, number;
+    if (!json_child(value, "slopes", &slopes))
+        return true;
+    memcpy(keys, interference_number_keys, sizeof interference_number_keys);
+    if (!json_is_object(&slopes, keys, error))
+        return false;
+    model->kind = INTERFERENCE_SHAPED;
+    for (size_t i = 0; i < INTERFERENCE_NUMBERS; i++) {
+        const bool slope = i >= INTERFERENCE_VICTIM_SLOPES;
+        if (!json_require(&slopes, keys[i], &number, error) ||
+            !json_as_number(&number, slope ? -10 : 1e-3,
+                            i == INTERFERENCE_SHARE ? 1
+                            : slope                 ? 10
+                                                    : 1e6,
+                            &model->shape[i], error))
+            return false;
+    }
+    return true;
+}
+
 static bool read_pairs(const struct json_value *value, const struct profile *profile,
                        struct interference *model, struct error *error)
 {
@@ -385,9 +410,9 @@ static const char *const none_keys[] = {"model",      "note",        "evidence",
                                         "derivation", "calibration", NULL};
 static const char *const constant_keys[] = {"model",      "constant",    "evidence", "source",
                                             "derivation", "calibration", NULL};
-static const char *const pairs_keys[] = {"model",      "constant",    "functions",
-                                         "excess",     "evidence",    "source",
-                                         "derivation", "calibration", NULL};
+static const char *const pairs_keys[] = {"model",       "constant", "functions", "excess",
+                                         "slopes",      "evidence", "source",    "derivation",
+                                         "calibration", NULL};
 static const char *const bandwidth_keys[] = {"model",          "coefficient", "victim_exponent",
                                              "share_exponent", "evidence",    "source",
                                              "derivation",     "calibration", NULL};
@@ -402,9 +427,10 @@ static bool read_law(const struct json_value *value, const struct profile *profi
                json_require(value, "constant", &needed, error) &&
                json_number(value, "constant", 0, 100, &model->constant, error);
     case INTERFERENCE_PAIRS:
+    case INTERFERENCE_SHAPED:
         return json_is_object(value, pairs_keys, error) &&
                json_number(value, "constant", 0, 100, &model->constant, error) &&
-               read_pairs(value, profile, model, error);
+               read_pairs(value, profile, model, error) && read_slopes(value, model, error);
     case INTERFERENCE_BANDWIDTH:
         return json_is_object(value, bandwidth_keys, error) &&
                json_require(value, "coefficient", &needed, error) &&
