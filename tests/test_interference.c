@@ -265,6 +265,10 @@ static void two_co_locations_of_a_pair_reach_the_target_on_igniters_pairs(void *
     assert_true(fit.met[INTERFERENCE_PAIRS][1].mape < 0.025);
     assert_true(fit.met[INTERFERENCE_PAIRS][2].mape < fit.met[INTERFERENCE_PAIRS][1].mape);
     assert_int_equal(fit.met[INTERFERENCE_PAIRS][1].count, (size_t)6 * 125 * 123 * 2);
+    for (size_t i = 0; i < INTERFERENCE_MET; i++)
+        assert_true(fit.met[INTERFERENCE_SHAPED][i].mape <
+                    0.83 * fit.met[INTERFERENCE_PAIRS][i].mape);
+    assert_true(fit.met[INTERFERENCE_SHAPED][3].mape < 0.016);
     interference_fit_clear(&fit);
     samples_clear(&set);
 }

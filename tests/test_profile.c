@@ -380,6 +380,8 @@ static const struct malformed malformed[] = {
     {"pairs-twice.json", "interference.functions[1]"},
     {"pairs-not-square.json", "interference.excess[1]"},
     {"pairs-negative.json", "interference.excess[0][1]"},
+    {"slopes-missing.json", "interference.slopes: key \"other_both\""},
+    {"slopes-share-above-one.json", "interference.slopes.share"},
     {"bandwidth-no-coefficient.json", "interference"},
 };
 enum { MALFORMED = sizeof malformed / sizeof malformed[0] };
