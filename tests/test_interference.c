@@ -369,7 +369,8 @@ enum {
     PAIRS = 6,
     MEMBER = 10, /* properties of a member */
     PROPERTIES = 2 * MEMBER + 8,
-    TERMS = 3,
+    TERMS = 3, /* of a search */
+    TERMS_MOST = 4,
     FUNCTIONS = 4,
     COLUMNS = 6
 };
@@ -390,13 +391,13 @@ struct search {
     bool product;
     /* Normal equations by pair. */
     double square[PAIRS][1 + PROPERTIES][1 + PROPERTIES], right[PAIRS][1 + PROPERTIES];
-    gsl_matrix *normal[1 + TERMS];
-    gsl_vector *sum[1 + TERMS], *found[1 + TERMS];
+    gsl_matrix *normal[1 + TERMS_MOST];
+    gsl_vector *sum[1 + TERMS_MOST], *found[1 + TERMS_MOST];
 };
 
 struct law {
     size_t terms;
-    size_t at[1 + TERMS];
+    size_t at[1 + TERMS_MOST];
 };
 
 static size_t function_of(const char *name)
@@ -604,28 +605,57 @@ static double search_laws(struct search *search, bool product, const char *what)
     return nested;
 }
 
-static void no_law_of_measured_properties_chosen_without_the_pair_reaches_the_target(void **state)
+static struct search *search_make(void)
 {
     struct search *search = calloc(1, sizeof *search);
-    (void)state;
     assert_non_null(search);
-    gsl_error_handler_t *before = gsl_set_error_handler_off();
-    for (size_t i = 0; i <= TERMS; i++) {
+    for (size_t i = 0; i <= TERMS_MOST; i++) {
         search->normal[i] = gsl_matrix_alloc(1 + i, 1 + i);
         search->sum[i] = gsl_vector_alloc(1 + i);
         search->found[i] = gsl_vector_alloc(1 + i);
     }
     read_alone(search);
     make_rows(search);
-    assert_true(search_laws(search, false, "sums") > 0.029);
-    assert_true(search_laws(search, true, "products") > 0.029);
-    for (size_t i = 0; i <= TERMS; i++) {
+    return search;
+}
+
+static void search_free(struct search *search)
+{
+    for (size_t i = 0; i <= TERMS_MOST; i++) {
         gsl_matrix_free(search->normal[i]);
         gsl_vector_free(search->sum[i]);
         gsl_vector_free(search->found[i]);
     }
-    (void)gsl_set_error_handler(before);
     free(search);
+}
+
+static void no_law_of_measured_properties_chosen_without_the_pair_reaches_the_target(void **state)
+{
+    (void)state;
+    gsl_error_handler_t *before = gsl_set_error_handler_off();
+    struct search *search = search_make();
+    assert_true(search_laws(search, false, "sums") > 0.029);
+    assert_true(search_laws(search, true, "products") > 0.029);
+    search_free(search);
+    (void)gsl_set_error_handler(before);
+}
+
+/* gpulet (Choi et al., USENIX ATC 2022): linear in the L2 and DRAM utilisation of both. */
+static void gpulets_law_says_hardly_more_of_a_new_pair_than_a_constant(void **state)
+{
+    enum { L2 = 5, DRAM = 7 }; /* places in a row of x */
+    static const struct law laws[2] = {{0, {0}}, {4, {0, L2, DRAM, MEMBER + L2, MEMBER + DRAM}}};
+    double errors[2] = {0};
+    (void)state;
+    struct search *search = search_make();
+    add_up(search, false);
+    for (size_t i = 0; i < 2; i++)
+        for (size_t p = 0; p < PAIRS; p++)
+            errors[i] += error_without(search, &laws[i], p, p) / PAIRS;
+    print_message("a new pair: constant %.2f %%, gpulet's linear law %.2f %%\n", 100 * errors[0],
+                  100 * errors[1]);
+    assert_true(errors[1] < errors[0] && errors[1] > 0.95 * errors[0]);
+    search_free(search);
 }
 
 /* ---- Main ------------------------------------------------------------------------------------ */
@@ -644,6 +674,7 @@ int main(void)
         cmocka_unit_test(two_co_locations_of_a_pair_reach_the_target_on_igniters_pairs),
         cmocka_unit_test(shares_of_both_predict_a_share_that_is_left_out_best),
         cmocka_unit_test(no_law_of_measured_properties_chosen_without_the_pair_reaches_the_target),
+        cmocka_unit_test(gpulets_law_says_hardly_more_of_a_new_pair_than_a_constant),
     };
     return cmocka_run_group_tests_name("interference", tests, NULL, NULL);
 }
