@@ -301,7 +301,6 @@ static bool load_default_pair(const struct json_value *value, struct training_mo
  * least measured speed and 1. Such pairs are there. */
 static bool derive_pairs(struct training_models *models, struct error *error)
 {
-    static const double strength = 1; /* a model of few pairs is near the mean */
     const size_t cells = models->count * models->count, gangs = models->gang_count;
     double *speeds = load_array(cells, sizeof *speeds, error);
     models->derived = load_array(cells * gangs, sizeof *models->derived, error);
@@ -313,7 +312,7 @@ static bool derive_pairs(struct training_models *models, struct error *error)
             speeds[k] = isinf(pair) ? NAN : 1 / pair;
             least = fmin(least, speeds[k]);
         }
-        fine = pair_effects_fit(speeds, models->count, strength, speeds) ||
+        fine = pair_effects_fit(speeds, models->count, PAIR_EFFECTS_STRENGTH, speeds) ||
                error_run(error, "out of memory for %zu pairs of models", cells);
         for (size_t k = 0; fine && k < cells; k++)
             models->derived[k * gangs + g] = 1 / fmin(1, fmax(least, speeds[k]));

@@ -151,7 +151,6 @@ static bool interference_text(FILE *out, const struct interference_fit *fit)
     return fine;
 }
 
-/* Prints the errors of pair levels and the analysis of variance. */
 static bool unseen_text(FILE *out, const struct unseen_pairs *unseen)
 {
     static const char *const headers[] = {"level of a pair, all else known", "seen", "left out"};
@@ -164,13 +163,6 @@ static bool unseen_text(FILE *out, const struct unseen_pairs *unseen)
     }
     bool fine = text_table_print(table, 2, out);
     text_table_free(table);
-    (void)fprintf(out,
-                  "  %zu pairs of %zu functions, excess %.2f %% on average, %.2f between pairs: "
-                  "%.0f %% of that variance\n"
-                  "  belongs to the functions, F(%zu, %zu) = %.2f, p = %.2f\n",
-                  unseen->pairs, unseen->functions, PERCENT * unseen->excess,
-                  PERCENT * unseen->spread, PERCENT * unseen->explained, unseen->freedom[0],
-                  unseen->freedom[1], unseen->f, unseen->probability);
     return fine;
 }
 
@@ -262,12 +254,6 @@ static void put_unseen(cJSON *object, const struct unseen_pairs *unseen)
 {
     cJSON *entry = cJSON_AddObjectToObject(object, "unmet");
     (void)cJSON_AddNumberToObject(entry, "pairs", (double)unseen->pairs);
-    (void)cJSON_AddNumberToObject(entry, "functions", (double)unseen->functions);
-    put_percent(entry, "excess", unseen->excess);
-    put_percent(entry, "spread", unseen->spread);
-    put_percent(entry, "explained", unseen->explained);
-    (void)cJSON_AddNumberToObject(entry, "f", unseen->f);
-    (void)cJSON_AddNumberToObject(entry, "probability", unseen->probability);
     for (int i = 0; i < UNSEEN_LEVELS; i++) {
         cJSON *level = cJSON_AddObjectToObject(entry, unseen_level_names[i]);
         put_percent(level, "seen", unseen->seen[i]);

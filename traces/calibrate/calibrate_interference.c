@@ -89,23 +89,34 @@ static double sum_excess(const struct excess_sum *sum)
     return sum->square > 0 ? fmax(0, sum->product / sum->square) : NAN;
 }
 
+/* The six terms of a side of a pair, then ln(excess). */
+enum { SLOPES = 2 * INTERFERENCE_TERMS, COLUMNS = SLOPES + 1 };
+
+/* Of the sides of one victim and co-runner. */
+struct cell {
+    struct excess_sum level;
+    double weight, columns[COLUMNS]; /* of the shape: Σ weight, means */
+};
+
 /* Weight of the prior mean in samples: the variance within cells divided by that between cells.
  * This is the empirical Bayes estimate for normal means with a normal prior. 0, which disables
  * shrinking, if either variance is unknown. */
-static double prior_samples(const struct excess_sum *cells, size_t count)
+static double prior_samples(const struct cell *cells, size_t count)
 {
     double deviations = 0, inverse = 0, mean = 0, between = 0;
     size_t seen = 0, repeats = 0;
-    for (size_t i = 0; i < count; i++)
-        if (cells[i].count > 0) {
-            double from_mean = cells[i].mean - mean;
-            seen++;
-            mean += from_mean / (double)seen;
-            between += from_mean * (cells[i].mean - mean);
-            inverse += 1 / (double)cells[i].count;
-            deviations += cells[i].deviations;
-            repeats += cells[i].count - 1;
-        }
+    for (size_t i = 0; i < count; i++) {
+        const struct excess_sum *level = &cells[i].level;
+        if (level->count == 0)
+            continue;
+        double from_mean = level->mean - mean;
+        seen++;
+        mean += from_mean / (double)seen;
+        between += from_mean * (level->mean - mean);
+        inverse += 1 / (double)level->count;
+        deviations += level->deviations;
+        repeats += level->count - 1;
+    }
     if (seen < 3 || repeats == 0 || !(deviations > 0))
         return 0;
     double within = deviations / (double)repeats;
@@ -129,41 +140,6 @@ static const struct co_run *partner_of(const struct sample_set *set, size_t inde
     return group.end - group.first == 2 ? &set->co_runs[group.first + group.end - 1 - index] : NULL;
 }
 
-/* Adds each excess as a multiple of what the law says of it with 1 in place of all levels. `cells`:
- * those of pairs, by victim and co-runner; NULL: not needed. */
-static void sum_excesses(const struct interference *law, const struct sample_set *set,
-                         const bool *left_out, struct excess_sum *all, struct excess_sum *cells)
-{
-    struct interference unit = *law;
-    unit.constant = 1;
-    unit.pair_count = 0;
-    for (size_t i = 0; i < set->co_run_count; i++) {
-        const struct co_run *run = &set->co_runs[i], *other = partner_of(set, i);
-        const double multiple = interference_law_slowdown(&unit, set, i) - 1;
-        if (!is_seen(set, left_out, i) || !(multiple > 0))
-            continue;
-        sum_add(all, run->slowdown, multiple);
-        if (cells != NULL && other != NULL)
-            sum_add(&cells[run->function * set->functions.count + other->function], run->slowdown,
-                    multiple);
-    }
-}
-
-static void fit_constant(const struct sample_set *set, const bool *left_out,
-                         struct interference *law)
-{
-    struct excess_sum all = {0};
-    sum_excesses(law, set, left_out, &all, NULL);
-    law->constant = all.square > 0 ? sum_excess(&all) : 0;
-}
-
-/* The six terms of a side of a pair, then ln(excess). */
-enum { SLOPES = 2 * INTERFERENCE_TERMS, COLUMNS = SLOPES + 1 };
-
-struct shape_sum {
-    double weight, columns[COLUMNS];
-};
-
 /* Fills the columns of a side and returns its weight, by which errors count as those of the
  * slowdown. 0: it has no logarithm, or is not of a pair that is seen. */
 static double shape_columns(const struct interference *law, const struct sample_set *set,
@@ -179,31 +155,33 @@ static double shape_columns(const struct interference *law, const struct sample_
     return gsl_pow_2(1 - 1 / own->slowdown);
 }
 
-/* Where the levels hold: the mean logarithms of batch and share. */
+/* Levels hold at the mean logarithms of batch and share. */
 static void center_shape(const struct sample_set *set, const bool *left_out,
                          struct interference *law)
 {
-    struct shape_sum sum = {0};
+    double count = 0, columns[COLUMNS], batch = 0, share = 0;
     law->shape[INTERFERENCE_BATCH] = law->shape[INTERFERENCE_SHARE] = 1;
-    for (size_t i = 0; i < set->co_run_count; i++) {
-        double columns[COLUMNS];
-        if (shape_columns(law, set, left_out, i, columns) == 0)
-            continue;
-        sum.weight++;
-        sum.columns[0] += columns[0];
-        sum.columns[1] += columns[1];
-    }
-    law->shape[INTERFERENCE_BATCH] = exp(sum.columns[0] / fmax(1, sum.weight));
-    law->shape[INTERFERENCE_SHARE] = exp(sum.columns[1] / fmax(1, sum.weight));
+    for (size_t i = 0; i < set->co_run_count; i++)
+        if (shape_columns(law, set, left_out, i, columns) > 0) {
+            batch += (columns[0] - batch) / ++count;
+            share += (columns[1] - share) / count;
+        }
+    law->shape[INTERFERENCE_BATCH] = exp(batch);
+    law->shape[INTERFERENCE_SHARE] = exp(share);
+}
+
+static struct cell *cell_of(struct cell *cells, const struct sample_set *set, size_t index)
+{
+    return &cells[set->co_runs[index].function * set->functions.count +
+                  partner_of(set, index)->function];
 }
 
 /* Least squares of ln(excess) on the terms within cells, each of which has a level of its own. A
  * slope that the table does not determine becomes 0. */
-static bool fit_shape(const struct sample_set *set, const bool *left_out, struct shape_sum *cells,
+static bool fit_shape(const struct sample_set *set, const bool *left_out, struct cell *cells,
                       struct interference *law)
 {
     static const double unshrunk = 1e-9;
-    const size_t functions = set->functions.count;
     double normal[COLUMNS * COLUMNS] = {0};
     center_shape(set, left_out, law);
     for (size_t i = 0; i < set->co_run_count; i++) {
@@ -211,17 +189,15 @@ static bool fit_shape(const struct sample_set *set, const bool *left_out, struct
         const double weight = shape_columns(law, set, left_out, i, x);
         if (weight == 0)
             continue;
-        struct shape_sum *cell =
-            &cells[set->co_runs[i].function * functions + partner_of(set, i)->function];
         /* Welford's update of weighted means and products. */
+        struct cell *cell = cell_of(cells, set, i);
         cell->weight += weight;
         for (size_t k = 0; k < COLUMNS; k++) {
             x[k] -= cell->columns[k];
             cell->columns[k] += x[k] * weight / cell->weight;
         }
-        const double part = weight * (1 - weight / cell->weight);
         for (size_t k = 0; k < COLUMNS * COLUMNS; k++)
-            normal[k] += part * x[k / COLUMNS] * x[k % COLUMNS];
+            normal[k] += weight * (1 - weight / cell->weight) * x[k / COLUMNS] * x[k % COLUMNS];
     }
     for (size_t k = 0; k < SLOPES; k++)
         normal[k * COLUMNS + k] += unshrunk;
@@ -232,28 +208,44 @@ static bool fit_shape(const struct sample_set *set, const bool *left_out, struct
            gsl_linalg_cholesky_solve(&left.matrix, &right.vector, &slopes.vector) == GSL_SUCCESS;
 }
 
-static bool fit_pairs(const struct sample_set *set, const bool *left_out, struct interference *law,
+/* Fits the constant and the cells' levels, by which each excess is a multiple of what the law says
+ * of it with 1 in place of all levels. */
+static void fit_levels(const struct sample_set *set, const bool *left_out, struct cell *cells,
+                       struct interference *law)
+{
+    struct excess_sum all = {0};
+    law->constant = 1;
+    for (size_t i = 0; i < set->co_run_count; i++) {
+        const double multiple = interference_law_slowdown(law, set, i) - 1;
+        if (!is_seen(set, left_out, i) || !(multiple > 0))
+            continue;
+        sum_add(&all, set->co_runs[i].slowdown, multiple);
+        if (partner_of(set, i) != NULL)
+            sum_add(&cell_of(cells, set, i)->level, set->co_runs[i].slowdown, multiple);
+    }
+    law->constant = all.square > 0 ? sum_excess(&all) : 0;
+}
+
+/* Fits all laws but the bandwidth law. */
+static bool fit_table(const struct sample_set *set, const bool *left_out, struct interference *law,
                       struct error *error)
 {
-    const size_t functions = set->functions.count;
-    struct excess_sum all = {0}, *cells = calloc(functions * functions, sizeof *cells);
-    struct shape_sum *shapes = calloc(functions * functions, sizeof *shapes);
-    law->pairs = calloc(functions * functions, sizeof *law->pairs);
-    bool fine = cells != NULL && shapes != NULL && law->pairs != NULL;
+    const size_t functions = set->functions.count, count = functions * functions;
+    struct cell *cells = calloc(count, sizeof *cells);
+    law->pairs = calloc(count, sizeof *law->pairs);
+    bool fine = cells != NULL && law->pairs != NULL;
     if (!fine)
         (void)error_run(error, "out of memory for a pair table of %zu functions", functions);
-    else if (law->kind == INTERFERENCE_SHAPED && !fit_shape(set, left_out, shapes, law))
+    else if (law->kind == INTERFERENCE_SHAPED && !fit_shape(set, left_out, cells, law))
         fine = error_run(error, "a fit of slopes to pairs of %zu functions failed", functions);
     if (fine) {
-        sum_excesses(law, set, left_out, &all, cells);
+        fit_levels(set, left_out, cells, law);
+        const double prior = prior_samples(cells, count);
+        for (size_t i = 0; i < count; i++)
+            law->pairs[i] = shrink(&cells[i].level, law->constant, prior);
         law->pair_names = set->functions.names;
         law->pair_count = functions;
-        law->constant = all.square > 0 ? sum_excess(&all) : 0;
-        const double prior = prior_samples(cells, functions * functions);
-        for (size_t i = 0; i < functions * functions; i++)
-            law->pairs[i] = shrink(&cells[i], law->constant, prior);
     }
-    free(shapes);
     free(cells);
     return fine;
 }
@@ -323,46 +315,32 @@ bool interference_law_fit_held(enum interference_kind kind, double share_exponen
                                struct interference *law, struct error *error)
 {
     *law = (struct interference){.kind = kind};
-    switch (kind) {
-    case INTERFERENCE_CONSTANT:
-        fit_constant(set, left_out, law);
-        return true;
-    case INTERFERENCE_PAIRS:
-    case INTERFERENCE_SHAPED:
-        return fit_pairs(set, left_out, law, error);
-    case INTERFERENCE_BANDWIDTH:
-        return fit_bandwidth(set, left_out, share_exponent, law, error);
-    }
-    return false;
-}
-
-bool interference_law_fit(enum interference_kind kind, const struct sample_set *set,
-                          const bool *left_out, struct interference *law, struct error *error)
-{
-    return interference_law_fit_held(kind, NAN, set, left_out, law, error);
+    return kind == INTERFERENCE_BANDWIDTH ? fit_bandwidth(set, left_out, share_exponent, law, error)
+                                          : fit_table(set, left_out, law, error);
 }
 
 /* ---- Cross-validation ------------------------------------------------------------------------ */
 
-/* Returns whether two groups have the same functions (with_batch: also the same batch sizes), in
- * any order. */
+/* How many members of a group have the function of a run (with_batch: and its batch size). */
+static size_t count_alike(const struct sample_set *set, struct group group,
+                          const struct co_run *run, bool with_batch)
+{
+    size_t count = 0;
+    for (size_t i = group.first; i < group.end; i++)
+        count += set->co_runs[i].function == run->function &&
+                 (!with_batch || set->co_runs[i].batch == run->batch);
+    return count;
+}
+
+/* Returns whether two groups have the same members, in any order. */
 static bool same_members(const struct sample_set *set, struct group a, struct group b,
                          bool with_batch)
 {
-    bool taken[MEMBERS] = {false};
-    if (a.end - a.first != b.end - b.first || a.end - a.first > MEMBERS)
-        return false;
-    for (size_t i = a.first; i < a.end; i++) {
-        size_t j = b.first;
-        while (j < b.end &&
-               (taken[j - b.first] || set->co_runs[j].function != set->co_runs[i].function ||
-                (with_batch && set->co_runs[j].batch != set->co_runs[i].batch)))
-            j++;
-        if (j == b.end)
-            return false;
-        taken[j - b.first] = true;
-    }
-    return true;
+    bool same = a.end - a.first == b.end - b.first;
+    for (size_t i = a.first; same && i < a.end; i++)
+        same = count_alike(set, a, &set->co_runs[i], with_batch) ==
+               count_alike(set, b, &set->co_runs[i], with_batch);
+    return same;
 }
 
 static void mark_fold(const struct sample_set *set, enum interference_fold fold, size_t index,
@@ -429,52 +407,30 @@ bool interference_cross_validate(enum interference_kind kind, double share_expon
     return fine;
 }
 
-/* Errors at co-locations of two functions if `met` of their co-locations are known. */
-struct meeting {
-    enum interference_kind kind;
-    size_t met;
-    struct mean_error *errors;
-};
-
-/* For each of the pair's co-locations, fits the law with it and met - 1 others, equally spaced in
- * the cyclic list of the pair's co-locations. Adds the errors at the co-locations left out. */
-static bool leave_out_but(const struct meeting *meeting, const struct sample_set *set,
-                          const size_t *of_pair, size_t count, bool *left_out, struct error *error)
+/* Adds the errors at the co-locations of two functions if `met` of theirs are known. For each
+ * co-location of a pair, these are it and met - 1 others, equally spaced in the cyclic list of the
+ * pair's co-locations. */
+static bool leave_out_all_but(enum interference_kind kind, size_t met, const struct sample_set *set,
+                              size_t locations, struct mean_error *errors, struct error *error)
 {
-    bool fine = true;
-    for (size_t t = 0; fine && count > meeting->met && t < count; t++) {
-        for (size_t i = 0; i < count; i++)
-            left_out[of_pair[i]] = true;
-        for (size_t i = 0; i < meeting->met; i++) {
-            const size_t place = t + i * count / meeting->met;
-            left_out[of_pair[place < count ? place : place - count]] = false;
-        }
-        fine = add_errors(meeting->kind, NAN, set, left_out, NULL, meeting->errors, error);
-    }
-    return fine;
-}
-
-static bool leave_out_all_but(const struct meeting *meeting, const struct sample_set *set,
-                              size_t locations, struct error *error)
-{
-    bool *left_out = calloc(2 * locations, sizeof *left_out);
+    bool *left_out = calloc(locations, sizeof *left_out);
     size_t *of_pair = calloc(locations, sizeof *of_pair);
     bool fine = left_out != NULL && of_pair != NULL;
-    bool *done = left_out + locations;
     if (!fine)
         (void)error_run(error, "out of memory for %zu co-locations", locations);
     for (size_t i = 0; fine && i < set->co_run_count; i++) {
-        struct group group = group_of(set, i);
-        size_t count = 0;
-        if (done[set->co_runs[i].location] || group.end - group.first != 2)
+        size_t count = 0, own = 0;
+        if (partner_of(set, i) == NULL || group_of(set, i).first != i)
             continue;
         mark_fold(set, FOLD_FUNCTIONS, i, left_out, locations);
-        for (size_t j = 0; j < locations; j++)
-            if (left_out[j]) {
-                done[j] = true;
+        for (size_t j = 0; j < locations; j++) {
+            own = j == set->co_runs[i].location ? count : own;
+            if (left_out[j])
                 of_pair[count++] = j;
-            }
-        fine = leave_out_but(meeting, set, of_pair, count, left_out, error);
+        }
+        for (size_t j = 0; j < met && count > met; j++)
+            left_out[of_pair[(own + j * count / met) % count]] = false;
+        fine = count <= met || add_errors(kind, NAN, set, left_out, NULL, errors, error);
     }
     free(of_pair);
     free(left_out);
@@ -513,13 +469,13 @@ bool interference_calibrate(const struct sample_set *set, struct interference_fi
         enum interference_kind law = (enum interference_kind)kind;
         if (law == INTERFERENCE_BANDWIDTH && !fit->has_demand)
             continue;
-        fine = interference_law_fit(law, set, NULL, &fit->laws[kind], error);
+        fine = interference_law_fit_held(law, NAN, set, NULL, &fit->laws[kind], error);
         for (int fold = 0; fine && fold < INTERFERENCE_FOLDS; fold++)
             fine = interference_cross_validate(law, NAN, (enum interference_fold)fold, set,
                                                fit->locations, &fit->errors[kind][fold], error);
         for (size_t i = 0; fine && law != INTERFERENCE_BANDWIDTH && i < INTERFERENCE_MET; i++) {
-            const struct meeting meeting = {law, interference_met[i], &fit->met[kind][i]};
-            fine = leave_out_all_but(&meeting, set, fit->locations, error);
+            fine = leave_out_all_but(law, interference_met[i], set, fit->locations,
+                                     &fit->met[kind][i], error);
         }
         if (fine && fit->errors[kind][FOLD_LOCATION].mape < least - noticed) {
             least = fit->errors[kind][FOLD_LOCATION].mape;

@@ -58,10 +58,8 @@ struct interference_fit {
 };
 
 /* Fits a law to the co-runs that have a slowdown, except those with `left_out[location]` (NULL:
- * none). Allocates `law->pairs`. */
-bool interference_law_fit(enum interference_kind kind, const struct sample_set *set,
-                          const bool *left_out, struct interference *law, struct error *error);
-/* The same, with the exponent of the share held if the law has one (NAN: fitted). */
+ * none). Allocates `law->pairs`. An exponent of the share, if the law has one, is held at
+ * `share_exponent` (NAN: fitted). */
 bool interference_law_fit_held(enum interference_kind kind, double share_exponent,
                                const struct sample_set *set, const bool *left_out,
                                struct interference *law, struct error *error);

@@ -21,9 +21,10 @@ static double usable(double factor)
     return factor > 0 && factor <= FACTOR_LIMIT ? factor : 0;
 }
 
-const char *const interference_number_keys[INTERFERENCE_NUMBERS] = {
-    "batch",       "share",       "victim_batch", "victim_share",
-    "victim_both", "other_batch", "other_share",  "other_both"};
+const char *const interference_number_keys[INTERFERENCE_NUMBERS + 1] = {
+    "batch",        "share",       "victim_batch",
+    "victim_share", "victim_both", "other_batch",
+    "other_share",  "other_both",  NULL};
 
 void interference_terms(const struct interference *model, double batch, double share,
                         double terms[INTERFERENCE_TERMS])

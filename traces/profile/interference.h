@@ -32,8 +32,8 @@ enum interference_number {
     INTERFERENCE_NUMBERS = INTERFERENCE_OTHER_SLOPES + INTERFERENCE_TERMS
 };
 
-/* Keys of these numbers in a profile's "slopes". */
-extern const char *const interference_number_keys[INTERFERENCE_NUMBERS];
+/* Keys of these numbers in a profile's "slopes", then NULL. */
+extern const char *const interference_number_keys[INTERFERENCE_NUMBERS + 1];
 
 struct interference {
     enum interference_kind kind;

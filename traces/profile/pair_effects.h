@@ -6,6 +6,9 @@
 #include <stdbool.h>
 #include <stddef.h>
 
+/* A strength by which a row or column of one cell is halfway to the mean. */
+#define PAIR_EFFECTS_STRENGTH 1.0
+
 /* Stores mean + row effect + column effect for each of the count × count cells in `fitted`, by
  * least squares over the cells that are not NAN, with the penalty `strength` × effect² (> 0). A row
  * or column without a cell has the effect 0. `fitted` may be `cells`. False: memory is exhausted or

@@ -365,25 +365,18 @@ static bool read_pair_row(const struct json_value *row, struct interference *mod
 static bool read_slopes(const struct json_value *value, struct interference *model,
                         struct error *error)
 {
-    const char *keys[INTERFERENCE_NUMBERS + 1] = {NULL};
     struct json_value slopes, number;
     if (!json_child(value, "slopes", &slopes))
         return true;
-    memcpy(keys, interference_number_keys, sizeof interference_number_keys);
-    if (!json_is_object(&slopes, keys, error))
-        return false;
     model->kind = INTERFERENCE_SHAPED;
-    for (size_t i = 0; i < INTERFERENCE_NUMBERS; i++) {
+    bool fine = json_is_object(&slopes, interference_number_keys, error);
+    for (size_t i = 0; fine && i < INTERFERENCE_NUMBERS; i++) {
         const bool slope = i >= INTERFERENCE_VICTIM_SLOPES;
-        if (!json_require(&slopes, keys[i], &number, error) ||
-            !json_as_number(&number, slope ? -10 : 1e-3,
-                            i == INTERFERENCE_SHARE ? 1
-                            : slope                 ? 10
-                                                    : 1e6,
-                            &model->shape[i], error))
-            return false;
+        const double most = slope ? 10 : i == INTERFERENCE_SHARE ? 1 : 1e6;
+        fine = json_require(&slopes, interference_number_keys[i], &number, error) &&
+               json_as_number(&number, slope ? -10 : 1e-3, most, &model->shape[i], error);
     }
-    return true;
+    return fine;
 }
 
 static bool read_pairs(const struct json_value *value, const struct profile *profile,
