@@ -148,6 +148,11 @@ static bool interference_text(FILE *out, const struct interference_fit *fit)
         cell_percent(table, column, fit->none.mape);
     bool fine = text_table_print(table, 2, out);
     text_table_free(table);
+    if (fit->errors[fit->kind][FOLD_GROUPS].count > 0)
+        (void)fprintf(out,
+                      "  groups: %zu slowdowns among three or more, predicted by the sum of the "
+                      "excesses of pairs\n",
+                      fit->errors[fit->kind][FOLD_GROUPS].count);
     return fine;
 }
 
