@@ -159,7 +159,7 @@ static double shape_columns(const struct interference *law, const struct sample_
 static void center_shape(const struct sample_set *set, const bool *left_out,
                          struct interference *law)
 {
-    double count = 0, columns[COLUMNS], batch = 0, share = 0;
+    double count = 0, columns[COLUMNS] = {0}, batch = 0, share = 0;
     law->shape[INTERFERENCE_BATCH] = law->shape[INTERFERENCE_SHARE] = 1;
     for (size_t i = 0; i < set->co_run_count; i++)
         if (shape_columns(law, set, left_out, i, columns) > 0) {
@@ -185,7 +185,7 @@ static bool fit_shape(const struct sample_set *set, const bool *left_out, struct
     double normal[COLUMNS * COLUMNS] = {0};
     center_shape(set, left_out, law);
     for (size_t i = 0; i < set->co_run_count; i++) {
-        double x[COLUMNS];
+        double x[COLUMNS] = {0};
         const double weight = shape_columns(law, set, left_out, i, x);
         if (weight == 0)
             continue;

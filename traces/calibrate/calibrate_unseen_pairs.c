@@ -41,8 +41,10 @@ static bool collect(const struct sample_set *set, struct levels *levels, struct 
     *levels = (struct levels){.functions = set->functions.count,
                               .cells = cells,
                               .level = calloc(4 * cells + 1, sizeof *levels->level)};
-    if (levels->level == NULL)
-        return error_run(error, "out of memory for pairs of %zu functions", levels->functions);
+    if (levels->level == NULL) {
+        (void)error_run(error, "out of memory for pairs of %zu functions", levels->functions);
+        return false;
+    }
     levels->weight = levels->level + cells;
     levels->known = levels->weight + cells;
     levels->found = levels->known + cells;
