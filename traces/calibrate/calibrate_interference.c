@@ -204,8 +204,14 @@ static bool fit_shape(const struct sample_set *set, const bool *left_out, struct
     gsl_matrix_view left = gsl_matrix_view_array_with_tda(normal, SLOPES, SLOPES, COLUMNS);
     gsl_vector_view right = gsl_vector_view_array_with_stride(normal + SLOPES, COLUMNS, SLOPES);
     gsl_vector_view slopes = gsl_vector_view_array(law->shape + INTERFERENCE_VICTIM_SLOPES, SLOPES);
-    return gsl_linalg_cholesky_decomp1(&left.matrix) == GSL_SUCCESS &&
-           gsl_linalg_cholesky_solve(&left.matrix, &right.vector, &slopes.vector) == GSL_SUCCESS;
+    bool fine =
+        gsl_linalg_cholesky_decomp1(&left.matrix) == GSL_SUCCESS &&
+        gsl_linalg_cholesky_solve(&left.matrix, &right.vector, &slopes.vector) == GSL_SUCCESS;
+    for (size_t k = 0; fine && k < SLOPES; k++) {
+        double *slope = &law->shape[INTERFERENCE_VICTIM_SLOPES + k];
+        *slope = fmax(-INTERFERENCE_SLOPE_MOST, fmin(INTERFERENCE_SLOPE_MOST, *slope));
+    }
+    return fine;
 }
 
 /* Fits the constant and the cells' levels, by which each excess is a multiple of what the law says

@@ -32,6 +32,9 @@ enum interference_number {
     INTERFERENCE_NUMBERS = INTERFERENCE_OTHER_SLOPES + INTERFERENCE_TERMS
 };
 
+/* Bound of a slope's absolute value. */
+#define INTERFERENCE_SLOPE_MOST 10.0
+
 /* Keys of these numbers in a profile's "slopes", then NULL. */
 extern const char *const interference_number_keys[INTERFERENCE_NUMBERS + 1];
 

@@ -372,9 +372,9 @@ static bool read_slopes(const struct json_value *value, struct interference *mod
     bool fine = json_is_object(&slopes, interference_number_keys, error);
     for (size_t i = 0; fine && i < INTERFERENCE_NUMBERS; i++) {
         const bool slope = i >= INTERFERENCE_VICTIM_SLOPES;
-        const double most = slope ? 10 : i == INTERFERENCE_SHARE ? 1 : 1e6;
+        const double most = slope ? INTERFERENCE_SLOPE_MOST : i == INTERFERENCE_SHARE ? 1 : 1e6;
         fine = json_require(&slopes, interference_number_keys[i], &number, error) &&
-               json_as_number(&number, slope ? -10 : 1e-3, most, &model->shape[i], error);
+               json_as_number(&number, slope ? -most : 1e-3, most, &model->shape[i], error);
     }
     return fine;
 }
