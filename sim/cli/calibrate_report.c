@@ -95,8 +95,9 @@ static bool surfaces_text(FILE *out, const struct calibration *calibration)
 
 static bool interference_text(FILE *out, const struct interference_fit *fit)
 {
-    static const char *const headers[] = {"interference", "co-location", "batches", "functions",
-                                          "met once",     "twice",       "4 times"};
+    static const char *const headers[] = {"interference", "co-location", "batches",
+                                          "functions",    "groups",      "met once",
+                                          "twice",        "4 times",     "8 times"};
     const size_t columns = sizeof headers / sizeof headers[0];
     struct text_table *table = text_table_create(headers, columns);
     for (int kind = 0; kind < INTERFERENCE_LAWS; kind++) {
@@ -116,10 +117,14 @@ static bool interference_text(FILE *out, const struct interference_fit *fit)
         cell_percent(table, column, fit->none.mape);
     bool fine = text_table_print(table, 2, out);
     text_table_free(table);
+    if (fit->errors[fit->kind][FOLD_GROUPS].count > 0)
+        (void)fprintf(out,
+                      "  groups: %zu slowdowns among three or more, predicted by the sum of the "
+                      "excesses of pairs\n",
+                      fit->errors[fit->kind][FOLD_GROUPS].count);
     return fine;
 }
 
-/* Prints the errors of pair levels and the analysis of variance. */
 static bool unseen_text(FILE *out, const struct unseen_pairs *unseen)
 {
     static const char *const headers[] = {"level of a pair, all else known", "seen", "left out"};
@@ -132,13 +137,6 @@ static bool unseen_text(FILE *out, const struct unseen_pairs *unseen)
     }
     bool fine = text_table_print(table, 2, out);
     text_table_free(table);
-    (void)fprintf(out,
-                  "  %zu pairs of %zu functions, excess %.2f %% on average, %.2f between pairs: "
-                  "%.0f %% of that variance\n"
-                  "  belongs to the functions, F(%zu, %zu) = %.2f, p = %.2f\n",
-                  unseen->pairs, unseen->functions, PERCENT * unseen->excess,
-                  PERCENT * unseen->spread, PERCENT * unseen->explained, unseen->freedom[0],
-                  unseen->freedom[1], unseen->f, unseen->probability);
     return fine;
 }
 
@@ -204,7 +202,8 @@ static cJSON *surface_json(const struct calibration *calibration,
 
 static void put_met(cJSON *object, const struct mean_error met[INTERFERENCE_MET])
 {
-    static const char *const keys[INTERFERENCE_MET] = {"met once", "met twice", "met 4 times"};
+    static const char *const keys[INTERFERENCE_MET] = {"met once", "met twice", "met 4 times",
+                                                       "met 8 times"};
     for (size_t i = 0; i < INTERFERENCE_MET; i++)
         put_percent(object, keys[i], met[i].count > 0 ? met[i].mape : NAN);
 }
@@ -228,12 +227,6 @@ static void put_unseen(cJSON *object, const struct unseen_pairs *unseen)
 {
     cJSON *entry = cJSON_AddObjectToObject(object, "unmet");
     (void)cJSON_AddNumberToObject(entry, "pairs", (double)unseen->pairs);
-    (void)cJSON_AddNumberToObject(entry, "functions", (double)unseen->functions);
-    put_percent(entry, "excess", unseen->excess);
-    put_percent(entry, "spread", unseen->spread);
-    put_percent(entry, "explained", unseen->explained);
-    (void)cJSON_AddNumberToObject(entry, "f", unseen->f);
-    (void)cJSON_AddNumberToObject(entry, "probability", unseen->probability);
     for (int i = 0; i < UNSEEN_LEVELS; i++) {
         cJSON *level = cJSON_AddObjectToObject(entry, unseen_level_names[i]);
         put_percent(level, "seen", unseen->seen[i]);

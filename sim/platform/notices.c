@@ -173,8 +173,17 @@ static void add_trainings(FILE *text, const struct experiment *experiment, bool 
 {
     const struct training_models *models = experiment->training->models;
     const bool stated = !isnan(models->default_pair);
+    char slowdown[96];
     size_t pairs = 0;
     const size_t missing = training_pairs_missing(models, &pairs);
+    if (models->derived != NULL)
+        (void)snprintf(slowdown, sizeof slowdown, "the effects of the measured pairs (derived)");
+    else if (stated)
+        (void)snprintf(slowdown, sizeof slowdown, "%g, its default", models->default_pair);
+    else
+        (void)snprintf(slowdown, sizeof slowdown,
+                       "1; measure them, or state \"pairs\": {\"default\": \"effects\", a slowdown "
+                       "or \"none\"}");
     for (size_t k = 0; models->gpu != NULL && k < experiment->workload.kind_count; k++) {
         const struct gpu_kind *kind = &experiment->workload.kinds[k];
         if (kind->speed == 1 && strcasecmp(kind->model, models->gpu) != 0)
@@ -186,11 +195,8 @@ static void add_trainings(FILE *text, const struct experiment *experiment, bool 
     if (gpus_shared && missing > 0)
         add(text,
             "%s: %zu of %zu pairs of models have no slowdown in the models \"%s\"; trainings that "
-            "share a GPU then slow one another by %g%s",
-            stated ? "note" : "warning", missing, pairs, models->name,
-            stated ? models->default_pair : 1,
-            stated ? ", its default"
-                   : "; measure them, or state \"pairs\": {\"default\": a slowdown or \"none\"}");
+            "share a GPU then slow one another by %s",
+            stated ? "note" : "warning", missing, pairs, models->name, slowdown);
 }
 
 char *notices_text(const struct experiment *experiment, const struct simulation_result *result)
