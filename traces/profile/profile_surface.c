@@ -185,9 +185,11 @@ double profile_latency_ms(const struct profile_function *function, int batch, in
 /* The origin of one cell. */
 static struct profile_origin cell_origin(const struct profile_function *function, size_t cell)
 {
+    double *const *errors = function->expected_errors;
     return (struct profile_origin){
         function->sources == NULL ? PROFILE_MEASURED : (enum profile_source)function->sources[cell],
-        function->expected_errors == NULL ? NAN : function->expected_errors[cell]};
+        errors[PROFILE_ERROR_50] == NULL ? NAN : errors[PROFILE_ERROR_50][cell],
+        errors[PROFILE_ERROR_90] == NULL ? NAN : errors[PROFILE_ERROR_90][cell]};
 }
 
 struct profile_origin profile_origin_at(const struct profile_function *function, int batch,
@@ -198,12 +200,14 @@ struct profile_origin profile_origin_at(const struct profile_function *function,
     const int query[AXES] = {batch, vcpu, vgpu};
     const struct profile_law *law =
         axis_holds(&function->vcpu, vcpu) ? law_at(function, vcpu) : NULL;
-    struct profile_origin origin = {PROFILE_INTERPOLATED, law == NULL ? NAN : law->expected_error};
+    struct profile_origin origin = {PROFILE_INTERPOLATED,
+                                    law == NULL ? NAN : law->expected_errors[PROFILE_ERROR_50],
+                                    law == NULL ? NAN : law->expected_errors[PROFILE_ERROR_90]};
     size_t floors[AXES];
     bool between[AXES];
     bool exact = true;
     if (!is_inside(function, batch, vcpu, vgpu))
-        return (struct profile_origin){PROFILE_EXTRAPOLATED, NAN};
+        return (struct profile_origin){PROFILE_EXTRAPOLATED, NAN, NAN};
     for (size_t i = 0; i < AXES; i++) {
         floors[i] = axis_floor(axes[i], query[i]);
         between[i] = axes[i]->values[floors[i]] != query[i];
@@ -223,7 +227,8 @@ struct profile_origin profile_origin_at(const struct profile_function *function,
             return at;
         if (at.source == PROFILE_EXTRAPOLATED)
             origin.source = at.source;
-        origin.expected_error = fmax(origin.expected_error, at.expected_error);
+        origin.expected_error_50 = fmax(origin.expected_error_50, at.expected_error_50);
+        origin.expected_error_90 = fmax(origin.expected_error_90, at.expected_error_90);
     }
     return origin;
 }
