@@ -17,10 +17,14 @@ struct surface {
     const struct profile_law *law; /* NULL: interpolates latencies; else log(latency / law) */
 };
 
+static double share_of(const struct profile_law *law, int vgpu)
+{
+    return law->parts != NULL ? law->parts[vgpu - 1] : (double)vgpu / law->unit;
+}
+
 static double law_ms(const struct profile_law *law, int batch, int vgpu)
 {
-    return latency_law_ms(&law->law, batch,
-                          law->parts != NULL ? law->parts[vgpu - 1] : (double)vgpu / law->unit);
+    return latency_law_ms(&law->law, batch, share_of(law, vgpu));
 }
 
 /* Index of the last axis value <= `wanted`, which the caller has checked to be within the axis. */
@@ -151,7 +155,8 @@ static double inside_ms(const struct profile_function *function, int batch, int 
     return exp(surface_at(&surface, 0, 0)) * law_ms(law, batch, vgpu);
 }
 
-/* The law's latency outside the grid, times the ratio of grid to law at the nearest grid point. */
+/* The law's latency outside the grid, times the ratio of grid to law at the nearest grid point, in
+ * the range that this point allows. */
 static double extended_latency_ms(const struct profile_function *function,
                                   const struct profile_law *extension, int batch, int vcpu,
                                   int vgpu)
@@ -163,7 +168,12 @@ static double extended_latency_ms(const struct profile_function *function,
     int edge_vgpu = clamp(&function->vgpu, vgpu);
     double edge = inside_ms(function, edge_batch, vcpu, edge_vgpu);
     double law = law_ms(extension, batch, vgpu);
-    return isnan(edge) ? law : law * (edge / law_ms(extension, edge_batch, edge_vgpu));
+    if (isnan(edge))
+        return law;
+    const struct latency_point known = {edge_batch, share_of(extension, edge_vgpu), edge};
+    struct latency_range range = {0, INFINITY};
+    latency_range_narrow(&range, &known, batch, share_of(extension, vgpu));
+    return latency_range_clamp(&range, law * (edge / law_ms(extension, edge_batch, edge_vgpu)));
 }
 
 static bool is_inside(const struct profile_function *function, int batch, int vcpu, int vgpu)
