@@ -95,7 +95,7 @@ static double profile_ms(const struct planning *planning, const struct workload 
         if (planned == NULL)
             continue;
         ms = profile_latency_ms(planned, c->batch, c->vcpu, c->vgpu);
-        *expected_error = profile_origin_at(planned, c->batch, c->vcpu, c->vgpu).expected_error;
+        *expected_error = profile_origin_at(planned, c->batch, c->vcpu, c->vgpu).expected_error_50;
         if (c->vgpu > 0)
             break;
     }
