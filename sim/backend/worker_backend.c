@@ -8,6 +8,8 @@
 #include <gsl/gsl_sort.h>
 #include <gsl/gsl_statistics_double.h>
 
+#include "sim/array.h"
+
 enum { SETS = 1 << WORKER_BATCHES, NAME = 128 };
 
 /* A batch between `start` and the end that `wait` tells. */
@@ -34,7 +36,7 @@ struct worker_backend {
     size_t flight_count;
     sim_time_t told; /* latest time that `wait` has returned */
     struct replay_row *rows;
-    size_t row_count, row_room;
+    size_t row_count;
     uint32_t together;
     struct combination *warmed;
     size_t warmed_count;
@@ -97,28 +99,6 @@ bool worker_backend_check(const struct experiment *experiment, struct error *err
     return true;
 }
 
-/* The least work of one job alone, units x seconds. */
-static double work_of(const struct function *function)
-{
-    double least = INFINITY;
-    for (size_t k = 0; k < function->configuration_count; k++)
-        if (function->configurations[k].batch == 1)
-            least = fmin(least, sim_to_s(function->configurations[k].time) *
-                                    function->configurations[k].vgpu);
-    return least;
-}
-
-double worker_backend_capacity(const struct experiment *experiment)
-{
-    const struct workload *workload = &experiment->workload;
-    double work_s = 0;
-    for (size_t a = 0; a < workload->application_count; a++)
-        for (size_t s = 0; s < workload->applications[a].stage_count; s++)
-            work_s += workload->applications[a].weight *
-                      work_of(&workload->functions[workload->applications[a].stages[s].function]);
-    return units_of(experiment) / work_s;
-}
-
 /* ---- Sets of units --------------------------------------------------------------------------- */
 
 static bool are_neighbours(uint32_t set)
@@ -178,13 +158,8 @@ static bool warm_up(struct worker_backend *backend, uint32_t set, const char *fu
                     struct error *error)
 {
     uint64_t ticket;
-    if (backend->warmed_count % SETS == 0) {
-        const size_t room = backend->warmed_count + SETS;
-        struct combination *grown = realloc(backend->warmed, room * sizeof *grown);
-        if (grown == NULL)
-            return error_run(error, "replay: out of memory");
-        backend->warmed = grown;
-    }
+    if (!array_extend(&backend->warmed, backend->warmed_count, sizeof *backend->warmed))
+        return error_run(error, "replay: out of memory");
     struct combination *warm = &backend->warmed[backend->warmed_count++];
     *warm = (struct combination){.batch = batch, .set = set};
     (void)snprintf(warm->function, sizeof warm->function, "%s", function);
@@ -356,21 +331,6 @@ static bool await_end(struct worker_backend *backend, sim_time_t until, struct e
     return true;
 }
 
-static bool keep_row(struct worker_backend *backend, const struct replay_row *row,
-                     struct error *error)
-{
-    if (backend->row_count == backend->row_room) {
-        const size_t room = backend->row_room == 0 ? 1024 : 2 * backend->row_room;
-        struct replay_row *rows = realloc(backend->rows, room * sizeof *rows);
-        if (rows == NULL)
-            return error_run(error, "replay: out of memory");
-        backend->rows = rows;
-        backend->row_room = room;
-    }
-    backend->rows[backend->row_count++] = *row;
-    return true;
-}
-
 static bool backend_wait(void *context, sim_time_t until, uint32_t *ended, sim_time_t *time,
                          struct error *error)
 {
@@ -390,8 +350,9 @@ static bool backend_wait(void *context, sim_time_t until, uint32_t *ended, sim_t
         first->row.ended_ns = backend->told;
     backend->told = *time = first->row.ended_ns;
     *ended = first->id;
-    if (!keep_row(backend, &first->row, error))
-        return false;
+    if (!array_extend(&backend->rows, backend->row_count, sizeof *backend->rows))
+        return error_run(error, "replay: out of memory");
+    backend->rows[backend->row_count++] = first->row;
     backend->flight_count--;
     memmove(first, first + 1,
             (size_t)(&backend->flights[backend->flight_count] - first) * sizeof *first);

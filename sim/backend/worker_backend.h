@@ -37,11 +37,6 @@ struct replay_row {
  * a configuration without GPU units, or a name that a line cannot hold. */
 bool worker_backend_check(const struct experiment *experiment, struct error *error);
 
-/* The request rate per second at which the GPU is full if every job executes alone in its cheapest
- * configuration (fewest units x seconds). Batches can raise the real capacity. Waiting and
- * interference lower it. The experiment has passed worker_backend_check. */
-double worker_backend_capacity(const struct experiment *experiment);
-
 /* How the worker was warmed, over all runs. A combination is a function, a batch size and a set. */
 struct worker_warming {
     size_t warmed, combinations;

@@ -11,6 +11,7 @@
 #include "sim/cli/guard.h"
 #include "sim/cli/run_once.h"
 #include "sim/version.h"
+#include "workloads/capacity.h"
 
 /* At most so long all functions execute on all sets of units, before they do so for a run. */
 #define WARM_S 20.0
@@ -138,9 +139,10 @@ static bool plan_all(const struct session *s, struct error *error)
         if (!good)
             return false;
         (void)printf("%s, %s: %.1f s of real time, %" PRIu64 " batches, at most %" PRIu32
-                     " at one time; capacity: %.3f requests per second of jobs alone\n",
+                     " at one time; capacity: %.3f requests per second\n",
                      run->experiment->name, run->experiment->policy_name, plan.seconds,
-                     plan.batches, plan.together, worker_backend_capacity(run->experiment));
+                     plan.batches, plan.together,
+                     capacity_find(&run->experiment->workload).rate_per_s);
         seconds += plan.seconds;
     }
     (void)printf("in all: %.1f s, and the worker's start before\n", seconds);
