@@ -47,7 +47,8 @@ fi
 run "$esgsim" calibrate "$dry" --out "$folder/profile.json"
 expect_refusal "calibrate refuses what was not measured" "formula.*--rehearsal"
 run "$esgsim" calibrate "$dry" --rehearsal --out "$folder/profile.json"
-expect "calibrate reads the folder" 0 'all +105 +0\.0'
+expect "calibrate reads the folder" 0 'all +105 +0\.'
+expect "and finds what pairs do to each other" 0 '^ *pairs \(chosen\) +0\.0'
 holds "the profile says that nothing was measured" grep -q '"evidence":.*not measured' "$folder/profile.json"
 holds "and so does each value of it" sh -c "! grep -q ':	\"measured\"' '$folder/profile.json'"
 holds "the profile has sevenths, and the multiprocessors that they are" \

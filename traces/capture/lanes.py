@@ -182,6 +182,7 @@ def alone(name, batch, half, graph, seconds):
 def drop():
     """Gives back the memory of what the lane ran last."""
     here.run = None
+    dry_running.pop(threading.get_ident(), None)
 
 def beside(begin, end):
     """Runs the network of alone() until after `end` of the monotonic clock, which all processes share.
@@ -195,9 +196,14 @@ def beside(begin, end):
         return None
     return statistics.median(within), statistics.pstdev(within)
 
+dry_running = {}  # how much the networks of the lanes slow others
+
+def dry_kind(name):
+    return zlib.crc32(short(name).encode()) / 2 ** 32
+
 def dry_ms(name, batch, share):
     """A floor of launches, and work that `share`, the fraction of the GPU, divides."""
-    kind = zlib.crc32(short(name).encode()) / 2 ** 32
+    kind = dry_kind(name)
     work = (.05 + .45 * kind) * (.3 + batch) / (share + .02)
     return ((.4 + 1.6 * kind) ** 4 + work ** 4) ** .25
 
@@ -207,7 +213,8 @@ def dry_about():
 def dry_alone(name, batch, _half, _graph, seconds):
     time.sleep(seconds)
     here.ms = dry_ms(name, batch, here.share)
+    dry_running[threading.get_ident()] = here.slows = .02 + .1 * dry_kind(name)
     return here.ms, .01 * here.ms, 100.0 + 20 * len(short(name)) + 30 * batch, None
 
 def dry_beside(_begin, _end):
-    return here.ms * (1.2 - .2 * here.share), .01 * here.ms
+    return here.ms * (1 + sum(dry_running.values()) - here.slows), .01 * here.ms

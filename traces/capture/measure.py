@@ -153,8 +153,7 @@ class Session:
                 self.lanes.clear()
                 if isinstance(fault, futures.TimeoutError):  # a GPU that hangs would hold up the exit
                     os._exit(1)
-            for lane in self.lanes.values():
-                lane.submit(lanes.drop)
+            futures.wait([lane.submit(lanes.drop) for lane in self.lanes.values()], ANSWER_S)
 
 def log_clocks(folder):
     """Clocks, power and what limits them, twice a second. nvidia-smi ends with the pipe's reader."""
