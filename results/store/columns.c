@@ -156,6 +156,9 @@ static const struct column batch_columns[] = {
     COLUMN(batch_row, I64, cold_ns, "ns", "waiting for its container to start, after the transfer"),
     COLUMN(batch_row, F64, noise, "1",
            "factor (or service time in ms) of its oldest job, which it used"),
+    ENTRY(batch_row, F64, planned_ms, 1, "ms",
+          "execution time that the policy could expect; only where the experiment has 'planning'",
+          true),
 };
 
 static const struct column job_columns[] = {
@@ -299,6 +302,9 @@ const struct layout layout_applications =
     LAYOUT("Applications of the runs", application_columns, struct application_row);
 const struct layout layout_requests = LAYOUT("Requests", request_columns, struct request_row);
 const struct layout layout_batches = LAYOUT("Batches", batch_columns, struct batch_row);
+const struct layout layout_unplanned_batches = {"Batches", batch_columns,
+                                                sizeof batch_columns / sizeof batch_columns[0] - 1,
+                                                sizeof(struct batch_row), "esgsim run or sweep"};
 const struct layout layout_jobs = LAYOUT("Jobs", job_columns, struct job_row);
 const struct layout layout_containers =
     LAYOUT("Containers", container_columns, struct container_row);

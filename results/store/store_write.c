@@ -265,11 +265,15 @@ static bool details_begin(struct store *store, size_t stages)
     const size_t count = store->facts->record == RECORD_SUMMARY ? 0
                          : store->facts->record == RECORD_ALL   ? DETAILS
                                                                 : 1;
-    for (size_t t = 0; t < count; t++)
+    for (size_t t = 0; t < count; t++) {
+        const struct layout *layout = t == DETAIL_BATCHES && !store->facts->planned
+                                          ? &layout_unplanned_batches
+                                          : detail_tables[t].layout;
         if (!table_begin(&store->details[t], store->run, detail_tables[t].name,
-                         t == 0 ? NULL : &store->details[t - 1], detail_tables[t].layout,
+                         t == 0 ? NULL : &store->details[t - 1], layout,
                          t == DETAIL_REQUESTS ? stages : 1, DETAIL_CHUNK, DETAIL_BLOCK))
             return false;
+    }
     return true;
 }
 
