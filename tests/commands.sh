@@ -199,6 +199,27 @@ if grep -qE ' ([2-9]|[1-3][0-9])x[0-9]x' "$folder/out"; then
 else
     pass "a bounded search plans no batch beyond the queue"
 fi
+sed 's|"\.\./\.\./|"|; s|"\.\./|"workloads/|; s|^{|{"planning": {"error": {"cv": 0.3}},|' "$strict" \
+    >"$folder/planning.json"
+for method in astar exhaustive; do
+    "$esgsim" search "$folder/planning.json" --application image-classification --budget-ms 900 \
+        --method $method | grep '^ *[1-5] ' >"$folder/$method.txt"
+done
+run diff "$folder/astar.txt" "$folder/exhaustive.txt"
+expect "a search on planning times finds what enumeration does" 0
+run "$esgsim" search "$strict" --application image-classification --budget-ms 900
+expect "a search on the world's finds paths, too" 0 '^ *5 '
+if grep -qFf "$folder/astar.txt" "$folder/out"; then
+    fail "and not the same paths" "$(cat "$folder/out")"
+else
+    pass "and not the same paths"
+fi
+run "$esgsim" run "$folder/planning.json" --set requests=100 --set planning.guard=1
+expect "a run says what its policy plans with" 0 \
+    'note: policies plan with errors of cv 0.3 and bias 0 per cell, guard 1 .not for 1536 of 1536'
+run "$esgsim" run "$strict" --set planning.profile=traces/profiles/v100-mps-igniter.json
+expect_refusal "a planning profile of unlike unit is refused by name" \
+    'planning.profile: .*esg-reconstructed.json slices a GPU in 7 units and .*v100-mps-igniter.json in 100'
 run "$esgsim" search "$strict" --application depth-recognition --budget-ms 986 --method frontier \
     --later-batches bounded
 expect_refusal "search refuses --later-batches with the frontier" 'later-batches'
