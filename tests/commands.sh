@@ -217,6 +217,9 @@ fi
 run "$esgsim" run "$folder/planning.json" --set requests=100 --set planning.guard=1
 expect "a run says what its policy plans with" 0 \
     'note: policies plan with errors of cv 0.3 and bias 0 per cell, guard 1 .not for 1536 of 1536'
+run "$esgsim" run "$folder/planning.json" --set requests=100 --set record=all --out "$folder/planning.h5" --quiet
+run "$esgsim" explain "$folder/planning.h5" --request 20
+expect "explain names the planned time of each execution" 0 'execution [0-9.]* ms .planned [0-9.]*.[:;]'
 run "$esgsim" run "$strict" --set planning.profile=traces/profiles/v100-mps-igniter.json
 expect_refusal "a planning profile of unlike unit is refused by name" \
     'planning.profile: .*esg-reconstructed.json slices a GPU in 7 units and .*v100-mps-igniter.json in 100'
