@@ -242,6 +242,14 @@ reproduce: deps-reproduce ## install, build, run headline and paper, print table
 	  "$(if $(filter none,$(HEADLINE)),,$(LOADS) and )$(RESULTS), pages to read and all" \
 	  "tables beside them$(if $(filter none,$(FIGURES)),,$(comma) figures in $(FIGURES))"
 
+ROBUSTNESS := $(dir $(RESULTS))robustness.h5
+.PHONY: robustness
+robustness: all ## study what errors in the profile cost each policy: sweep, results/ROBUSTNESS.md, figures
+	$(BUILD)/esgsim sweep workloads/experiments/robustness.json --jobs $(JOBS) --restart --out $(ROBUSTNESS)
+	python3 results/robustness.py $(BUILD)/esgsim $(ROBUSTNESS) >$(ROBUSTNESS:.h5=.md)
+	mv $(ROBUSTNESS:.h5=.md) $(dir $(RESULTS))ROBUSTNESS.md
+	$(BUILD)/esgsim plot $(ROBUSTNESS) --over planning.error.cv --out $(FIGURES)
+
 SHARDS    ?= 8
 .PHONY: slurm
 slurm: all ## run SWEEP on a Slurm cluster as a job array of SHARDS tasks, into RESULTS

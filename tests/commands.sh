@@ -220,6 +220,20 @@ expect "a run says what its policy plans with" 0 \
 run "$esgsim" run "$folder/planning.json" --set requests=100 --set record=all --out "$folder/planning.h5" --quiet
 run "$esgsim" explain "$folder/planning.h5" --request 20
 expect "explain names the planned time of each execution" 0 'execution [0-9.]* ms .planned [0-9.]*.[:;]'
+robustness=workloads/experiments/robustness.json
+"$esgsim" list policies | awk '/\[(requests|both)\]$/ { print $1 }' | sort >"$folder/policies"
+sed -n '/"policy": \[/,/\]/p' "$robustness" | grep -o '"name": "[^"]*"' | cut -d '"' -f 4 | sort >"$folder/studied"
+run diff "$folder/policies" "$folder/studied"
+expect "the study of robustness has every policy that serves requests" 0
+run "$esgsim" sweep "$robustness" --set seeds=2 --set 'matrix.requests=[100]' --quiet --jobs 2 \
+    --set 'matrix.policy=[{"name":"esg"},{"name":"min-config"}]' --out "$folder/robustness.h5"
+expect "a short study runs" 0
+run "$(python_find json)" results/robustness.py "$esgsim" "$folder/robustness.h5"
+expect "and its page says that a policy without plans loses nothing" 0 \
+    '^. .min-config. keeps its hits in ESG heavy, and keeps its hits in A100 MIG normal.$'
+cp "$folder/out" "$folder/robustness.md"
+run grep -cE '^. .esg. . [0-9.]+ (. [*]*[-+][0-9.]+ ± [0-9.]+[*]* ){6}. [-+][0-9.]+ % .$' "$folder/robustness.md"
+expect "and has a row of paired changes for each policy and setting" 0 '^2$'
 run "$esgsim" run "$strict" --set planning.profile=traces/profiles/v100-mps-igniter.json
 expect_refusal "a planning profile of unlike unit is refused by name" \
     'planning.profile: .*esg-reconstructed.json slices a GPU in 7 units and .*v100-mps-igniter.json in 100'
