@@ -345,9 +345,11 @@ static void unlike_grids_and_bad_values_are_refused_by_name(void **state)
     } profiles[] = {
         {"\"unit\":4", "\"unit\":8", "in 4 units and w.json in 8"},
         {"\"g\":{\"grid\"", "\"h\":{\"grid\"", "function \"g\" of w.json is not in w.json"},
-        {"\"batch\":[1,2]", "\"batch\":[1,3]", "function \"f\" has batch 2 in w.json and not in"},
-        {"\"vgpu\":[1,2,4]", "\"vgpu\":[1,3,4]", "function \"f\" has vgpu 2 in w.json"},
-        {"\"vcpu\":[1,2]", "\"vcpu\":[1,4]", "function \"f\" has vcpu 2 in w.json"},
+        {"\"batch\":[1,2]", "\"batch\":[1,3]",
+         "function \"f\" has other values of batch in w.json"},
+        {"\"vgpu\":[1,2,4]", "\"vgpu\":[1,3,4]",
+         "function \"f\" has other values of vgpu in w.json"},
+        {"\"vcpu\":[1,2]", "\"vcpu\":[1,4]", "function \"f\" has other values of vcpu in w.json"},
         {"[[[40,25,15]", "[[[40,null,15]", "\"g\" has no latency at batch 1, vcpu 1, vgpu 2 in"},
     };
     static const char *const values[][3] = {

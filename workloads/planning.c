@@ -28,30 +28,11 @@ static const struct profile *planned_profile(const struct planning *planning,
     return found != NULL ? found : kind->profile;
 }
 
-/* Reports the first value that one of two axes has and the other lacks. */
-static bool check_axis(const struct json_value *value, const struct profile *const profiles[2],
-                       const char *function, const char *name,
-                       const struct profile_axis *const axes[2], struct error *error)
-{
-    for (size_t i = 0; i < axes[0]->count || i < axes[1]->count; i++) {
-        const bool there[2] = {i < axes[0]->count, i < axes[1]->count};
-        if (there[0] && there[1] && axes[0]->values[i] == axes[1]->values[i])
-            continue;
-        const bool first = !there[1] || (there[0] && axes[0]->values[i] < axes[1]->values[i]);
-        const size_t has = first ? 0 : 1;
-        return json_fault(value, error,
-                          "function \"%s\" has %s %d in %s and not in %s; plan with a profile of "
-                          "the same grid",
-                          function, name, axes[has]->values[i], profiles[has]->path,
-                          profiles[1 - has]->path);
-    }
-    return true;
-}
-
 /* `profiles`: the world's, and the one that policies plan with. */
 static bool check_grid(const struct json_value *value, const struct profile *const profiles[2],
                        const char *name, struct error *error)
 {
+    static const char *const names[] = {"batch", "vcpu", "vgpu"};
     const struct profile_function *const world = profile_find(profiles[0], name);
     const struct profile_function *const planned = profile_find(profiles[1], name);
     if (world == NULL)
@@ -59,15 +40,18 @@ static bool check_grid(const struct json_value *value, const struct profile *con
     if (planned == NULL)
         return json_fault(value, error, "function \"%s\" of %s is not in %s; add it", name,
                           profiles[0]->path, profiles[1]->path);
-    const struct {
-        const char *name;
-        const struct profile_axis *const of[2];
-    } axes[] = {{"batch", {&world->batch, &planned->batch}},
-                {"vcpu", {&world->vcpu, &planned->vcpu}},
-                {"vgpu", {&world->vgpu, &planned->vgpu}}};
-    for (size_t i = 0; i < sizeof axes / sizeof *axes; i++)
-        if (!check_axis(value, profiles, name, axes[i].name, axes[i].of, error))
-            return false;
+    const struct profile_axis *const axes[][2] = {{&world->batch, &planned->batch},
+                                                  {&world->vcpu, &planned->vcpu},
+                                                  {&world->vgpu, &planned->vgpu}};
+    for (size_t i = 0; i < sizeof axes / sizeof *axes; i++) {
+        const size_t count = axes[i][0]->count;
+        if (count != axes[i][1]->count ||
+            memcmp(axes[i][0]->values, axes[i][1]->values, count * sizeof(int)) != 0)
+            return json_fault(value, error,
+                              "function \"%s\" has other values of %s in %s than in %s; plan with "
+                              "a profile of the same grid",
+                              name, names[i], profiles[1]->path, profiles[0]->path);
+    }
     return true;
 }
 
