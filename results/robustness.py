@@ -26,7 +26,7 @@ def without(panels, other):
 
 
 def points(change):
-    mean, half = 100 * change["mean"], change["half_width_95"]
+    mean, half = round(100 * change["mean"], 1) + 0, change["half_width_95"]  # + 0: no -0.0
     return f"{mean:+.1f}" + ("" if half is None else f" ± {100 * half:.1f}")
 
 
@@ -44,12 +44,16 @@ def cost_change(by_cv):
 
 def clause(by_cv, label):
     changes = {cv: by_cv[cv]["change"] for cv in sorted(by_cv) if cv > 0}
-    sure = [cv for cv, change in changes.items() if is_sure(change)]
+    first = None  # from here on all changes are sure and of one sign
+    for cv, change in reversed(changes.items()):
+        if not is_sure(change) or change["mean"] * changes[max(changes)]["mean"] < 0:
+            break
+        first = cv
     if by_cv[0][HITS]["mean"] < 0.05:
         words = f"hits too little in {label} to lose"
-    elif sure:
-        verb = "loses" if changes[sure[0]]["mean"] < 0 else "gains"
-        words = f"{verb} surely from cv {sure[0]:g} on in {label} ({points(changes[SHOWN])} at cv {SHOWN:g}"
+    elif first is not None:
+        verb, at = "loses" if changes[first]["mean"] < 0 else "gains", max(first, SHOWN)
+        words = f"{verb} surely from cv {first:g} on in {label} ({points(changes[at])} at cv {at:g}"
     elif all(abs(change["mean"]) < 0.01 for change in changes.values()):
         words = f"keeps its hits in {label}"
     else:
@@ -75,6 +79,7 @@ def main():
     whole = report(CV)
     panels = whole["curves"]["panels"]
     cvs, biases = without(panels, BIAS), without(report(BIAS)["curves"]["panels"], CV)
+    lengths = dict(word.split("=", 1) for word in panels[0]["conditions"].split() if "=" in word)
     growing = sum(warning["runs"] for warning in whole["warnings"] if "not stationary" in warning["text"])
     labels = {p["setting"]: p["label"] or p["setting"] for p in panels}
     seeds = max(point[HITS]["seeds"] for line in panels[0]["policies"] for point in line["points"])
@@ -83,7 +88,11 @@ def main():
 Policies plan with times that are off, and executions take the world's: `planning` in `sim/README.md`. Each planning time is the world's × a lognormal
 factor of mean 1 and coefficient of variation *cv*, drawn for each function and configuration, × (1 + *bias*). At bias -0.2 policies believe that
 all runs 20 % faster than it does. Each of the {seeds} seeds draws its own errors, arrivals and noise, the same for all policies. So the changes
-are paired by seed. ± is half of a 95 % interval (Student's t). This page is what `make robustness` prints: `workloads/experiments/robustness.json` has the settings.
+are paired by seed. ± is half of a 95 % interval (Student's t). `workloads/experiments/robustness.json` has the settings. `make robustness` writes this page
+and draws all policies against cv. The figure below has those of them that hit most without errors:
+`esgsim plot results/robustness.h5 --over {CV} --policies NAMES --out figures`.
+
+![Hit rate, cost and 95th percentile of latency against the cv of the planning errors, in ESG heavy](paper/robustness.svg)
 """)
     for setting, label in labels.items():
         lines = cvs[setting].values()
@@ -92,7 +101,8 @@ are paired by seed. ± is half of a 95 % interval (Student's t). This page is wh
         evidence = next(p["profile_evidence"] for p in panels if p["setting"] == setting)
         print(f"* {label}: {len(good)} of {len(lines)} policies hit 99 % without errors, {kept} of them at cv {SHOWN:g}. "
               f"The latencies are {evidence}.")
-    print(f"* The queues grew without end in {growing} of {whole['runs']} runs: the hits of these fall with the length of the run.")
+    print(f"* Each run has {lengths['requests']} requests after {lengths['warmup_requests']} of warm-up. In {growing} of "
+          f"{whole['runs']} runs the queues grew until the end: the hits of these fall with the length of the run.")
     print("\n## One sentence for each policy\n\nIn points of the hit rate. Costs are named where they change by 10 % or more.\n")
     for policy in next(iter(cvs.values())):
         print(f"* `{policy}` {', and '.join(clause(cvs[s][policy], labels[s]) for s in labels)}.")
