@@ -89,7 +89,7 @@ Policies plan with times that are off, and executions take the world's: `plannin
 factor of mean 1 and coefficient of variation *cv*, drawn for each function and configuration, × (1 + *bias*). At bias -0.2 policies believe that
 all runs 20 % faster than it does. Each of the {seeds} seeds draws its own errors, arrivals and noise, the same for all policies. So the changes
 are paired by seed. ± is half of a 95 % interval (Student's t). `workloads/experiments/robustness.json` has the settings. `make robustness` writes this page
-and draws all policies against cv. The figure below has those of them that hit most without errors:
+and draws all policies against cv. The figure has ten of those that hit most without errors:
 `esgsim plot results/robustness.h5 --over {CV} --policies NAMES --out figures`.
 
 ![Hit rate, cost and 95th percentile of latency against the cv of the planning errors, in ESG heavy](paper/robustness.svg)
