@@ -246,9 +246,9 @@ ROBUSTNESS := $(dir $(RESULTS))robustness.h5
 .PHONY: robustness
 robustness: all ## study what errors in the profile cost each policy: sweep, results/ROBUSTNESS.md, figures
 	$(BUILD)/esgsim sweep workloads/experiments/robustness.json --jobs $(JOBS) --restart --out $(ROBUSTNESS)
-	python3 results/robustness.py $(BUILD)/esgsim $(ROBUSTNESS) >$(ROBUSTNESS:.h5=.md)
-	mv $(ROBUSTNESS:.h5=.md) $(dir $(RESULTS))ROBUSTNESS.md
-	$(BUILD)/esgsim plot $(ROBUSTNESS) --over planning.error.cv --out $(FIGURES)
+	python3 results/robustness.py $(BUILD)/esgsim $(ROBUSTNESS) >$(ROBUSTNESS:.h5=.txt)
+	mv $(ROBUSTNESS:.h5=.txt) $(dir $(RESULTS))ROBUSTNESS.md
+	test '$(FIGURES)' = none || $(BUILD)/esgsim plot $(ROBUSTNESS) --over planning.error.cv --out $(FIGURES)
 
 SHARDS    ?= 8
 .PHONY: slurm
