@@ -204,7 +204,8 @@ struct keep_alive_state {
 
 struct platform {
     const struct experiment *experiment;
-    const struct workload *workload;
+    const struct workload *workload; /* of the world */
+    const struct workload *planned;  /* as policies see it */
     const struct policy *policy;
     void *policy_state;
     struct simulation_place *place; /* own_place, or memory shared with another process */

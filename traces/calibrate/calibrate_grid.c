@@ -163,30 +163,33 @@ static bool is_guard(const struct filler *filler, const struct calibrated_grid *
            calibrated_has_parts(filler->calibration->set);
 }
 
-/* A measured time errs by its own noise, which repeats average. */
+/* A measured time errs by its own noise, which repeats average: quantiles of a normal error. */
 static struct grid_cell measured_cell(const struct filler *filler,
                                       const struct latency_sample *sample)
 {
     double cv = sample->cv;
     if (isnan(cv))
         cv = calibration_noise(filler->calibration, sample->function);
-    return (struct grid_cell){sample->ms, PROFILE_MEASURED, cv / sqrt((double)sample->repeats)};
+    cv /= sqrt((double)sample->repeats);
+    return (struct grid_cell){sample->ms, PROFILE_MEASURED, {0.6745 * cv, 1.6449 * cv}};
 }
 
 static struct grid_cell cell_at(const struct filler *filler, const struct calibrated_grid *grid,
                                 const struct calibrated_surface *surface, int batch, int vgpu)
 {
     const struct latency_sample *sample = sample_at(filler, surface, batch, vgpu);
-    const double share = grid->parts[vgpu];
     if (sample != NULL)
         return measured_cell(filler, sample);
     if (did_not_run(filler, batch, surface->vcpu, vgpu) || is_guard(filler, grid, vgpu))
-        return (struct grid_cell){NAN, PROFILE_NONE, NAN};
-    bool between = surface_is_between(surface->points, surface->count, batch, share);
-    return (struct grid_cell){
-        surface_ms(&surface->surface, batch, share),
-        between ? PROFILE_INTERPOLATED : PROFILE_EXTRAPOLATED,
-        surface_expected_error(&surface->surface, surface->points, surface->count, batch, share)};
+        return (struct grid_cell){NAN, PROFILE_NONE, {NAN, NAN}};
+    const struct latency_value value =
+        latency_model_at(&surface->surface.model, batch, grid->parts[vgpu]);
+    struct grid_cell cell = {.ms = value.ms,
+                             .source = value.between ? PROFILE_INTERPOLATED : PROFILE_EXTRAPOLATED};
+    for (int i = 0; i < PROFILE_QUANTILES; i++)
+        cell.expected_errors[i] =
+            expected_error(filler->calibration, surface, &value, (enum profile_quantile)i);
+    return cell;
 }
 
 static const struct calibrated_surface *surface_at(const struct filler *filler, int vcpu)

@@ -7,7 +7,6 @@
 
 #include "traces/calibrate/calibrate.h"
 #include "traces/calibrate/calibrate_grid.h"
-#include "traces/calibrate/calibrate_launches.h"
 #include "traces/calibrate/profile_writer.h"
 
 /* The surfaces of one function are [first, end). */
@@ -35,12 +34,24 @@ static cJSON *latency_row(const struct calibrated_grid *grid, const struct grid_
 }
 
 /* An expected error has two digits. */
-static cJSON *error_row(const struct calibrated_grid *grid, const struct grid_cell *cells)
+static cJSON *error_row(const struct calibrated_grid *grid, const struct grid_cell *cells,
+                        enum profile_quantile quantile)
 {
     cJSON *row = cJSON_CreateArray();
     for (size_t g = 0; g < grid->vgpus; g++)
-        (void)cJSON_AddItemToArray(row, profile_number(profile_round(cells[g].expected_error, 2)));
+        (void)cJSON_AddItemToArray(
+            row, profile_number(profile_round(cells[g].expected_errors[quantile], 2)));
     return row;
+}
+
+static cJSON *error_50_row(const struct calibrated_grid *grid, const struct grid_cell *cells)
+{
+    return error_row(grid, cells, PROFILE_ERROR_50);
+}
+
+static cJSON *error_90_row(const struct calibrated_grid *grid, const struct grid_cell *cells)
+{
+    return error_row(grid, cells, PROFILE_ERROR_90);
 }
 
 static cJSON *source_row(const struct calibrated_grid *grid, const struct grid_cell *cells)
@@ -78,7 +89,8 @@ static bool put_grid(struct writer *writer, const struct calibrated_grid *cells,
                      &(struct profile_axis){cells->vgpu, cells->vgpus});
     put_cells(cells, "latency_ms", latency_row, function);
     put_cells(cells, "source", source_row, function);
-    put_cells(cells, "expected_error", error_row, function);
+    put_cells(cells, "expected_error_50", error_50_row, function);
+    put_cells(cells, "expected_error_90", error_90_row, function);
     for (size_t i = 0; i < cells->batches * cells->vcpus * cells->vgpus; i++) {
         writer->cells += cells->cells[i].source != PROFILE_NONE;
         writer->predicted += cells->cells[i].source == PROFILE_INTERPOLATED ||
@@ -102,13 +114,10 @@ static void put_surface(const struct calibrated_surface *surface, cJSON *list)
 {
     cJSON *object = cJSON_CreateObject();
     profile_put_number(object, "vcpu", surface->vcpu);
-    profile_put_text(object, "predictor", "%s", surface_kind_names[surface->surface.kind]);
-    put_errors(object, "left_out_with_choice", &surface->surface.chosen);
     cJSON *errors = cJSON_AddObjectToObject(object, "left_out");
     for (int fold = 0; fold < SURFACE_FOLDS; fold++)
-        put_errors(errors, surface_fold_names[fold],
-                   &surface->surface.errors[surface->surface.kind][fold]);
-    put_errors(object, "naive", &surface->surface.errors[SURFACE_NAIVE][FOLD_POINT]);
+        put_errors(errors, surface_fold_names[fold], &surface->surface.errors[fold]);
+    put_errors(object, "naive", &surface->surface.naive);
     profile_put_number(object, "residual_cv", surface->surface.residual_cv);
     (void)cJSON_AddItemToArray(list, object);
 }
@@ -125,16 +134,16 @@ static void put_range(cJSON *law, const char *key, const int *values, size_t cou
 static cJSON *law_json(const struct writer *writer, const struct calibrated_surface *surface,
                        const struct calibrated_grid *grid)
 {
-    const struct surface *fit = &surface->surface;
-    const struct latency_law *found =
-        fit->kind == SURFACE_LAW ? &fit->law : latency_model_law(&fit->model);
+    const struct latency_law *found = latency_model_law(&surface->surface.model);
     const int extended = writer->options->extend_batch;
     const int most = grid->batch[grid->batches - 1];
     cJSON *law = cJSON_CreateObject();
     for (int i = 0; i < LAW_COEFFICIENTS; i++)
         profile_put_number(law, latency_coefficient_names[i], found->k[i]);
-    profile_put_known(law, "expected_error",
-                      fit->chosen.inner.count > 0 ? fit->chosen.inner.mape : fit->chosen.all.mape);
+    profile_put_known(law, "expected_error_50",
+                      expected_error_between(writer->calibration, surface, PROFILE_ERROR_50));
+    profile_put_known(law, "expected_error_90",
+                      expected_error_between(writer->calibration, surface, PROFILE_ERROR_90));
     put_range(law, "batch", grid->batch, grid->batches,
               extended > 0 && extended < most ? most : extended);
     put_range(law, "vgpu", grid->vgpu, grid->vgpus, extended > 0 ? writer->unit : 0);
@@ -163,12 +172,18 @@ static void put_laws(const struct writer *writer, struct span span,
         }
 }
 
+static const char *grade(const struct sample_set *set)
+{
+    return set->rehearsal ? "rehearsal" : "measured";
+}
+
 /* Returns the measured value, or the base profile's if there is none, and records the source in
  * `evidence`. */
-static double fact(double measured, double base, const char *key, cJSON *evidence)
+static double fact(const struct writer *writer, double measured, double base, const char *key,
+                   cJSON *evidence)
 {
     if (isfinite(measured))
-        profile_put_text(evidence, key, "measured");
+        profile_put_text(evidence, key, "%s", grade(writer->calibration->set));
     else if (isfinite(base))
         profile_put_text(evidence, key, "taken from the base profile");
     return isfinite(measured) ? measured : base;
@@ -190,35 +205,21 @@ static void put_facts(const struct writer *writer, uint32_t index, cJSON *functi
                                       : profile_find(writer->options->base, function->string);
     struct profile_function facts = base == NULL ? unknown : *base;
     const bool sampled = measured->cold_count > 0;
-    facts.noise_cv =
-        fact(calibration_noise(writer->calibration, index), facts.noise_cv, "noise.cv", evidence);
-    facts.cold_start_mean_ms =
-        fact(sampled ? measured->cold_samples_ms[0] : measured->cold_start_ms,
-             facts.cold_start_mean_ms, "cold_start_ms", evidence);
-    if (isfinite(measured->cold_start_ms))
-        facts.cold_start_cv = measured->cold_start_cv;
+    facts.noise_cv = fact(writer, calibration_noise(writer->calibration, index), facts.noise_cv,
+                          "noise.cv", evidence);
+    facts.cold_start_mean_ms = fact(writer, sampled ? measured->cold_samples_ms[0] : NAN,
+                                    facts.cold_start_mean_ms, "cold_start_ms", evidence);
     facts.cold_start_samples_ms = sampled ? measured->cold_samples_ms : NULL;
     facts.cold_start_sample_count = measured->cold_count;
     facts.gpu_weights_mb =
-        fact(measured->weights_mb, facts.gpu_weights_mb, "gpu_memory_mb.weights", evidence);
-    facts.gpu_per_item_mb =
-        fact(measured->per_item_mb, facts.gpu_per_item_mb, "gpu_memory_mb.per_item", evidence);
-    facts.host_memory_mb =
-        fact(measured->host_memory_mb, facts.host_memory_mb, "host_memory_mb", evidence);
+        fact(writer, measured->weights_mb, facts.gpu_weights_mb, "gpu_memory_mb.weights", evidence);
+    facts.gpu_per_item_mb = fact(writer, measured->per_item_mb, facts.gpu_per_item_mb,
+                                 "gpu_memory_mb.per_item", evidence);
+    facts.host_memory_mb = fact(writer, NAN, facts.host_memory_mb, "host_memory_mb", evidence);
     facts.bandwidth_share =
-        fact(measured->demand, facts.bandwidth_share, "bandwidth_share", evidence);
-    facts.input_bytes = fact(measured->input_bytes, facts.input_bytes, "input_bytes", evidence);
+        fact(writer, measured->demand, facts.bandwidth_share, "bandwidth_share", evidence);
+    facts.input_bytes = fact(writer, NAN, facts.input_bytes, "input_bytes", evidence);
     profile_put_facts(function, &facts);
-}
-
-static void put_launches(const struct sample_set *set, uint32_t index, cJSON *function)
-{
-    struct launches launches;
-    if (!launches_of(set, index, &launches))
-        return;
-    cJSON *object = cJSON_AddObjectToObject(function, "launch_bound");
-    profile_put_number(object, "launches", launches.count);
-    profile_put_number(object, "batch", launches.up_to);
 }
 
 static bool put_function(struct writer *writer, struct span span, cJSON *functions,
@@ -244,7 +245,6 @@ static bool put_function(struct writer *writer, struct span span, cJSON *functio
                      "ranges are wider");
     calibrated_grid_clear(&grid);
     put_facts(writer, first->function, function, evidence);
-    put_launches(writer->calibration->set, first->function, function);
     (void)cJSON_AddItemToObject(function, "evidence", evidence);
     cJSON *list = cJSON_AddArrayToObject(function, "calibration");
     for (size_t s = span.first; s < span.end; s++)
@@ -258,7 +258,7 @@ static void put_interference(const struct writer *writer, cJSON *profile)
 {
     const struct interference_fit *fit = &writer->calibration->interference;
     cJSON *object = profile_put_interference(profile, &fit->laws[fit->kind]);
-    profile_put_text(object, "evidence", "measured");
+    profile_put_text(object, "evidence", "%s", grade(writer->calibration->set));
     cJSON *errors = cJSON_AddObjectToObject(object, "calibration");
     profile_put_number(errors, "slowdowns", (double)fit->none.count);
     profile_put_number(errors, "none", fit->none.mape);
@@ -282,9 +282,8 @@ static void put_origin(const struct sample_set *set, cJSON *profile)
     cJSON *derivation = cJSON_AddObjectToObject(profile, "derivation");
     profile_put_text(
         derivation, "latency_ms",
-        "measured, and between and beyond it the predictor chosen for each function by leaving "
-        "points out, see its \"calibration\" (errors as fractions); %zu configurations "
-        "measured",
+        "measured, and between and beyond it predicted, see \"calibration\" of each function for "
+        "errors at left-out points (fractions); %zu configurations measured",
         set->latency_count);
     if (calibrated_has_parts(set))
         profile_put_text(

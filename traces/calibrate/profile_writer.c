@@ -30,30 +30,15 @@ void profile_put_known(cJSON *object, const char *key, double value)
         profile_put_number(object, key, value);
 }
 
-static cJSON *text_of(const char *format, va_list args)
-{
-    char *text = NULL;
-    if (vasprintf(&text, format, args) < 0)
-        return NULL;
-    cJSON *item = cJSON_CreateString(text);
-    free(text);
-    return item;
-}
-
-cJSON *profile_text(const char *format, ...)
-{
-    va_list args;
-    va_start(args, format);
-    cJSON *item = text_of(format, args);
-    va_end(args);
-    return item;
-}
-
 void profile_put_text(cJSON *object, const char *key, const char *format, ...)
 {
+    char *text = NULL;
     va_list args;
     va_start(args, format);
-    (void)cJSON_AddItemToObject(object, key, text_of(format, args));
+    if (vasprintf(&text, format, args) >= 0) {
+        (void)cJSON_AddStringToObject(object, key, text);
+        free(text);
+    }
     va_end(args);
 }
 

@@ -237,9 +237,10 @@ static bool read_function(const struct json_value *value, int unit,
                                        "derivation",
                                        "law",
                                        "source",
-                                       "expected_error",
-                                       "calibration",
-                                       "launch_bound", /* for readers */
+                                       "expected_error", /* the 50 % quantile, in older files */
+                                       "expected_error_50",
+                                       "expected_error_90",
+                                       "calibration", /* for readers */
                                        NULL};
     function->input_bytes = NAN;
     function->noise_cv = NAN;
