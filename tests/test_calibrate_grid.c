@@ -127,7 +127,7 @@ static void a_cell_that_was_measured_keeps_the_median_and_every_other_has_a_mark
                 const int batch = f->batch.values[b];
                 const int vgpu = f->vgpu.values[g];
                 const char source = f->sources[b * f->vgpu.count + g];
-                double wanted = surface_ms(&surface->surface, batch, vgpu / 100.0);
+                double wanted = surface_ms(&surface->surface, batch, vgpu / 100.0, 0);
                 bool measured = false;
                 for (size_t i = 0; i < surface->count; i++)
                     if (surface->samples[i].batch == batch && surface->samples[i].share == vgpu) {

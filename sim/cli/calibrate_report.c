@@ -24,8 +24,12 @@ static void surface_row(struct text_table *table, const struct calibration *cali
     const struct surface_errors *own = surface->errors[surface->kind];
     const struct surface_errors *naive = surface->errors[SURFACE_NAIVE];
     text_table_row(table);
-    text_table_cell(table, 0, "%s", calibration->set->functions.names[entry->function]);
-    text_table_cell(table, 1, "%d", entry->vcpu);
+    text_table_cell(table, 0, "%s%s", calibration->set->functions.names[entry->function],
+                    entry->factors == NULL ? " (no GPU)" : "");
+    if (entry->vcpu[0] == entry->vcpu[1])
+        text_table_cell(table, 1, "%d", entry->vcpu[0]);
+    else
+        text_table_cell(table, 1, "%d-%d", entry->vcpu[0], entry->vcpu[1]);
     text_table_cell(table, 2, "%zu", entry->count);
     text_table_cell(table, 3, "%s", surface_kind_names[surface->kind]);
     cell_percent(table, 4, surface->chosen.inner.mape);
@@ -219,7 +223,9 @@ static cJSON *surface_json(const struct calibration *calibration,
     cJSON *object = cJSON_CreateObject();
     (void)cJSON_AddStringToObject(object, "function",
                                   calibration->set->functions.names[entry->function]);
-    (void)cJSON_AddNumberToObject(object, "vcpu", entry->vcpu);
+    (void)cJSON_AddNumberToObject(object, "vcpu", entry->vcpu[0]);
+    (void)cJSON_AddNumberToObject(object, "most_vcpu", entry->vcpu[1]);
+    (void)cJSON_AddBoolToObject(object, "gpu", entry->factors != NULL);
     (void)cJSON_AddNumberToObject(object, "points", (double)entry->count);
     (void)cJSON_AddStringToObject(object, "predictor", surface_kind_names[entry->surface.kind]);
     put_errors(object, "chosen", &entry->surface.chosen);

@@ -14,10 +14,77 @@ static bool out_of_memory(struct error *error)
     return error_run(error, "out of memory for a calibration");
 }
 
-static bool same_surface(const struct latency_sample *a, const struct latency_sample *b)
+/* ---- vCPUs ----------------------------------------------------------------------------------- */
+
+static double median(double *values, size_t count);
+
+/* End of the samples with the vCPU count of the one at `first`. */
+static size_t slice_end(const struct calibrated_surface *surface, size_t first)
 {
-    return a->function == b->function && a->vcpu == b->vcpu;
+    size_t end = first;
+    while (end < surface->count && surface->samples[end].vcpu == surface->samples[first].vcpu)
+        end++;
+    return end;
 }
+
+/* Median ratio of the times in slice [second, end) to those in [first, second), at equal batches
+ * and shares; 1 if there is none. `room` is for the ratios. O(end - first). */
+static double slice_ratio(const struct latency_sample *samples, size_t first, size_t second,
+                          size_t end, double *room)
+{
+    size_t count = 0;
+    for (size_t i = first, j = second; i < second && j < end;) {
+        const struct latency_sample *a = &samples[i], *b = &samples[j];
+        if (a->batch == b->batch && a->share == b->share)
+            room[count++] = b->ms / a->ms;
+        const bool before = a->batch != b->batch ? a->batch < b->batch : a->share <= b->share;
+        i += before;
+        j += !before;
+    }
+    return count == 0 ? 1 : median(room, count);
+}
+
+/* Counts between two that were measured have a factor in between, by logarithms. */
+static bool find_factors(struct calibrated_surface *surface)
+{
+    const int least = surface->vcpu[0];
+    double *room = calloc(surface->count, sizeof *room);
+    surface->factors = calloc((size_t)(surface->vcpu[1] - least) + 1, sizeof *surface->factors);
+    bool fine = room != NULL && surface->factors != NULL;
+    size_t second = 0;
+    if (fine)
+        surface->factors[0] = 1;
+    for (size_t first = 0; fine && (second = slice_end(surface, first)) < surface->count;
+         first = second) {
+        const int low = surface->samples[first].vcpu, high = surface->samples[second].vcpu;
+        const double ratio =
+            slice_ratio(surface->samples, first, second, slice_end(surface, second), room);
+        for (int vcpu = low + 1; vcpu <= high; vcpu++)
+            surface->factors[vcpu - least] =
+                surface->factors[low - least] *
+                pow(ratio, log((double)vcpu / low) / log((double)high / low));
+    }
+    free(room);
+    return fine;
+}
+
+struct latency_point calibrated_place(const struct calibrated_surface *surface, int batch, int vcpu,
+                                      double share)
+{
+    if (surface->factors == NULL)
+        return (struct latency_point){.batch = batch, .share = (double)vcpu / surface->vcpu[1]};
+    return (struct latency_point){.batch = batch, .share = share, .vcpu = vcpu};
+}
+
+double calibrated_factor(const struct calibrated_surface *surface, int vcpu)
+{
+    const int nearest = vcpu < surface->vcpu[0]   ? surface->vcpu[0]
+                        : vcpu > surface->vcpu[1] ? surface->vcpu[1]
+                                                  : vcpu;
+    return surface->factors == NULL ? 1 : surface->factors[nearest - surface->vcpu[0]];
+}
+
+/* ---- Surfaces -------------------------------------------------------------------------------- */
 
 /* Splits the set's sorted samples into surfaces. */
 static bool cut_surfaces(const struct sample_set *set, struct calibration *calibration,
@@ -29,28 +96,28 @@ static bool cut_surfaces(const struct sample_set *set, struct calibration *calib
     for (size_t i = 0; i < set->latency_count;) {
         struct calibrated_surface *surface = &calibration->surfaces[calibration->surface_count++];
         size_t end = i + 1;
-        while (end < set->latency_count && same_surface(&set->latencies[i], &set->latencies[end]))
+        while (end < set->latency_count && samples_alike(&set->latencies[i], &set->latencies[end]))
             end++;
-        *surface = (struct calibrated_surface){.function = set->latencies[i].function,
-                                               .vcpu = set->latencies[i].vcpu,
-                                               .samples = &set->latencies[i],
-                                               .points = calloc(end - i, sizeof *surface->points),
-                                               .count = end - i};
-        if (surface->points == NULL)
+        *surface = (struct calibrated_surface){
+            .function = set->latencies[i].function,
+            .vcpu = {set->latencies[i].vcpu, set->latencies[end - 1].vcpu},
+            .samples = &set->latencies[i],
+            .points = calloc(end - i, sizeof *surface->points),
+            .count = end - i};
+        if (surface->points == NULL || (set->latencies[i].share > 0 && !find_factors(surface)))
             return out_of_memory(error);
-        for (size_t j = 0; j < surface->count; j++)
+        for (size_t j = 0; j < surface->count; j++) {
+            const struct latency_sample *sample = &surface->samples[j];
             surface->points[j] =
-                (struct latency_point){.batch = surface->samples[j].batch,
-                                       .share = samples_share(set, &surface->samples[j]),
-                                       .ms = surface->samples[j].ms};
+                calibrated_place(surface, sample->batch, sample->vcpu, samples_share(set, sample));
+            surface->points[j].ms = sample->ms / calibrated_factor(surface, sample->vcpu);
+        }
         i = end;
     }
     return true;
 }
 
 /* ---- What functions have in common ----------------------------------------------------------- */
-
-static double median(double *values, size_t count);
 
 /* The prior of surface `of` from the laws of all others: the median of each coefficient, and its
  * spread by the median absolute deviation (empirical Bayes). */
@@ -111,10 +178,9 @@ static bool check_counts(const struct calibration *calibration, struct error *er
     for (size_t i = 0; i < calibration->surface_count; i++)
         if (calibration->surfaces[i].count < 2)
             return error_input(error,
-                               "%s at %d vCPUs has %zu point to fit; measure at least 2 batches or "
-                               "shares",
+                               "%s has %zu point to fit; measure at least 2 batches or shares",
                                calibration->set->functions.names[calibration->surfaces[i].function],
-                               calibration->surfaces[i].vcpu, calibration->surfaces[i].count);
+                               calibration->surfaces[i].count);
     return true;
 }
 
@@ -169,6 +235,7 @@ void calibration_clear(struct calibration *calibration)
 {
     for (size_t i = 0; i < calibration->surface_count; i++) {
         free(calibration->surfaces[i].points);
+        free(calibration->surfaces[i].factors);
         surface_clear(&calibration->surfaces[i].surface);
     }
     free(calibration->surfaces);
@@ -237,15 +304,17 @@ static void print_point(FILE *out, const struct calibration *calibration,
                         const struct calibrated_surface *surface, size_t i)
 {
     const struct latency_point *point = &surface->points[i];
-    double fit = surface->surface.fitted_ms[i];
-    double left_out = surface->surface.left_out_ms[i];
+    const double factor = calibrated_factor(surface, surface->samples[i].vcpu);
+    const double fit = factor * surface->surface.fitted_ms[i];
+    const double left_out = factor * surface->surface.left_out_ms[i];
+    const double measured = surface->samples[i].ms;
     (void)fprintf(out, "%s,%s,%d,%d,%d,%d,%.9g,%zu,%.9g,%.9g,%.9g,%.9g,%.9g,%d\n",
                   calibration->set->functions.names[surface->function],
                   surface_kind_names[surface->surface.kind], surface->samples[i].batch,
-                  surface->vcpu, surface->samples[i].share, calibration->set->unit, point->ms,
-                  surface->samples[i].repeats, fit,
-                  latency_law_ms(&surface->surface.law, point->batch, point->share), left_out,
-                  fit / point->ms - 1, left_out / point->ms - 1,
+                  surface->samples[i].vcpu, surface->samples[i].share, calibration->set->unit,
+                  measured, surface->samples[i].repeats, fit,
+                  factor * latency_law_ms(&surface->surface.law, point->batch, point->share),
+                  left_out, fit / measured - 1, left_out / measured - 1,
                   surface_is_inner(surface->points, surface->count, i));
 }
 

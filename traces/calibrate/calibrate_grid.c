@@ -86,7 +86,7 @@ static bool fill_axes(const struct filler *filler, struct calibrated_grid *grid)
             if (vgpu < 0)
                 continue;
             grid->batch[n] = filler->surfaces[s].samples[i].batch;
-            grid->vcpu[n] = filler->surfaces[s].vcpu;
+            grid->vcpu[n] = filler->surfaces[s].samples[i].vcpu;
             grid->vgpu[n++] = vgpu;
         }
     size_t batches = n;
@@ -134,10 +134,10 @@ static bool fill_parts(const struct filler *filler, struct calibrated_grid *grid
 
 static const struct latency_sample *sample_at(const struct filler *filler,
                                               const struct calibrated_surface *surface, int batch,
-                                              int vgpu)
+                                              int vcpu, int vgpu)
 {
     for (size_t i = 0; i < surface->count; i++)
-        if (surface->samples[i].batch == batch &&
+        if (surface->samples[i].batch == batch && surface->samples[i].vcpu == vcpu &&
             share_in_unit(filler, surface->samples[i].share) == vgpu)
             return &surface->samples[i];
     return NULL;
@@ -150,7 +150,7 @@ static bool did_not_run(const struct filler *filler, int batch, int vcpu, int vg
     for (size_t i = 0; i < set->refused_count; i++) {
         const struct latency_sample *refused = &set->refused[i];
         if (refused->function == filler->surfaces[0].function && batch >= refused->batch &&
-            vcpu <= refused->vcpu &&
+            vcpu <= refused->vcpu && (vgpu == 0) == (refused->share == 0) &&
             (double)vgpu / filler->unit <= (double)refused->share / set->unit)
             return true;
     }
@@ -173,28 +173,47 @@ static struct grid_cell measured_cell(const struct filler *filler,
     return (struct grid_cell){sample->ms, PROFILE_MEASURED, cv / sqrt((double)sample->repeats)};
 }
 
-static struct grid_cell cell_at(const struct filler *filler, const struct calibrated_grid *grid,
-                                const struct calibrated_surface *surface, int batch, int vgpu)
+/* Returns whether a batch at `vcpu` is within the hull of the points over batch and vCPUs. */
+static bool is_between_vcpus(const struct calibrated_surface *surface, int batch, int vcpu)
 {
-    const struct latency_sample *sample = sample_at(filler, surface, batch, vgpu);
-    const double share = grid->parts[vgpu];
-    if (sample != NULL)
-        return measured_cell(filler, sample);
-    if (did_not_run(filler, batch, surface->vcpu, vgpu) || is_guard(filler, grid, vgpu))
-        return (struct grid_cell){NAN, PROFILE_NONE, NAN};
-    bool between = surface_is_between(surface->points, surface->count, batch, share);
-    return (struct grid_cell){
-        surface_ms(&surface->surface, batch, share),
-        between ? PROFILE_INTERPOLATED : PROFILE_EXTRAPOLATED,
-        surface_expected_error(&surface->surface, surface->points, surface->count, batch, share)};
+    if (surface->vcpu[0] == surface->vcpu[1] || surface->factors == NULL)
+        return true;
+    struct latency_point *points = calloc(surface->count, sizeof *points);
+    for (size_t i = 0; points != NULL && i < surface->count; i++)
+        points[i] = (struct latency_point){.batch = surface->samples[i].batch,
+                                           .share = surface->samples[i].vcpu};
+    const bool between = points != NULL && surface_is_between(points, surface->count, batch, vcpu);
+    free(points);
+    return between;
 }
 
-static const struct calibrated_surface *surface_at(const struct filler *filler, int vcpu)
+static struct grid_cell cell_at(const struct filler *filler, const struct calibrated_grid *grid,
+                                const struct calibrated_surface *surface, int batch, int vcpu,
+                                int vgpu)
 {
-    size_t s = 0;
-    while (s + 1 < filler->surface_count && filler->surfaces[s].vcpu != vcpu)
-        s++;
-    return &filler->surfaces[s];
+    const struct latency_sample *sample =
+        surface == NULL ? NULL : sample_at(filler, surface, batch, vcpu, vgpu);
+    if (sample != NULL)
+        return measured_cell(filler, sample);
+    if (surface == NULL || did_not_run(filler, batch, vcpu, vgpu) || is_guard(filler, grid, vgpu))
+        return (struct grid_cell){NAN, PROFILE_NONE, NAN};
+    const struct latency_point at = calibrated_place(surface, batch, vcpu, grid->parts[vgpu]);
+    const bool between = surface_is_between(surface->points, surface->count, at.batch, at.share) &&
+                         is_between_vcpus(surface, batch, vcpu);
+    return (struct grid_cell){calibrated_factor(surface, vcpu) *
+                                  surface_ms(&surface->surface, at.batch, at.share, at.vcpu),
+                              between ? PROFILE_INTERPOLATED : PROFILE_EXTRAPOLATED,
+                              surface_expected_error(&surface->surface, surface->points,
+                                                     surface->count, at.batch, at.share)};
+}
+
+/* The surface with a GPU, or without; NULL: none. */
+static const struct calibrated_surface *surface_at(const struct filler *filler, int vgpu)
+{
+    for (size_t s = 0; s < filler->surface_count; s++)
+        if ((filler->surfaces[s].samples[0].share == 0) == (vgpu == 0))
+            return &filler->surfaces[s];
+    return NULL;
 }
 
 static bool fill_cells(const struct filler *filler, struct calibrated_grid *grid)
@@ -206,8 +225,8 @@ static bool fill_cells(const struct filler *filler, struct calibrated_grid *grid
     for (size_t b = 0; b < grid->batches; b++)
         for (size_t c = 0; c < grid->vcpus; c++)
             for (size_t g = 0; g < grid->vgpus; g++)
-                grid->cells[cell++] = cell_at(filler, grid, surface_at(filler, grid->vcpu[c]),
-                                              grid->batch[b], grid->vgpu[g]);
+                grid->cells[cell++] = cell_at(filler, grid, surface_at(filler, grid->vgpu[g]),
+                                              grid->batch[b], grid->vcpu[c], grid->vgpu[g]);
     return true;
 }
 

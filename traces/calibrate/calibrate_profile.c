@@ -101,7 +101,11 @@ static void put_errors(cJSON *object, const char *key, const struct surface_erro
 static void put_surface(const struct calibrated_surface *surface, cJSON *list)
 {
     cJSON *object = cJSON_CreateObject();
-    profile_put_number(object, "vcpu", surface->vcpu);
+    profile_put_number(object, "vcpu", surface->vcpu[0]);
+    if (surface->vcpu[0] != surface->vcpu[1])
+        profile_put_number(object, "most_vcpu", surface->vcpu[1]);
+    if (surface->factors == NULL)
+        (void)cJSON_AddBoolToObject(object, "gpu", false);
     profile_put_text(object, "predictor", "%s", surface_kind_names[surface->surface.kind]);
     put_errors(object, "left_out_with_choice", &surface->surface.chosen);
     cJSON *errors = cJSON_AddObjectToObject(object, "left_out");
@@ -123,7 +127,7 @@ static void put_range(cJSON *law, const char *key, const int *values, size_t cou
 }
 
 static cJSON *law_json(const struct writer *writer, const struct calibrated_surface *surface,
-                       const struct calibrated_grid *grid)
+                       const struct calibrated_grid *grid, int vcpu)
 {
     const struct surface *fit = &surface->surface;
     const struct latency_law *found =
@@ -132,7 +136,9 @@ static cJSON *law_json(const struct writer *writer, const struct calibrated_surf
     const int most = grid->batch[grid->batches - 1];
     cJSON *law = cJSON_CreateObject();
     for (int i = 0; i < LAW_COEFFICIENTS; i++)
-        profile_put_number(law, latency_coefficient_names[i], found->k[i]);
+        profile_put_number(law, latency_coefficient_names[i],
+                           found->k[i] *
+                               (i < LAW_SHARE_OFFSET ? calibrated_factor(surface, vcpu) : 1));
     profile_put_known(law, "expected_error",
                       fit->chosen.inner.count > 0 ? fit->chosen.inner.mape : fit->chosen.all.mape);
     put_range(law, "batch", grid->batch, grid->batches,
@@ -146,21 +152,20 @@ static cJSON *law_json(const struct writer *writer, const struct calibrated_surf
     return law;
 }
 
-/* One law, or one for each vCPU count. */
-static void put_laws(const struct writer *writer, struct span span,
+/* One law, or one for each vCPU count; none without a GPU. */
+static void put_laws(const struct writer *writer, const struct calibrated_surface *surface,
                      const struct calibrated_grid *grid, cJSON *function)
 {
-    const struct calibrated_surface *surfaces = writer->calibration->surfaces;
+    if (surface->factors == NULL)
+        return;
     if (grid->vcpus == 1) {
-        (void)cJSON_AddItemToObject(function, "law", law_json(writer, &surfaces[span.first], grid));
+        (void)cJSON_AddItemToObject(function, "law",
+                                    law_json(writer, surface, grid, grid->vcpu[0]));
         return;
     }
     cJSON *laws = cJSON_AddArrayToObject(function, "law");
-    for (size_t s = span.first, c = 0; s < span.end && c < grid->vcpus; s++)
-        if (surfaces[s].vcpu == grid->vcpu[c]) {
-            (void)cJSON_AddItemToArray(laws, law_json(writer, &surfaces[s], grid));
-            c++;
-        }
+    for (size_t c = 0; c < grid->vcpus; c++)
+        (void)cJSON_AddItemToArray(laws, law_json(writer, surface, grid, grid->vcpu[c]));
 }
 
 /* Returns the measured value, or the base profile's if there is none, and records the source in
@@ -238,7 +243,7 @@ static bool put_function(struct writer *writer, struct span span, cJSON *functio
         "source: m measured (median of repeats), i interpolated and x extrapolated by the "
         "predictor; null: did not run");
     if (fine)
-        put_laws(writer, span, &grid, function);
+        put_laws(writer, first, &grid, function);
     profile_put_text(evidence, "law",
                      "fitted; shapes latency between cells, and outside the grid if its "
                      "ranges are wider");

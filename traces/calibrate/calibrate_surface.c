@@ -79,7 +79,8 @@ static bool predict(const struct latency_point *points, size_t count, const bool
         if (left_out != NULL && !left_out[i])
             continue;
         ms[SURFACE_LAW][i] = latency_law_ms(law, points[i].batch, points[i].share);
-        ms[SURFACE_CORRECTED][i] = latency_model_ms(model, points[i].batch, points[i].share);
+        ms[SURFACE_CORRECTED][i] =
+            latency_model_ms(model, points[i].batch, points[i].share, points[i].vcpu);
     }
     return true;
 }
@@ -93,7 +94,8 @@ static bool is_between(const struct latency_point *points, size_t count, size_t 
     bool below = false;
     bool above = false;
     for (size_t i = 0; i < count; i++) {
-        bool same = along_share ? points[i].batch == at->batch : points[i].share == at->share;
+        bool same = points[i].vcpu == at->vcpu &&
+                    (along_share ? points[i].batch == at->batch : points[i].share == at->share);
         double difference = along_share ? points[i].share - at->share : points[i].batch - at->batch;
         below = below || ((same || whole_axis) && difference < 0);
         above = above || ((same || whole_axis) && difference > 0);
@@ -119,19 +121,20 @@ static bool is_inner(const struct latency_point *points, size_t count, size_t in
 
 /* ---- Folds ----------------------------------------------------------------------------------- */
 
-enum { FOLD_NONE = -1 };
+enum { FOLD_NONE = -1, BATCH_LIMIT = 1 << 16 };
 
-/* Numbers the places (by batch and share) or levels, in order, as level[point]. Returns how many
- * there are. */
+/* Numbers the places (by vCPUs, batch and share) or levels, in order, as level[point]. A batch at
+ * another vCPU count is another level. Returns how many there are. */
 static size_t number_levels(const struct latency_point *points, size_t count,
                             enum surface_fold fold, double *values, int *level)
 {
     const bool by_share = fold == FOLD_SHARE || fold == FOLD_LEAST_SHARES;
     size_t levels = 0;
     for (size_t i = 0; i < count; i++)
-        values[i] = fold == FOLD_POINT ? points[i].batch + points[i].share / 2
-                    : by_share         ? points[i].share
-                                       : points[i].batch;
+        values[i] = (fold == FOLD_POINT ? points[i].batch + points[i].share / 2
+                     : by_share         ? points[i].share
+                                        : points[i].batch) +
+                    (fold == FOLD_POINT || fold == FOLD_BATCH ? BATCH_LIMIT * points[i].vcpu : 0);
     double *sorted = values + count;
     memcpy(sorted, values, count * sizeof *sorted);
     gsl_sort(sorted, 1, count);
@@ -383,7 +386,8 @@ bool surface_calibrate(const struct latency_point *points, size_t count,
     if (fine) {
         evaluate(points, count, &left, surface);
         for (size_t i = 0; i < count; i++)
-            surface->fitted_ms[i] = surface_ms(surface, points[i].batch, points[i].share);
+            surface->fitted_ms[i] =
+                surface_ms(surface, points[i].batch, points[i].share, points[i].vcpu);
         fine = residual_deviation(points, count, surface) || out_of_memory(count, error);
     }
     left_out_clear(&left);
@@ -400,9 +404,9 @@ void surface_clear(struct surface *surface)
     *surface = (struct surface){0};
 }
 
-double surface_ms(const struct surface *surface, double batch, double share)
+double surface_ms(const struct surface *surface, double batch, double share, double vcpu)
 {
     if (surface->kind == SURFACE_LAW)
         return latency_law_ms(&surface->law, batch, share);
-    return latency_model_ms(&surface->model, batch, share);
+    return latency_model_ms(&surface->model, batch, share, vcpu);
 }

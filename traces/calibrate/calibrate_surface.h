@@ -79,8 +79,9 @@ bool surface_calibrate(const struct latency_point *points, size_t count,
                        struct error *error);
 void surface_clear(struct surface *surface);
 
-/* Latency in ms by the selected kind, fitted to all points; batch and share above 0. */
-double surface_ms(const struct surface *surface, double batch, double share);
+/* Latency in ms by the selected kind, fitted to all points; batch and share above 0, vcpu as in the
+ * points. */
+double surface_ms(const struct surface *surface, double batch, double share, double vcpu);
 
 /* Returns whether the point has neighbours on both sides at its batch and at its share. */
 bool surface_is_inner(const struct latency_point *points, size_t count, size_t index);

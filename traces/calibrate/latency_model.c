@@ -17,6 +17,7 @@ static const double nuggets[] = {0.03, 0.1, 0.3, 1, 3};
 enum { BATCHES = 2, SHARES = 3, NUGGETS = 5 };
 _Static_assert(BATCHES *SHARES *NUGGETS == MODEL_KERNELS, "one kernel for each combination");
 
+static const double VCPU_OCTAVES = 2;
 static const double CLIP = 5;
 static const double NORMAL_SCALE = 1.4826; /* standard deviation / median absolute deviation */
 static const double LEAST_WEIGHT = 0.02;   /* relative to the likeliest kernel */
@@ -58,10 +59,18 @@ static bool fit_laws(const struct latency_point *points, size_t count, const boo
 
 /* ---- Correction ------------------------------------------------------------------------------ */
 
-static double correlation(const struct latency_kernel *kernel, const double a[2], const double b[2])
+static void place(double batch, double share, double vcpu, double at[MODEL_AXES])
+{
+    at[0] = log2(batch);
+    at[1] = log2(share);
+    at[2] = vcpu > 0 ? log2(vcpu) : 0;
+}
+
+static double correlation(const struct latency_kernel *kernel, const double a[MODEL_AXES],
+                          const double b[MODEL_AXES])
 {
     return exp(-fabs(a[0] - b[0]) / kernel->batch_octaves -
-               fabs(a[1] - b[1]) / kernel->share_octaves);
+               fabs(a[1] - b[1]) / kernel->share_octaves - fabs(a[2] - b[2]) / VCPU_OCTAVES);
 }
 
 static void clip_residuals(double *residuals, size_t count, double *room)
@@ -79,7 +88,7 @@ static void correlate(const struct latency_kernel *kernel, const double *places,
 {
     for (size_t i = 0; i < count; i++)
         for (size_t j = 0; j <= i; j++) {
-            double value = correlation(kernel, &places[2 * i], &places[2 * j]);
+            double value = correlation(kernel, &places[MODEL_AXES * i], &places[MODEL_AXES * j]);
             gsl_matrix_set(matrix, i, j, value);
             gsl_matrix_set(matrix, j, i, value);
         }
@@ -160,11 +169,12 @@ static bool fit_kernels(struct latency_model *model)
 {
     double scores[MODEL_KERNELS];
     size_t used = 0;
-    double *places = calloc(2 * model->count, sizeof *places);
+    double *places = calloc(MODEL_AXES * model->count, sizeof *places);
     double *residuals = calloc(model->count, sizeof *residuals);
     for (size_t i = 0; places != NULL && residuals != NULL && i < model->count; i++)
         if (latency_in_part(i, model->count, MODEL_DIRECT)) {
-            memcpy(&places[2 * used], &model->places[2 * i], 2 * sizeof *places);
+            memcpy(&places[MODEL_AXES * used], &model->places[MODEL_AXES * i],
+                   MODEL_AXES * sizeof *places);
             residuals[used++] = model->residuals[i];
         }
     double *solutions = calloc(MODEL_KERNELS * (used + 1), sizeof *solutions);
@@ -186,14 +196,13 @@ static bool fit_correction(const struct latency_point *points, size_t count, con
 {
     double *room = calloc(model->count, sizeof *room);
     size_t seen = 0;
-    model->places = calloc(2 * model->count, sizeof *model->places);
+    model->places = calloc(MODEL_AXES * model->count, sizeof *model->places);
     model->residuals = calloc(model->count, sizeof *model->residuals);
     bool fine = room != NULL && model->places != NULL && model->residuals != NULL;
     for (size_t i = 0; fine && i < count; i++) {
         if (left_out != NULL && left_out[i])
             continue;
-        model->places[2 * seen] = log2(points[i].batch);
-        model->places[2 * seen + 1] = log2(points[i].share);
+        place(points[i].batch, points[i].share, points[i].vcpu, &model->places[MODEL_AXES * seen]);
         model->residuals[seen++] =
             log(points[i].ms) - laws_log_ms(model, points[i].batch, points[i].share);
     }
@@ -227,13 +236,13 @@ void latency_model_clear(struct latency_model *model)
 /* ---- Values ---------------------------------------------------------------------------------- */
 
 /* Indices of the MODEL_NEAR points that are most correlated with `at`, nearest first. */
-static void find_near(const struct latency_model *model, const double at[2],
+static void find_near(const struct latency_model *model, const double at[MODEL_AXES],
                       size_t near[MODEL_NEAR])
 {
     double closeness[MODEL_NEAR];
     size_t found = 0;
     for (size_t i = 0; i < model->count; i++) {
-        double value = correlation(&model->kernels[0], at, &model->places[2 * i]);
+        double value = correlation(&model->kernels[0], at, &model->places[MODEL_AXES * i]);
         if (found == MODEL_NEAR && value <= closeness[found - 1])
             continue;
         size_t place = found < MODEL_NEAR ? found++ : found - 1;
@@ -246,10 +255,10 @@ static void find_near(const struct latency_model *model, const double at[2],
     }
 }
 
-static double near_correction(const struct latency_model *model, const double at[2])
+static double near_correction(const struct latency_model *model, const double at[MODEL_AXES])
 {
     const struct latency_kernel *kernel = &model->kernels[0];
-    double places[2 * MODEL_NEAR], residuals[MODEL_NEAR], coefficients[MODEL_NEAR] = {0};
+    double places[MODEL_AXES * MODEL_NEAR], residuals[MODEL_NEAR], coefficients[MODEL_NEAR] = {0};
     size_t near[MODEL_NEAR] = {0};
     double sum = 0;
     gsl_matrix *matrix = gsl_matrix_alloc(MODEL_NEAR, MODEL_NEAR);
@@ -257,18 +266,19 @@ static double near_correction(const struct latency_model *model, const double at
         return NAN;
     find_near(model, at, near);
     for (size_t i = 0; i < MODEL_NEAR; i++) {
-        memcpy(&places[2 * i], &model->places[2 * near[i]], 2 * sizeof *places);
+        memcpy(&places[MODEL_AXES * i], &model->places[MODEL_AXES * near[i]],
+               MODEL_AXES * sizeof *places);
         residuals[i] = model->residuals[near[i]];
     }
     correlate(kernel, places, MODEL_NEAR, matrix);
     (void)solve(matrix, kernel->nugget, residuals, MODEL_NEAR, coefficients);
     for (size_t i = 0; i < MODEL_NEAR; i++)
-        sum += coefficients[i] * correlation(kernel, at, &places[2 * i]);
+        sum += coefficients[i] * correlation(kernel, at, &places[MODEL_AXES * i]);
     gsl_matrix_free(matrix);
     return sum;
 }
 
-static double correction(const struct latency_model *model, const double at[2])
+static double correction(const struct latency_model *model, const double at[MODEL_AXES])
 {
     double sum = 0;
     if (model->coefficients == NULL)
@@ -277,15 +287,17 @@ static double correction(const struct latency_model *model, const double at[2])
         const double *coefficients = model->coefficients + k * model->count;
         double value = 0;
         for (size_t i = 0; i < model->count; i++)
-            value += coefficients[i] * correlation(&model->kernels[k], at, &model->places[2 * i]);
+            value += coefficients[i] *
+                     correlation(&model->kernels[k], at, &model->places[MODEL_AXES * i]);
         sum += model->kernels[k].weight * value;
     }
     return sum;
 }
 
-double latency_model_ms(const struct latency_model *model, double batch, double share)
+double latency_model_ms(const struct latency_model *model, double batch, double share, double vcpu)
 {
-    const double at[2] = {log2(batch), log2(share)};
+    double at[MODEL_AXES];
+    place(batch, share, vcpu, at);
     return exp(laws_log_ms(model, batch, share) + correction(model, at));
 }
 

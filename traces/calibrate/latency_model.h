@@ -23,7 +23,7 @@
 #include "sim/error.h"
 #include "traces/calibrate/calibrate_law.h"
 
-enum { MODEL_LAWS = 3, MODEL_KERNELS = 30, MODEL_DIRECT = 128, MODEL_NEAR = 32 };
+enum { MODEL_AXES = 3, MODEL_LAWS = 3, MODEL_KERNELS = 30, MODEL_DIRECT = 128, MODEL_NEAR = 32 };
 
 struct latency_kernel {
     double batch_octaves, share_octaves, nugget;
@@ -35,7 +35,7 @@ struct latency_model {
     struct latency_kernel kernels[MODEL_KERNELS];
     size_t kernel_count;
     size_t count;         /* points seen */
-    double *places;       /* [2 count]: log2 of batch and share */
+    double *places;       /* [MODEL_AXES count]: log2 of batch, share and vCPUs */
     double *residuals;    /* [count]: log(measured / laws), clipped */
     double *coefficients; /* [kernel_count][count]; NULL: more than MODEL_DIRECT points */
 };
@@ -48,8 +48,9 @@ bool latency_model_fit(const struct latency_point *points, size_t count, const b
                        struct latency_model *model, struct error *error);
 void latency_model_clear(struct latency_model *model);
 
-/* Latency in milliseconds; batch > 0, share > 0. NAN if memory is exhausted. O(points seen). */
-double latency_model_ms(const struct latency_model *model, double batch, double share);
+/* Latency in milliseconds; batch > 0, share > 0, vcpu as in the points. NAN if memory is exhausted.
+ * O(points seen). */
+double latency_model_ms(const struct latency_model *model, double batch, double share, double vcpu);
 
 /* The law in the middle, without the correction. */
 const struct latency_law *latency_model_law(const struct latency_model *model);

@@ -90,7 +90,7 @@ static double measured_cpu_fraction(const struct sample_set *set, const char *mo
         if (model != NULL && strcmp(set->functions.names[few->function], model) != 0)
             continue;
         for (const struct latency_sample *many = set->latencies; many < end; many++) {
-            if (few->function != many->function || few->share != many->share ||
+            if (few->share == 0 || few->function != many->function || few->share != many->share ||
                 few->batch != many->batch || few->vcpu >= many->vcpu)
                 continue;
             double b = (few->ms - many->ms) / (1.0 / few->vcpu - 1.0 / many->vcpu);
