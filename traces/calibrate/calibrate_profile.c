@@ -134,6 +134,7 @@ static cJSON *law_json(const struct writer *writer, const struct calibrated_surf
         fit->kind == SURFACE_LAW ? &fit->law : latency_model_law(&fit->model);
     const int extended = writer->options->extend_batch;
     const int most = grid->batch[grid->batches - 1];
+    const bool no_gpu = grid->vgpu[0] == 0;
     cJSON *law = cJSON_CreateObject();
     for (int i = 0; i < LAW_COEFFICIENTS; i++)
         profile_put_number(law, latency_coefficient_names[i],
@@ -143,7 +144,8 @@ static cJSON *law_json(const struct writer *writer, const struct calibrated_surf
                       fit->chosen.inner.count > 0 ? fit->chosen.inner.mape : fit->chosen.all.mape);
     put_range(law, "batch", grid->batch, grid->batches,
               extended > 0 && extended < most ? most : extended);
-    put_range(law, "vgpu", grid->vgpu, grid->vgpus, extended > 0 ? writer->unit : 0);
+    put_range(law, "vgpu", grid->vgpu + no_gpu, grid->vgpus - no_gpu,
+              extended > 0 ? writer->unit : 0);
     if (!calibrated_has_parts(writer->calibration->set))
         return law;
     cJSON *parts = cJSON_AddArrayToObject(law, "parts");
