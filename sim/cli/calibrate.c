@@ -399,8 +399,9 @@ const struct command command_calibrate = {
     .summary = "fits latency and interference models to measurements, with cross-validation errors",
     .help =
         "Reads capture files and tables of measurements; the format is recognised by the content\n"
-        "(see traces/README.md). For each function and vCPU count the predictor with the least\n"
-        "left-out error is selected: a kinked law (launch-bound floor, then work / share), or "
+        "(see traces/README.md). For each function the predictor with the least left-out error is\n"
+        "selected, with a factor for each vCPU count, and one more for its times without a GPU: a "
+        "kinked law (launch-bound floor, then work / share), or "
         "laws\n"
         "with a smooth correction. The output lists cross-validation errors for points, shares "
         "and\n"

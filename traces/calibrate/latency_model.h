@@ -7,8 +7,9 @@
  *   Volinsky, Statistical Science 1999). It is steadier than each fit where points are few.
  * - c is simple kriging of the laws' log residuals (Rasmussen and Williams, Gaussian Processes for
  *   Machine Learning, 2006, section 2.2). The correlation is exp(−|Δ log2 b| / B − |Δ log2 s| / S)
- *   with a nugget N. B, S and N are not fixed: c is the mean over a grid of them, weighted by their
- *   marginal likelihoods (section 5.2). Residuals are clipped at five robust standard deviations.
+ *   with a nugget N. Points of several vCPU counts v have the factor exp(−|Δ log2 v| / 2) more. B,
+ * S and N are not fixed: c is the mean over a grid of them, weighted by their marginal likelihoods
+ * (section 5.2). Residuals are clipped at five robust standard deviations.
  *
  * With more than MODEL_DIRECT points, B, S and N are the likeliest for a part of the points, and
  * each value follows from the MODEL_NEAR nearest points only. The cost of a fit is therefore
