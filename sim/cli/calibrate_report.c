@@ -25,7 +25,7 @@ static void surface_row(struct text_table *table, const struct calibration *cali
     const struct surface_errors *naive = surface->errors[SURFACE_NAIVE];
     text_table_row(table);
     text_table_cell(table, 0, "%s%s", calibration->set->functions.names[entry->function],
-                    entry->factors == NULL ? " (no GPU)" : "");
+                    entry->on_gpu ? "" : " (no GPU)");
     if (entry->vcpu[0] == entry->vcpu[1])
         text_table_cell(table, 1, "%d", entry->vcpu[0]);
     else
@@ -225,7 +225,7 @@ static cJSON *surface_json(const struct calibration *calibration,
                                   calibration->set->functions.names[entry->function]);
     (void)cJSON_AddNumberToObject(object, "vcpu", entry->vcpu[0]);
     (void)cJSON_AddNumberToObject(object, "most_vcpu", entry->vcpu[1]);
-    (void)cJSON_AddBoolToObject(object, "gpu", entry->factors != NULL);
+    (void)cJSON_AddBoolToObject(object, "gpu", entry->on_gpu);
     (void)cJSON_AddNumberToObject(object, "points", (double)entry->count);
     (void)cJSON_AddStringToObject(object, "predictor", surface_kind_names[entry->surface.kind]);
     put_errors(object, "chosen", &entry->surface.chosen);

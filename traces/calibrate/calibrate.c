@@ -16,72 +16,57 @@ static bool out_of_memory(struct error *error)
 
 /* ---- vCPUs ----------------------------------------------------------------------------------- */
 
-static double median(double *values, size_t count);
-
-/* End of the samples with the vCPU count of the one at `first`. */
-static size_t slice_end(const struct calibrated_surface *surface, size_t first)
+/* Mean log ratio of the times at `vcpu` to those at `before`, at equal batches and shares; 0 if
+ * there are none. O(count²). */
+static double log_ratio(const struct calibrated_surface *surface, int before, int vcpu)
 {
-    size_t end = first;
-    while (end < surface->count && surface->samples[end].vcpu == surface->samples[first].vcpu)
-        end++;
-    return end;
-}
-
-/* Median ratio of the times in slice [second, end) to those in [first, second), at equal batches
- * and shares; 1 if there is none. `room` is for the ratios. O(end - first). */
-static double slice_ratio(const struct latency_sample *samples, size_t first, size_t second,
-                          size_t end, double *room)
-{
-    size_t count = 0;
-    for (size_t i = first, j = second; i < second && j < end;) {
-        const struct latency_sample *a = &samples[i], *b = &samples[j];
-        if (a->batch == b->batch && a->share == b->share)
-            room[count++] = b->ms / a->ms;
-        const bool before = a->batch != b->batch ? a->batch < b->batch : a->share <= b->share;
-        i += before;
-        j += !before;
-    }
-    return count == 0 ? 1 : median(room, count);
-}
-
-/* Counts between two that were measured have a factor in between, by logarithms. */
-static bool find_factors(struct calibrated_surface *surface)
-{
-    const int least = surface->vcpu[0];
-    double *room = calloc(surface->count, sizeof *room);
-    surface->factors = calloc((size_t)(surface->vcpu[1] - least) + 1, sizeof *surface->factors);
-    bool fine = room != NULL && surface->factors != NULL;
-    size_t second = 0;
-    if (fine)
-        surface->factors[0] = 1;
-    for (size_t first = 0; fine && (second = slice_end(surface, first)) < surface->count;
-         first = second) {
-        const int low = surface->samples[first].vcpu, high = surface->samples[second].vcpu;
-        const double ratio =
-            slice_ratio(surface->samples, first, second, slice_end(surface, second), room);
-        for (int vcpu = low + 1; vcpu <= high; vcpu++)
-            surface->factors[vcpu - least] =
-                surface->factors[low - least] *
-                pow(ratio, log((double)vcpu / low) / log((double)high / low));
-    }
-    free(room);
-    return fine;
+    double sum = 0;
+    size_t pairs = 0;
+    for (size_t i = 0; i < surface->count; i++)
+        for (size_t j = 0; surface->samples[i].vcpu == before && j < surface->count; j++) {
+            const struct latency_sample *a = &surface->samples[i], *b = &surface->samples[j];
+            if (b->vcpu != vcpu || a->batch != b->batch || a->share != b->share)
+                continue;
+            sum += log(b->ms / a->ms);
+            pairs++;
+        }
+    return pairs > 0 ? sum / (double)pairs : 0;
 }
 
 struct latency_point calibrated_place(const struct calibrated_surface *surface, int batch, int vcpu,
                                       double share)
 {
-    if (surface->factors == NULL)
+    if (!surface->on_gpu)
         return (struct latency_point){.batch = batch, .share = (double)vcpu / surface->vcpu[1]};
     return (struct latency_point){.batch = batch, .share = share, .vcpu = vcpu};
 }
 
 double calibrated_factor(const struct calibrated_surface *surface, int vcpu)
 {
-    const int nearest = vcpu < surface->vcpu[0]   ? surface->vcpu[0]
-                        : vcpu > surface->vcpu[1] ? surface->vcpu[1]
-                                                  : vcpu;
-    return surface->factors == NULL ? 1 : surface->factors[nearest - surface->vcpu[0]];
+    const struct latency_sample *samples = surface->samples;
+    size_t i = 0;
+    while (i + 1 < surface->count && samples[i + 1].vcpu <= vcpu)
+        i++;
+    const double low = samples[i].ms / surface->points[i].ms;
+    if (i + 1 == surface->count || samples[i].vcpu >= vcpu)
+        return low;
+    const double high = samples[i + 1].ms / surface->points[i + 1].ms;
+    return low * pow(high / low, log((double)vcpu / samples[i].vcpu) /
+                                     log((double)samples[i + 1].vcpu / samples[i].vcpu));
+}
+
+/* Fills the points, whose times are without the factor of the vCPUs. */
+static void place_points(const struct sample_set *set, struct calibrated_surface *surface)
+{
+    double factor = 1;
+    for (size_t i = 0; i < surface->count; i++) {
+        const struct latency_sample *sample = &surface->samples[i];
+        if (surface->on_gpu && i > 0 && sample[-1].vcpu != sample->vcpu)
+            factor *= exp(log_ratio(surface, sample[-1].vcpu, sample->vcpu));
+        surface->points[i] =
+            calibrated_place(surface, sample->batch, sample->vcpu, samples_share(set, sample));
+        surface->points[i].ms = sample->ms / factor;
+    }
 }
 
 /* ---- Surfaces -------------------------------------------------------------------------------- */
@@ -100,24 +85,22 @@ static bool cut_surfaces(const struct sample_set *set, struct calibration *calib
             end++;
         *surface = (struct calibrated_surface){
             .function = set->latencies[i].function,
+            .on_gpu = set->latencies[i].share > 0,
             .vcpu = {set->latencies[i].vcpu, set->latencies[end - 1].vcpu},
             .samples = &set->latencies[i],
             .points = calloc(end - i, sizeof *surface->points),
             .count = end - i};
-        if (surface->points == NULL || (set->latencies[i].share > 0 && !find_factors(surface)))
+        if (surface->points == NULL)
             return out_of_memory(error);
-        for (size_t j = 0; j < surface->count; j++) {
-            const struct latency_sample *sample = &surface->samples[j];
-            surface->points[j] =
-                calibrated_place(surface, sample->batch, sample->vcpu, samples_share(set, sample));
-            surface->points[j].ms = sample->ms / calibrated_factor(surface, sample->vcpu);
-        }
+        place_points(set, surface);
         i = end;
     }
     return true;
 }
 
 /* ---- What functions have in common ----------------------------------------------------------- */
+
+static double median(double *values, size_t count);
 
 /* The prior of surface `of` from the laws of all others: the median of each coefficient, and its
  * spread by the median absolute deviation (empirical Bayes). */
@@ -235,7 +218,6 @@ void calibration_clear(struct calibration *calibration)
 {
     for (size_t i = 0; i < calibration->surface_count; i++) {
         free(calibration->surfaces[i].points);
-        free(calibration->surfaces[i].factors);
         surface_clear(&calibration->surfaces[i].surface);
     }
     free(calibration->surfaces);

@@ -2,7 +2,7 @@
  *
  * Each function gets a surface over batch and share (traces/calibrate/calibrate_surface.h). Several
  * vCPU counts share it: latency = factor(vCPU) × surface, and the surface's correction also runs
- * over vCPUs. The factor between two neighbouring counts is the median ratio at the batches and
+ * over vCPUs. The factor between two neighbouring counts is the mean ratio at the batches and
  * shares that both have. Times without a GPU get a surface of their own, over batch and the part of
  * the most vCPUs, because work divided by vCPUs has the shape of work divided by a share. The
  * device gets one interference law (traces/calibrate/calibrate_interference.h). The profile's grid
@@ -25,10 +25,10 @@
 
 struct calibrated_surface {
     uint32_t function;
+    bool on_gpu;
     int vcpu[2];                          /* least, most */
     const struct latency_sample *samples; /* part of the set's; all with a GPU, or all without */
     struct latency_point *points;         /* ms: without the factor of the vCPUs */
-    double *factors; /* [most - least + 1], of vcpu[0] … vcpu[1]; NULL: without a GPU */
     size_t count;
     struct surface surface;
 };
@@ -56,7 +56,8 @@ void calibration_clear(struct calibration *calibration);
  * surface without a GPU is over vCPUs. */
 struct latency_point calibrated_place(const struct calibrated_surface *surface, int batch, int vcpu,
                                       double share);
-/* Factor of so many vCPUs, that of the nearest count beyond those measured. */
+/* Factor of so many vCPUs: 1 for the least measured, and by logarithms between two that were
+ * measured. O(count). */
 double calibrated_factor(const struct calibrated_surface *surface, int vcpu);
 
 /* Mean error over all surfaces, weighted by their numbers of points. */

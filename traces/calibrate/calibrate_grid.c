@@ -176,7 +176,7 @@ static struct grid_cell measured_cell(const struct filler *filler,
 /* Returns whether a batch at `vcpu` is within the hull of the points over batch and vCPUs. */
 static bool is_between_vcpus(const struct calibrated_surface *surface, int batch, int vcpu)
 {
-    if (surface->vcpu[0] == surface->vcpu[1] || surface->factors == NULL)
+    if (surface->vcpu[0] == surface->vcpu[1] || !surface->on_gpu)
         return true;
     struct latency_point *points = calloc(surface->count, sizeof *points);
     for (size_t i = 0; points != NULL && i < surface->count; i++)
@@ -211,7 +211,7 @@ static struct grid_cell cell_at(const struct filler *filler, const struct calibr
 static const struct calibrated_surface *surface_at(const struct filler *filler, int vgpu)
 {
     for (size_t s = 0; s < filler->surface_count; s++)
-        if ((filler->surfaces[s].samples[0].share == 0) == (vgpu == 0))
+        if (filler->surfaces[s].on_gpu == (vgpu > 0))
             return &filler->surfaces[s];
     return NULL;
 }

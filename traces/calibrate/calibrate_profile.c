@@ -104,7 +104,7 @@ static void put_surface(const struct calibrated_surface *surface, cJSON *list)
     profile_put_number(object, "vcpu", surface->vcpu[0]);
     if (surface->vcpu[0] != surface->vcpu[1])
         profile_put_number(object, "most_vcpu", surface->vcpu[1]);
-    if (surface->factors == NULL)
+    if (!surface->on_gpu)
         (void)cJSON_AddBoolToObject(object, "gpu", false);
     profile_put_text(object, "predictor", "%s", surface_kind_names[surface->surface.kind]);
     put_errors(object, "left_out_with_choice", &surface->surface.chosen);
@@ -158,7 +158,7 @@ static cJSON *law_json(const struct writer *writer, const struct calibrated_surf
 static void put_laws(const struct writer *writer, const struct calibrated_surface *surface,
                      const struct calibrated_grid *grid, cJSON *function)
 {
-    if (surface->factors == NULL)
+    if (!surface->on_gpu)
         return;
     if (grid->vcpus == 1) {
         (void)cJSON_AddItemToObject(function, "law",
