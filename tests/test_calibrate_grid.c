@@ -173,7 +173,7 @@ static void a_full_grid_has_every_share_and_every_power_of_two(void **state)
     assert_int_equal(profile_origin_at(f, 64, 1, 50).source, PROFILE_EXTRAPOLATED);
     assert_int_equal(profile_origin_at(f, 1, 1, 3).source, PROFILE_EXTRAPOLATED);
     assert_int_equal(profile_origin_at(f, 6, 1, 53).source, PROFILE_INTERPOLATED);
-    assert_true(profile_origin_at(f, 6, 1, 53).expected_error < 0.02);
+    assert_true(profile_origin_at(f, 6, 1, 53).expected_error_50 < 0.02);
     profile_free(profile);
     calibration_clear(&calibration);
     samples_clear(&set);
@@ -224,7 +224,7 @@ static void a_bump_that_was_measured_repeatedly_is_kept(void **state)
     for (int batch = 1; batch <= 8; batch *= 2) {
         assert_within(profile_latency_ms(f, batch, 1, 50), 1.5 * latency_law_ms(&truth, batch, 0.5),
                       1e-4);
-        assert_within(profile_origin_at(f, batch, 1, 50).expected_error, 0.01 / sqrt(3), 0.05);
+        assert_within(profile_origin_at(f, batch, 1, 50).expected_error_50, 0.01 / sqrt(3), 0.05);
         assert_true(profile_latency_ms(f, batch, 1, 50) > profile_latency_ms(f, batch, 1, 40));
     }
     profile_free(profile);
@@ -362,14 +362,14 @@ static void infless_is_predicted_within_6_percent(void **state)
     samples_reduce(&set);
     assert_int_equal(set.latency_count, 378);
     assert_true(calibration_run(&set, NULL, NULL, &calibration, &error));
-    const struct mean_error all = calibration_chosen_error(&calibration, false);
-    const struct mean_error inner = calibration_chosen_error(&calibration, true);
+    const struct mean_error all = calibration_error(&calibration, FOLD_POINT, false);
+    const struct mean_error inner = calibration_error(&calibration, FOLD_POINT, true);
     print_message("left out: %.2f %% of %zu, inner %.2f %%\n", 100 * all.mape, all.count,
                   100 * inner.mape);
     assert_int_equal(all.count, 378);
     assert_true(all.mape < 0.06 && inner.mape < 0.06);
     /* All cells of a batch at a vCPU count, as the empty ones are. */
-    assert_true(calibration_error(&calibration, SURFACE_CORRECTED, FOLD_BATCH, false).mape < 0.1);
+    assert_true(calibration_error(&calibration, FOLD_BATCH, false).mape < 0.1);
     calibration_clear(&calibration);
     samples_clear(&set);
 }
@@ -418,7 +418,7 @@ static void a_profile_without_marks_tells_cells_from_what_is_between(void **stat
     assert_int_equal(profile_origin_at(f, 8, 1, 40).source, PROFILE_MEASURED);
     assert_int_equal(profile_origin_at(f, 8, 1, 45).source, PROFILE_INTERPOLATED);
     assert_int_equal(profile_origin_at(f, 64, 1, 40).source, PROFILE_EXTRAPOLATED);
-    assert_true(isnan(profile_origin_at(f, 8, 1, 45).expected_error));
+    assert_true(isnan(profile_origin_at(f, 8, 1, 45).expected_error_50));
     profile_free(profile);
 }
 
@@ -558,7 +558,7 @@ static double unseen_error(const char *table, double known, unsigned long seed, 
         counts[s->function]++;
         sums[s->function] += fabs(ms / s->ms - 1);
         expected_sums[s->function] +=
-            profile_origin_at(f, s->batch, s->vcpu, s->share).expected_error;
+            profile_origin_at(f, s->batch, s->vcpu, s->share).expected_error_50;
     }
     double mean = 0;
     *expected = 0;

@@ -319,11 +319,11 @@ static void judge_set(struct verdicts *verdicts, const struct public_set *set,
     for (size_t i = 0; i < calibration->surface_count; i++) {
         const struct calibrated_surface *entry = &calibration->surfaces[i];
         judge(verdicts, set, calibration->set->functions.names[entry->function],
-              entry->surface.chosen.inner.mape,
-              entry->surface.errors[SURFACE_NAIVE][FOLD_POINT].inner.mape, set->function_target);
+              entry->surface.errors[FOLD_POINT].inner.mape, entry->surface.naive.inner.mape,
+              set->function_target);
     }
-    judge(verdicts, set, "all functions", calibration_chosen_error(calibration, true).mape,
-          calibration_error(calibration, SURFACE_NAIVE, FOLD_POINT, true).mape, set->set_target);
+    judge(verdicts, set, "all functions", calibration_error(calibration, FOLD_POINT, true).mape,
+          calibration_naive_error(calibration, true).mape, set->set_target);
     if (calibration->has_interference)
         judge(verdicts, set, "interference",
               interference->errors[interference->kind][FOLD_LOCATION].mape, interference->none.mape,

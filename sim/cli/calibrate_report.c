@@ -20,9 +20,7 @@ static void cell_percent(struct text_table *table, size_t column, double fractio
 static void surface_row(struct text_table *table, const struct calibration *calibration,
                         const struct calibrated_surface *entry)
 {
-    const struct surface *surface = &entry->surface;
-    const struct surface_errors *own = surface->errors[surface->kind];
-    const struct surface_errors *naive = surface->errors[SURFACE_NAIVE];
+    const struct surface_errors *errors = entry->surface.errors;
     text_table_row(table);
     text_table_cell(table, 0, "%s%s", calibration->set->functions.names[entry->function],
                     entry->on_gpu ? "" : " (no GPU)");
@@ -31,36 +29,14 @@ static void surface_row(struct text_table *table, const struct calibration *cali
     else
         text_table_cell(table, 1, "%d-%d", entry->vcpu[0], entry->vcpu[1]);
     text_table_cell(table, 2, "%zu", entry->count);
-    text_table_cell(table, 3, "%s", surface_kind_names[surface->kind]);
-    cell_percent(table, 4, surface->chosen.inner.mape);
-    cell_percent(table, 5, naive[FOLD_POINT].inner.mape);
-    cell_percent(table, 6, surface->chosen.all.mape);
-    cell_percent(table, 7, naive[FOLD_POINT].all.mape);
-    cell_percent(table, 8, own[FOLD_SHARE].inner.mape);
-    cell_percent(table, 9, naive[FOLD_SHARE].inner.mape);
-    cell_percent(table, 10, own[FOLD_BATCH].inner.mape);
-    cell_percent(table, 11, naive[FOLD_BATCH].inner.mape);
-    cell_percent(table, 12, own[FOLD_LEAST_SHARES].all.mape);
-    cell_percent(table, 13, own[FOLD_LARGEST_BATCHES].all.mape);
-}
-
-/* Error of the selected predictors over all surfaces, at inner levels or all. */
-static struct mean_error own_error(const struct calibration *calibration, enum surface_fold fold,
-                                   bool inner)
-{
-    struct mean_error sum = {0};
-    for (size_t i = 0; i < calibration->surface_count; i++) {
-        const struct surface *surface = &calibration->surfaces[i].surface;
-        const struct surface_errors *errors = &surface->errors[surface->kind][fold];
-        const struct mean_error *more = inner ? &errors->inner : &errors->all;
-        if (more->count == 0)
-            continue;
-        sum.count += more->count;
-        sum.mape += (more->mape - sum.mape) * (double)more->count / (double)sum.count;
-    }
-    if (sum.count == 0)
-        sum.mape = NAN;
-    return sum;
+    cell_percent(table, 3, errors[FOLD_POINT].inner.mape);
+    cell_percent(table, 4, entry->surface.naive.inner.mape);
+    cell_percent(table, 5, errors[FOLD_POINT].all.mape);
+    cell_percent(table, 6, entry->surface.naive.all.mape);
+    cell_percent(table, 7, errors[FOLD_SHARE].inner.mape);
+    cell_percent(table, 8, errors[FOLD_BATCH].inner.mape);
+    cell_percent(table, 9, errors[FOLD_LEAST_SHARES].all.mape);
+    cell_percent(table, 10, errors[FOLD_LARGEST_BATCHES].all.mape);
 }
 
 static void total_row(struct text_table *table, const struct calibration *calibration)
@@ -71,24 +47,21 @@ static void total_row(struct text_table *table, const struct calibration *calibr
     text_table_row(table);
     text_table_cell(table, 0, "all");
     text_table_cell(table, 2, "%zu", points);
-    cell_percent(table, 4, calibration_chosen_error(calibration, true).mape);
-    cell_percent(table, 6, calibration_chosen_error(calibration, false).mape);
-    cell_percent(table, 8, own_error(calibration, FOLD_SHARE, true).mape);
-    cell_percent(table, 10, own_error(calibration, FOLD_BATCH, true).mape);
-    cell_percent(table, 5, calibration_error(calibration, SURFACE_NAIVE, FOLD_POINT, true).mape);
-    cell_percent(table, 7, calibration_error(calibration, SURFACE_NAIVE, FOLD_POINT, false).mape);
-    cell_percent(table, 9, calibration_error(calibration, SURFACE_NAIVE, FOLD_SHARE, true).mape);
-    cell_percent(table, 11, calibration_error(calibration, SURFACE_NAIVE, FOLD_BATCH, true).mape);
-    cell_percent(table, 12, own_error(calibration, FOLD_LEAST_SHARES, false).mape);
-    cell_percent(table, 13, own_error(calibration, FOLD_LARGEST_BATCHES, false).mape);
+    cell_percent(table, 3, calibration_error(calibration, FOLD_POINT, true).mape);
+    cell_percent(table, 4, calibration_naive_error(calibration, true).mape);
+    cell_percent(table, 5, calibration_error(calibration, FOLD_POINT, false).mape);
+    cell_percent(table, 6, calibration_naive_error(calibration, false).mape);
+    cell_percent(table, 7, calibration_error(calibration, FOLD_SHARE, true).mape);
+    cell_percent(table, 8, calibration_error(calibration, FOLD_BATCH, true).mape);
+    cell_percent(table, 9, calibration_error(calibration, FOLD_LEAST_SHARES, false).mape);
+    cell_percent(table, 10, calibration_error(calibration, FOLD_LARGEST_BATCHES, false).mape);
 }
 
 static bool surfaces_text(FILE *out, const struct calibration *calibration)
 {
-    static const char *const headers[] = {"function",     "vCPU",           "points", "predictor",
-                                          "inner point",  "naive",          "point",  "naive",
-                                          "share",        "naive",          "batch",  "naive",
-                                          "least shares", "largest batches"};
+    static const char *const headers[] = {
+        "function", "vCPU",  "points", "inner point",  "naive",          "point",
+        "naive",    "share", "batch",  "least shares", "largest batches"};
     struct text_table *table = text_table_create(headers, sizeof headers / sizeof headers[0]);
     for (size_t i = 0; i < calibration->surface_count; i++)
         surface_row(table, calibration, &calibration->surfaces[i]);
@@ -227,16 +200,14 @@ static cJSON *surface_json(const struct calibration *calibration,
     (void)cJSON_AddNumberToObject(object, "most_vcpu", entry->vcpu[1]);
     (void)cJSON_AddBoolToObject(object, "gpu", entry->on_gpu);
     (void)cJSON_AddNumberToObject(object, "points", (double)entry->count);
-    (void)cJSON_AddStringToObject(object, "predictor", surface_kind_names[entry->surface.kind]);
-    put_errors(object, "chosen", &entry->surface.chosen);
-    for (int kind = 0; kind < SURFACE_KINDS; kind++) {
-        cJSON *by_fold = cJSON_AddObjectToObject(object, surface_kind_names[kind]);
-        for (int fold = 0; fold < SURFACE_FOLDS; fold++)
-            put_errors(by_fold, surface_fold_names[fold], &entry->surface.errors[kind][fold]);
-    }
+    cJSON *by_fold = cJSON_AddObjectToObject(object, "left_out");
+    for (int fold = 0; fold < SURFACE_FOLDS; fold++)
+        put_errors(by_fold, surface_fold_names[fold], &entry->surface.errors[fold]);
+    put_errors(object, "naive", &entry->surface.naive);
     cJSON *law = cJSON_AddObjectToObject(object, "law_coefficients");
     for (int i = 0; i < LAW_COEFFICIENTS; i++)
-        (void)cJSON_AddNumberToObject(law, latency_coefficient_names[i], entry->surface.law.k[i]);
+        (void)cJSON_AddNumberToObject(law, latency_coefficient_names[i],
+                                      latency_model_law(&entry->surface.model)->k[i]);
     return object;
 }
 
@@ -306,12 +277,10 @@ cJSON *calibrate_report_json(const char *name, const struct calibration *calibra
         (void)cJSON_AddItemToArray(functions, surface_json(calibration, &calibration->surfaces[i]));
     if (calibration->surface_count > 0) {
         cJSON *all = cJSON_AddObjectToObject(object, "all");
-        put_percent(all, "inner", calibration_chosen_error(calibration, true).mape);
-        put_percent(all, "point", calibration_chosen_error(calibration, false).mape);
-        put_percent(all, "naive_inner",
-                    calibration_error(calibration, SURFACE_NAIVE, FOLD_POINT, true).mape);
-        put_percent(all, "naive_point",
-                    calibration_error(calibration, SURFACE_NAIVE, FOLD_POINT, false).mape);
+        put_percent(all, "inner", calibration_error(calibration, FOLD_POINT, true).mape);
+        put_percent(all, "point", calibration_error(calibration, FOLD_POINT, false).mape);
+        put_percent(all, "naive_inner", calibration_naive_error(calibration, true).mape);
+        put_percent(all, "naive_point", calibration_naive_error(calibration, false).mape);
     }
     put_launches(object, calibration->set);
     if (calibration->has_interference)

@@ -73,17 +73,21 @@ static bool in_range(const char *option, int value, struct range range, const ch
                        option, range.least, range.most, value);
 }
 
+static void add_error(cJSON *root, const char *key, double fraction)
+{
+    (void)cJSON_AddItemToObject(
+        root, key, isnan(fraction) ? cJSON_CreateNull() : cJSON_CreateNumber(fraction));
+}
+
 static bool print_json(const struct profile *profile, double ms, const char *source,
-                       double expected_error, struct error *error)
+                       const struct profile_origin *origin, struct error *error)
 {
     cJSON *root = cJSON_CreateObject();
     (void)cJSON_AddNumberToObject(root, "latency_ms", ms);
     (void)cJSON_AddStringToObject(root, "source", source);
     (void)cJSON_AddStringToObject(root, "evidence", profile->evidence);
-    if (isnan(expected_error))
-        (void)cJSON_AddNullToObject(root, "expected_error");
-    else
-        (void)cJSON_AddNumberToObject(root, "expected_error", expected_error);
+    add_error(root, "expected_error", origin->expected_error_50);
+    add_error(root, "expected_error_90", origin->expected_error_90);
     return cli_print_json(root, error);
 }
 
@@ -114,13 +118,16 @@ static bool predict(const struct options *options, const struct profile *profile
     /* A cell is not measured because it is on the grid. */
     const bool measured = strncmp(profile->evidence, "measured", strlen("measured")) == 0;
     if (options->json)
-        return print_json(profile, ms, source, origin.expected_error, error);
+        return print_json(profile, ms, source, &origin, error);
     printf("%s, batch %d, %d vCPU, %d of %d vGPU: %.6g ms, %s", function->name, batch, vcpu, vgpu,
            profile->unit, ms, measured || origin.source != PROFILE_MEASURED ? source : "as stated");
-    if (isnan(origin.expected_error))
+    if (isnan(origin.expected_error_50))
         printf(", expected error not known");
     else
-        printf(", expected error %.2g %%", 100 * origin.expected_error);
+        printf(", expected error at most %.2g %% for half of such cells",
+               100 * origin.expected_error_50);
+    if (!isnan(origin.expected_error_90))
+        printf(", %.2g %% for nine of ten", 100 * origin.expected_error_90);
     if (!measured)
         printf("; the profile's evidence: %s",
                profile->evidence[0] == '\0' ? "not given" : profile->evidence);

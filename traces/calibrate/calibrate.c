@@ -144,8 +144,7 @@ static bool learn_priors(const struct calibration *calibration, struct latency_p
         const struct calibrated_surface *surface = &calibration->surfaces[i];
         struct latency_law law;
         fits[i] = latency_prior_weak(pull);
-        fine = latency_law_fit_near(surface->points, surface->count, NULL, NULL, &fits[i], &law,
-                                    error);
+        fine = latency_law_fit(surface->points, surface->count, NULL, NULL, &fits[i], &law, error);
         if (fine)
             latency_prior_place(&fits[i], &law, surface->points, surface->count);
     }
@@ -181,7 +180,7 @@ static bool calibrate_surfaces(const struct sample_set *set, calibration_progres
                                  priors == NULL ? NULL : &priors[i], &surface->surface, error);
     }
     free(priors);
-    return fine;
+    return fine && expected_errors_learn(calibration, error);
 }
 
 static bool calibrate_all(const struct sample_set *set, calibration_progress *progress,
@@ -240,20 +239,20 @@ static struct mean_error none_is_nan(struct mean_error sum)
     return sum.count > 0 ? sum : (struct mean_error){NAN, NAN, 0};
 }
 
-struct mean_error calibration_error(const struct calibration *calibration, enum surface_kind kind,
-                                    enum surface_fold fold, bool inner)
+struct mean_error calibration_error(const struct calibration *calibration, enum surface_fold fold,
+                                    bool inner)
 {
     struct mean_error sum = {0};
     for (size_t i = 0; i < calibration->surface_count; i++)
-        add_errors(&sum, &calibration->surfaces[i].surface.errors[kind][fold], inner);
+        add_errors(&sum, &calibration->surfaces[i].surface.errors[fold], inner);
     return none_is_nan(sum);
 }
 
-struct mean_error calibration_chosen_error(const struct calibration *calibration, bool inner)
+struct mean_error calibration_naive_error(const struct calibration *calibration, bool inner)
 {
     struct mean_error sum = {0};
     for (size_t i = 0; i < calibration->surface_count; i++)
-        add_errors(&sum, &calibration->surfaces[i].surface.chosen, inner);
+        add_errors(&sum, &calibration->surfaces[i].surface.naive, inner);
     return none_is_nan(sum);
 }
 
@@ -290,19 +289,19 @@ static void print_point(FILE *out, const struct calibration *calibration,
     const double fit = factor * surface->surface.fitted_ms[i];
     const double left_out = factor * surface->surface.left_out_ms[i];
     const double measured = surface->samples[i].ms;
-    (void)fprintf(out, "%s,%s,%d,%d,%d,%d,%.9g,%zu,%.9g,%.9g,%.9g,%.9g,%.9g,%d\n",
-                  calibration->set->functions.names[surface->function],
-                  surface_kind_names[surface->surface.kind], surface->samples[i].batch,
+    (void)fprintf(out, "%s,%d,%d,%d,%d,%.9g,%zu,%.9g,%.9g,%.9g,%.9g,%.9g,%d\n",
+                  calibration->set->functions.names[surface->function], surface->samples[i].batch,
                   surface->samples[i].vcpu, surface->samples[i].share, calibration->set->unit,
                   measured, surface->samples[i].repeats, fit,
-                  factor * latency_law_ms(&surface->surface.law, point->batch, point->share),
+                  factor * latency_law_ms(latency_model_law(&surface->surface.model), point->batch,
+                                          point->share),
                   left_out, fit / measured - 1, left_out / measured - 1,
                   surface_is_inner(surface->points, surface->count, i));
 }
 
 void calibration_write_points(const struct calibration *calibration, FILE *out)
 {
-    (void)fputs("function,predictor,batch,vcpu,share,unit,measured_ms,repeats,fit_ms,law_ms,"
+    (void)fputs("function,batch,vcpu,share,unit,measured_ms,repeats,fit_ms,law_ms,"
                 "left_out_ms,residual,left_out_residual,inner\n",
                 out);
     for (size_t s = 0; s < calibration->surface_count; s++)

@@ -7,7 +7,7 @@
  * the most vCPUs, because work divided by vCPUs has the shape of work divided by a share. The
  * device gets one interference law (traces/calibrate/calibrate_interference.h). The profile's grid
  * consists of the measured batches, vCPU counts and shares (traces/calibrate/calibrate_grid.h).
- * What was measured keeps its value, the selected predictor gives the others.
+ * What was measured keeps its value, the predictor gives the others.
  */
 #ifndef ESGSIM_TRACES_CALIBRATE_CALIBRATE_H
 #define ESGSIM_TRACES_CALIBRATE_CALIBRATE_H
@@ -31,12 +31,15 @@ struct calibrated_surface {
     struct latency_point *points;         /* ms: without the factor of the vCPUs */
     size_t count;
     struct surface surface;
+    double error_scale; /* mean of left-out |error| / deviation, drawn to that of all surfaces */
 };
 
 struct calibration {
     const struct sample_set *set;
     struct calibrated_surface *surfaces; /* sorted by function; the one without a GPU last */
     size_t surface_count;
+    double error_quantiles[2][PROFILE_QUANTILES]; /* of left-out |error| / deviation / error_scale,
+                                                     extrapolated and interpolated */
     struct interference_fit interference;
     struct unseen_pairs
         unseen; /* what the pairs predict about pairs of functions not measured together */
@@ -60,11 +63,26 @@ struct latency_point calibrated_place(const struct calibrated_surface *surface, 
  * measured. O(count). */
 double calibrated_factor(const struct calibrated_surface *surface, int vcpu);
 
-/* Mean error over all surfaces, weighted by their numbers of points. */
-struct mean_error calibration_error(const struct calibration *calibration, enum surface_kind kind,
-                                    enum surface_fold fold, bool inner);
-/* The same for the selected predictors, where the selection for each point ignores that point. */
-struct mean_error calibration_chosen_error(const struct calibration *calibration, bool inner);
+/* Mean error over all surfaces, weighted by their numbers of points; and of the naive fit at
+ * points.
+ */
+struct mean_error calibration_error(const struct calibration *calibration, enum surface_fold fold,
+                                    bool inner);
+struct mean_error calibration_naive_error(const struct calibration *calibration, bool inner);
+
+/* Learns `error_scale` of each surface and `error_quantiles`. ERROR_RUN if memory is exhausted. */
+bool expected_errors_learn(struct calibration *calibration, struct error *error);
+/* The error |predicted / true - 1| that a predicted value does not exceed in half or nine tenths of
+ * the cases, as left-out points tell (conformal prediction, Vovk, Gammerman and Shafer,
+ * Algorithmic Learning in a Random World, 2005; normalised by the deviation, and apart for
+ * interpolated and extrapolated values). NAN: no point could be left out. */
+double expected_error(const struct calibration *calibration,
+                      const struct calibrated_surface *surface, const struct latency_value *value,
+                      enum profile_quantile quantile);
+/* The same for a latency between cells of the surface. */
+double expected_error_between(const struct calibration *calibration,
+                              const struct calibrated_surface *surface,
+                              enum profile_quantile quantile);
 
 struct profile_options {
     int unit; /* of the profile; 0: the set's. Drops shares that are not whole multiples of it */

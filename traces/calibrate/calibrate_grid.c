@@ -163,28 +163,15 @@ static bool is_guard(const struct filler *filler, const struct calibrated_grid *
            calibrated_has_parts(filler->calibration->set);
 }
 
-/* A measured time errs by its own noise, which repeats average. */
+/* A measured time errs by its own noise, which repeats average: quantiles of a normal error. */
 static struct grid_cell measured_cell(const struct filler *filler,
                                       const struct latency_sample *sample)
 {
     double cv = sample->cv;
     if (isnan(cv))
         cv = calibration_noise(filler->calibration, sample->function);
-    return (struct grid_cell){sample->ms, PROFILE_MEASURED, cv / sqrt((double)sample->repeats)};
-}
-
-/* Returns whether a batch at `vcpu` is within the hull of the points over batch and vCPUs. */
-static bool is_between_vcpus(const struct calibrated_surface *surface, int batch, int vcpu)
-{
-    if (surface->vcpu[0] == surface->vcpu[1] || !surface->on_gpu)
-        return true;
-    struct latency_point *points = calloc(surface->count, sizeof *points);
-    for (size_t i = 0; points != NULL && i < surface->count; i++)
-        points[i] = (struct latency_point){.batch = surface->samples[i].batch,
-                                           .share = surface->samples[i].vcpu};
-    const bool between = points != NULL && surface_is_between(points, surface->count, batch, vcpu);
-    free(points);
-    return between;
+    cv /= sqrt((double)sample->repeats);
+    return (struct grid_cell){sample->ms, PROFILE_MEASURED, {0.6745 * cv, 1.6449 * cv}};
 }
 
 static struct grid_cell cell_at(const struct filler *filler, const struct calibrated_grid *grid,
@@ -196,15 +183,15 @@ static struct grid_cell cell_at(const struct filler *filler, const struct calibr
     if (sample != NULL)
         return measured_cell(filler, sample);
     if (surface == NULL || did_not_run(filler, batch, vcpu, vgpu) || is_guard(filler, grid, vgpu))
-        return (struct grid_cell){NAN, PROFILE_NONE, NAN};
+        return (struct grid_cell){NAN, PROFILE_NONE, {NAN, NAN}};
     const struct latency_point at = calibrated_place(surface, batch, vcpu, grid->parts[vgpu]);
-    const bool between = surface_is_between(surface->points, surface->count, at.batch, at.share) &&
-                         is_between_vcpus(surface, batch, vcpu);
-    return (struct grid_cell){calibrated_factor(surface, vcpu) *
-                                  surface_ms(&surface->surface, at.batch, at.share, at.vcpu),
-                              between ? PROFILE_INTERPOLATED : PROFILE_EXTRAPOLATED,
-                              surface_expected_error(&surface->surface, surface->points,
-                                                     surface->count, at.batch, at.share)};
+    const struct latency_value value = latency_model_at(&surface->surface.model, &at);
+    struct grid_cell cell = {.ms = value.ms * calibrated_factor(surface, vcpu),
+                             .source = value.between ? PROFILE_INTERPOLATED : PROFILE_EXTRAPOLATED};
+    for (int i = 0; i < PROFILE_QUANTILES; i++)
+        cell.expected_errors[i] =
+            expected_error(filler->calibration, surface, &value, (enum profile_quantile)i);
+    return cell;
 }
 
 /* The surface with a GPU, or without; NULL: none. */

@@ -1,5 +1,5 @@
-/* The cells of a function's profile: measured where it was measured, else from the predictor that
- * calibration selected, with the error to expect. */
+/* The cells of a function's profile: measured where it was measured, else from the predictor,
+ * with the error to expect. */
 #ifndef ESGSIM_TRACES_CALIBRATE_CALIBRATE_GRID_H
 #define ESGSIM_TRACES_CALIBRATE_CALIBRATE_GRID_H
 
@@ -11,7 +11,7 @@
 struct grid_cell {
     double ms; /* NAN: did not run */
     enum profile_source source;
-    double expected_error; /* fraction; NAN: not known */
+    double expected_errors[PROFILE_QUANTILES]; /* fractions; NAN: not known */
 };
 
 struct calibrated_grid {

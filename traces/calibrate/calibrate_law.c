@@ -32,14 +32,14 @@ static const double HUBER = 1.345;
 static const double COMPARED_SCALE = 0.02;
 
 /* The search variable is x: non-negative coefficients are x², the kink is 1 + x² and the share's
- * exponent is 2·sin²x. */
+ * exponent is sin²x. */
 static struct latency_law law_of(const gsl_vector *x)
 {
     struct latency_law law;
     for (size_t i = 0; i < LAW_COEFFICIENTS; i++)
         law.k[i] = gsl_pow_2(gsl_vector_get(x, i));
     law.k[LAW_KINK] += 1;
-    law.k[LAW_SHARE_EXPONENT] = 2 * gsl_pow_2(sin(gsl_vector_get(x, LAW_SHARE_EXPONENT)));
+    law.k[LAW_SHARE_EXPONENT] = gsl_pow_2(sin(gsl_vector_get(x, LAW_SHARE_EXPONENT)));
     return law;
 }
 
@@ -48,7 +48,7 @@ static void search_place(const struct latency_law *law, double *x)
     for (size_t i = 0; i < LAW_COEFFICIENTS; i++)
         x[i] = sqrt(law->k[i]);
     x[LAW_KINK] = sqrt(fmax(law->k[LAW_KINK] - 1, 0));
-    x[LAW_SHARE_EXPONENT] = asin(sqrt(law->k[LAW_SHARE_EXPONENT] / 2));
+    x[LAW_SHARE_EXPONENT] = asin(sqrt(fmin(law->k[LAW_SHARE_EXPONENT], 1)));
 }
 
 /* Lower bound that keeps log(f) and log(w) finite; at this value the term does not matter. */
@@ -81,6 +81,20 @@ static struct parts law_parts(const struct latency_law *law, double batch, doubl
 double latency_law_ms(const struct latency_law *law, double batch, double share)
 {
     return exp(law_parts(law, batch, share).log_ms);
+}
+
+void latency_range_narrow(struct latency_range *range, const struct latency_point *known,
+                          double batch, double share)
+{
+    const double longer = fmax(1, batch / known->batch) * fmax(1, known->share / share);
+    const double shorter = fmax(1, known->batch / batch) * fmax(1, share / known->share);
+    range->least = fmax(range->least, known->ms / shorter);
+    range->most = fmin(range->most, known->ms * longer);
+}
+
+double latency_range_clamp(const struct latency_range *range, double ms)
+{
+    return fmin(range->most, fmax(range->least, ms));
 }
 
 /* The points that are not left out, divided by their geometric mean `scale`. One more row per
@@ -144,7 +158,7 @@ static int jacobian_of(const gsl_vector *x, void *data, gsl_matrix *jacobian)
         double slope = problem->relative ? exp(log_ms) / problem->points[i].ms : 1;
         for (size_t j = 0; j < LAW_COEFFICIENTS; j++) {
             double root = gsl_vector_get(x, j);
-            double inner = j == LAW_SHARE_EXPONENT ? 2 * sin(2 * root) : 2 * root;
+            double inner = j == LAW_SHARE_EXPONENT ? sin(2 * root) : 2 * root;
             gsl_matrix_set(jacobian, i, j, slope * gradient[j] * inner);
         }
     }
@@ -205,12 +219,13 @@ static double residual_scale(struct problem *problem)
 }
 
 /* Starting points for points with geometric mean 1: work only; floor plus work; a sharp kink; a
- * floor that grows with the batch. */
+ * floor that grows with the batch. A square of the batch would stay at 0: on public tables it
+ * raises left-out errors. The exponent begins below 1, where its gradient is 0. */
 static const struct latency_law starts[STARTS] = {
-    {{0.02, 0.001, 1e-5, 0.05, 0.05, 0.02, 1.05, 1}},
-    {{0.2, 0.01, 1e-5, 0.03, 0.05, 0.05, 1.5, 1}},
-    {{0.3, 0.005, 1e-5, 0.03, 0.05, 0.02, 6, 1}},
-    {{0.1, 0.1, 1e-5, 0.02, 0.02, 0.02, 6, 1}},
+    {{0.02, 0.001, 0, 0.05, 0.05, 0.02, 1.05, 0.9}},
+    {{0.2, 0.01, 0, 0.03, 0.05, 0.05, 1.5, 0.9}},
+    {{0.3, 0.005, 0, 0.03, 0.05, 0.02, 6, 0.9}},
+    {{0.1, 0.1, 0, 0.02, 0.02, 0.02, 6, 0.9}},
 };
 
 /* Least squares without Huber's weights; what is held stays at the start. A root that tends to 0
@@ -339,13 +354,6 @@ void latency_prior_place(struct latency_prior *prior, const struct latency_law *
     search_place(&scaled, prior->place);
 }
 
-bool latency_law_fit(const struct latency_point *points, size_t count, const bool *left_out,
-                     const struct latency_law *start, struct latency_law *law, struct error *error)
-{
-    const struct latency_prior prior = latency_prior_weak(LATENCY_PULL_WEAK);
-    return latency_law_fit_near(points, count, left_out, start, &prior, law, error);
-}
-
 static bool fit(struct problem *problem, const struct latency_point *points, size_t count,
                 const bool *left_out, const struct latency_law *start, struct latency_law *law,
                 struct error *error)
@@ -366,9 +374,9 @@ static bool fit(struct problem *problem, const struct latency_point *points, siz
     return fine;
 }
 
-bool latency_law_fit_near(const struct latency_point *points, size_t count, const bool *left_out,
-                          const struct latency_law *start, const struct latency_prior *prior,
-                          struct latency_law *law, struct error *error)
+bool latency_law_fit(const struct latency_point *points, size_t count, const bool *left_out,
+                     const struct latency_law *start, const struct latency_prior *prior,
+                     struct latency_law *law, struct error *error)
 {
     struct problem problem = {.prior = *prior};
     return fit(&problem, points, count, left_out, start, law, error);

@@ -6,8 +6,9 @@
  * f is the time that a larger share does not shorten (launches, serial parts). w is the work that
  * is divided by the share. p sets how sharp the kink between the two is. p = 1 adds them, which is
  * the form of iGniter's GPU active time (Xu et al., IEEE TPDS 2023, section 3). p → ∞ gives max(f,
- * w), the launch-bound floor. All coefficients are at least 0, p >= 1 and 0 <= a <= 2. Therefore
- * the law increases with b and decreases with s everywhere.
+ * w), the launch-bound floor. All coefficients are at least 0 and p >= 1. Therefore the law
+ * increases with b and decreases with s everywhere. A fit has a <= 1, because half the share at
+ * most doubles a time. A fit that starts with k1 = 0 keeps it.
  *
  * The fit minimises log residuals (relative errors) with Huber's weights (Huber 1964; tuning
  * constant 1.345, scale from the median absolute deviation). Each reweighting step is GSL's
@@ -56,9 +57,6 @@ struct latency_prior {
     double pull[LAW_COEFFICIENTS];
 };
 
-/* Weak enough not to move a coefficient that the points determine. */
-#define LATENCY_PULL_WEAK 1e-3
-
 /* The prior for one function alone: mostly work, divided by the share. */
 struct latency_prior latency_prior_weak(double pull);
 /* Sets the prior's place to that of a law fitted to these points. */
@@ -68,6 +66,19 @@ void latency_prior_place(struct latency_prior *prior, const struct latency_law *
 /* Latency in milliseconds; batch >= 0, share > 0. */
 double latency_law_ms(const struct latency_law *law, double batch, double share);
 
+/* Latencies that are possible at some place. */
+struct latency_range {
+    double least, most;
+};
+
+/* Narrows the range at (batch, share) by what is known of another place: time neither falls with
+ * the batch nor rises with the share, and grows at most as the batch and as 1 / share. */
+void latency_range_narrow(struct latency_range *range, const struct latency_point *known,
+                          double batch, double share);
+/* `ms`, or the end of the range next to it. Where ends that noise has crossed contradict each
+ * other, it is `most`. */
+double latency_range_clamp(const struct latency_range *range, double ms);
+
 /* Returns whether point `index` of `count` belongs to a part of about `wanted` points, which is
  * spread over them by multiples of the golden ratio. */
 bool latency_in_part(size_t index, size_t count, size_t wanted);
@@ -76,14 +87,11 @@ bool latency_in_part(size_t index, size_t count, size_t wanted);
 enum { LATENCY_LAW_POINTS = 192 };
 
 /* Fits at least two points; all batches, shares and times must be above 0. With `start` the search
- * begins there only, with NULL at several places. Points whose entry of `left_out` is true are
- * ignored (NULL: none). ERROR_INPUT for fewer than two points. */
+ * begins there only, with NULL at several places, all with k1 = 0. Points whose entry of `left_out`
+ * is true are ignored (NULL: none). ERROR_INPUT for fewer than two points. */
 bool latency_law_fit(const struct latency_point *points, size_t count, const bool *left_out,
-                     const struct latency_law *start, struct latency_law *law, struct error *error);
-/* The same with a prior in place of the weak one. */
-bool latency_law_fit_near(const struct latency_point *points, size_t count, const bool *left_out,
-                          const struct latency_law *start, const struct latency_prior *prior,
-                          struct latency_law *law, struct error *error);
+                     const struct latency_law *start, const struct latency_prior *prior,
+                     struct latency_law *law, struct error *error);
 /* Minimises relative errors instead, without weights or a prior, to the last digits. The search
  * begins at `start` only, and `held` coefficients stay there. */
 bool latency_law_fit_relative(const struct latency_point *points, size_t count,

@@ -35,12 +35,24 @@ static cJSON *latency_row(const struct calibrated_grid *grid, const struct grid_
 }
 
 /* An expected error has two digits. */
-static cJSON *error_row(const struct calibrated_grid *grid, const struct grid_cell *cells)
+static cJSON *error_row(const struct calibrated_grid *grid, const struct grid_cell *cells,
+                        enum profile_quantile quantile)
 {
     cJSON *row = cJSON_CreateArray();
     for (size_t g = 0; g < grid->vgpus; g++)
-        (void)cJSON_AddItemToArray(row, profile_number(profile_round(cells[g].expected_error, 2)));
+        (void)cJSON_AddItemToArray(
+            row, profile_number(profile_round(cells[g].expected_errors[quantile], 2)));
     return row;
+}
+
+static cJSON *error_50_row(const struct calibrated_grid *grid, const struct grid_cell *cells)
+{
+    return error_row(grid, cells, PROFILE_ERROR_50);
+}
+
+static cJSON *error_90_row(const struct calibrated_grid *grid, const struct grid_cell *cells)
+{
+    return error_row(grid, cells, PROFILE_ERROR_90);
 }
 
 static cJSON *source_row(const struct calibrated_grid *grid, const struct grid_cell *cells)
@@ -78,7 +90,8 @@ static bool put_grid(struct writer *writer, const struct calibrated_grid *cells,
                      &(struct profile_axis){cells->vgpu, cells->vgpus});
     put_cells(cells, "latency_ms", latency_row, function);
     put_cells(cells, "source", source_row, function);
-    put_cells(cells, "expected_error", error_row, function);
+    put_cells(cells, "expected_error_50", error_50_row, function);
+    put_cells(cells, "expected_error_90", error_90_row, function);
     for (size_t i = 0; i < cells->batches * cells->vcpus * cells->vgpus; i++) {
         writer->cells += cells->cells[i].source != PROFILE_NONE;
         writer->predicted += cells->cells[i].source == PROFILE_INTERPOLATED ||
@@ -106,13 +119,10 @@ static void put_surface(const struct calibrated_surface *surface, cJSON *list)
         profile_put_number(object, "most_vcpu", surface->vcpu[1]);
     if (!surface->on_gpu)
         (void)cJSON_AddBoolToObject(object, "gpu", false);
-    profile_put_text(object, "predictor", "%s", surface_kind_names[surface->surface.kind]);
-    put_errors(object, "left_out_with_choice", &surface->surface.chosen);
     cJSON *errors = cJSON_AddObjectToObject(object, "left_out");
     for (int fold = 0; fold < SURFACE_FOLDS; fold++)
-        put_errors(errors, surface_fold_names[fold],
-                   &surface->surface.errors[surface->surface.kind][fold]);
-    put_errors(object, "naive", &surface->surface.errors[SURFACE_NAIVE][FOLD_POINT]);
+        put_errors(errors, surface_fold_names[fold], &surface->surface.errors[fold]);
+    put_errors(object, "naive", &surface->surface.naive);
     profile_put_number(object, "residual_cv", surface->surface.residual_cv);
     (void)cJSON_AddItemToArray(list, object);
 }
@@ -129,9 +139,7 @@ static void put_range(cJSON *law, const char *key, const int *values, size_t cou
 static cJSON *law_json(const struct writer *writer, const struct calibrated_surface *surface,
                        const struct calibrated_grid *grid, int vcpu)
 {
-    const struct surface *fit = &surface->surface;
-    const struct latency_law *found =
-        fit->kind == SURFACE_LAW ? &fit->law : latency_model_law(&fit->model);
+    const struct latency_law *found = latency_model_law(&surface->surface.model);
     const int extended = writer->options->extend_batch;
     const int most = grid->batch[grid->batches - 1];
     const bool no_gpu = grid->vgpu[0] == 0;
@@ -140,8 +148,10 @@ static cJSON *law_json(const struct writer *writer, const struct calibrated_surf
         profile_put_number(law, latency_coefficient_names[i],
                            found->k[i] *
                                (i < LAW_SHARE_OFFSET ? calibrated_factor(surface, vcpu) : 1));
-    profile_put_known(law, "expected_error",
-                      fit->chosen.inner.count > 0 ? fit->chosen.inner.mape : fit->chosen.all.mape);
+    profile_put_known(law, "expected_error_50",
+                      expected_error_between(writer->calibration, surface, PROFILE_ERROR_50));
+    profile_put_known(law, "expected_error_90",
+                      expected_error_between(writer->calibration, surface, PROFILE_ERROR_90));
     put_range(law, "batch", grid->batch, grid->batches,
               extended > 0 && extended < most ? most : extended);
     put_range(law, "vgpu", grid->vgpu + no_gpu, grid->vgpus - no_gpu,
@@ -289,9 +299,8 @@ static void put_origin(const struct sample_set *set, cJSON *profile)
     cJSON *derivation = cJSON_AddObjectToObject(profile, "derivation");
     profile_put_text(
         derivation, "latency_ms",
-        "measured, and between and beyond it the predictor chosen for each function by leaving "
-        "points out, see its \"calibration\" (errors as fractions); %zu configurations "
-        "measured",
+        "measured, and between and beyond it predicted, see \"calibration\" of each function for "
+        "errors at left-out points (fractions); %zu configurations measured",
         set->latency_count);
     if (calibrated_has_parts(set))
         profile_put_text(

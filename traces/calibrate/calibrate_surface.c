@@ -9,7 +9,6 @@
 #include <gsl/gsl_sort.h>
 #include <gsl/gsl_statistics_double.h>
 
-const char *const surface_kind_names[SURFACE_KINDS] = {"naive", "law", "corrected"};
 const char *const surface_fold_names[SURFACE_FOLDS] = {"point", "share", "batch", "least_shares",
                                                        "largest_batches"};
 
@@ -20,25 +19,18 @@ static bool out_of_memory(size_t count, struct error *error)
     return error_run(error, "out of memory for a surface of %zu points", count);
 }
 
-static bool is_seen(const bool *left_out, size_t index)
-{
-    return left_out == NULL || !left_out[index];
-}
+/* ---- Predictions ----------------------------------------------------------------------------- */
 
-/* ---- Naive ----------------------------------------------------------------------------------- */
-
-static bool predict_naive(const struct latency_point *points, size_t count, const bool *left_out,
-                          double *ms, struct error *error)
+static void predict_naive(const struct latency_point *points, size_t count, const bool *left_out,
+                          double *room, double *ms)
 {
-    double *x = calloc(3 * count, sizeof *x);
     size_t seen = 0;
     double a = 0, c = 0, c00 = 0, c01 = 0, c11 = 0, squares = 0;
-    if (x == NULL)
-        return out_of_memory(count, error);
+    double *x = room;
     double *y = x + count;
     double *weight = y + count;
     for (size_t i = 0; i < count; i++) {
-        if (!is_seen(left_out, i))
+        if (left_out[i])
             continue;
         x[seen] = points[i].batch / points[i].share;
         weight[seen] = 1 / (points[i].ms * points[i].ms);
@@ -47,8 +39,6 @@ static bool predict_naive(const struct latency_point *points, size_t count, cons
     (void)gsl_fit_wlinear(x, 1, weight, 1, y, 1, seen, &a, &c, &c00, &c01, &c11, &squares);
     for (size_t i = 0; i < count; i++)
         ms[i] = a + c * points[i].batch / points[i].share;
-    free(x);
-    return true;
 }
 
 /* Robust standard deviation of values about 0. Fills and sorts `sizes`. */
@@ -58,31 +48,6 @@ static double robust_deviation(const double *values, size_t count, double *sizes
         sizes[i] = fabs(values[i]);
     gsl_sort(sizes, 1, count);
     return NORMAL_SCALE * gsl_stats_median_from_sorted_data(sizes, 1, count);
-}
-
-/* Predicts the points left out by every kind from the others (NULL: all from all). `law` and
- * `model` are the fits. With `start`, a fit to all points, the model's search begins there, and the
- * law's search at the model's: the model's prior, not its start, determines what the points do not.
- */
-static bool predict(const struct latency_point *points, size_t count, const bool *left_out,
-                    const struct latency_prior *prior, const struct surface *start,
-                    struct latency_law *law, struct latency_model *model,
-                    double *const ms[SURFACE_KINDS], struct error *error)
-{
-    if (!latency_model_fit(points, count, left_out, prior, start == NULL ? NULL : &start->model,
-                           model, error) ||
-        !latency_law_fit(points, count, left_out, start == NULL ? NULL : &model->laws[0], law,
-                         error) ||
-        !predict_naive(points, count, left_out, ms[SURFACE_NAIVE], error))
-        return false;
-    for (size_t i = 0; i < count; i++) {
-        if (left_out != NULL && !left_out[i])
-            continue;
-        ms[SURFACE_LAW][i] = latency_law_ms(law, points[i].batch, points[i].share);
-        ms[SURFACE_CORRECTED][i] =
-            latency_model_ms(model, points[i].batch, points[i].share, points[i].vcpu);
-    }
-    return true;
 }
 
 /* ---- Inner points ---------------------------------------------------------------------------- */
@@ -176,78 +141,7 @@ static int group_points(const struct latency_point *points, size_t count, enum s
     return fold == FOLD_LEAST_SHARES || fold == FOLD_LARGEST_BATCHES ? edge > 0 : groups;
 }
 
-/* Mean octaves from the points of an edge fold to the nearest level that is kept. */
-static double edge_octaves(const struct latency_point *points, size_t count, const int *group,
-                           enum surface_fold fold)
-{
-    double nearest = NAN;
-    double sum = 0;
-    size_t left_out = 0;
-    for (size_t i = 0; i < count; i++) {
-        if (group[i] == FOLD_NONE && fold == FOLD_LEAST_SHARES)
-            nearest = fmin(nearest, points[i].share);
-        if (group[i] == FOLD_NONE && fold == FOLD_LARGEST_BATCHES)
-            nearest = fmax(nearest, points[i].batch);
-    }
-    for (size_t i = 0; i < count; i++) {
-        if (group[i] == FOLD_NONE)
-            continue;
-        left_out++;
-        sum +=
-            fabs(log2((fold == FOLD_LEAST_SHARES ? points[i].share : points[i].batch) / nearest));
-    }
-    return left_out > 0 ? sum / (double)left_out : NAN;
-}
-
 /* ---- Cross-validation ------------------------------------------------------------------------ */
-
-/* Predictions by kind and fold: ms[kind][fold][i] is computed without point i. */
-struct left_out {
-    double *ms[SURFACE_KINDS][SURFACE_FOLDS];
-    double *prediction[SURFACE_KINDS];
-    double *room; /* [2 count] */
-    int *group;
-    bool *mask;
-};
-
-/* Returns whether enough points remain to predict those left out. */
-static bool is_enough(const bool *mask, size_t count)
-{
-    size_t seen = 0;
-    for (size_t i = 0; i < count; i++)
-        seen += !mask[i];
-    return seen >= 2;
-}
-
-static bool leave_out(enum surface_fold fold, const struct latency_point *points, size_t count,
-                      const struct latency_prior *prior, struct surface *surface,
-                      struct left_out *left, struct error *error)
-{
-    const int groups = group_points(points, count, fold, left->room, left->group);
-    for (int kind = 0; kind < SURFACE_KINDS; kind++)
-        for (size_t i = 0; i < count; i++)
-            left->ms[kind][fold][i] = NAN;
-    for (int group = 0; group < groups; group++) {
-        struct latency_law law;
-        struct latency_model model = {0};
-        for (size_t i = 0; i < count; i++)
-            left->mask[i] = left->group[i] == group;
-        if (!is_enough(left->mask, count))
-            continue;
-        bool fine = predict(points, count, left->mask, prior, surface, &law, &model,
-                            left->prediction, error);
-        latency_model_clear(&model);
-        if (!fine)
-            return false;
-        for (int kind = 0; kind < SURFACE_KINDS; kind++)
-            for (size_t i = 0; i < count; i++)
-                if (left->mask[i])
-                    left->ms[kind][fold][i] = left->prediction[kind][i];
-    }
-    if (groups > 0)
-        surface->edge_octaves[fold] = edge_octaves(points, count, left->group, fold);
-    return true;
-}
 
 static void error_add(struct mean_error *sum, double size)
 {
@@ -274,59 +168,72 @@ static void errors_finish(struct surface_errors *errors)
         errors->inner.mape = errors->inner.worst = NAN;
 }
 
-/* Selects by the errors at the points other than `without`. The corrected laws contain the law. The
- * law alone is selected only if it is better by two standard errors of the mean difference, because
- * a choice by small differences errs by chance. */
-static enum surface_kind choose(const struct latency_point *points, size_t count,
-                                const struct left_out *left, size_t without)
+struct left_out {
+    double *room; /* [3 count] */
+    double *naive_ms;
+    int *group;
+    bool *mask;
+};
+
+/* Returns whether enough points remain to predict those left out. */
+static bool is_enough(const bool *mask, size_t count)
 {
-    static const double standard_errors = 2;
-    double mean = 0;
-    double squares = 0;
-    double seen = 0;
-    for (size_t i = 0; i < count; i++) {
-        double difference = fabs(left->ms[SURFACE_LAW][FOLD_POINT][i] / points[i].ms - 1) -
-                            fabs(left->ms[SURFACE_CORRECTED][FOLD_POINT][i] / points[i].ms - 1);
-        if (i == without || isnan(difference))
-            continue;
-        double before = mean;
-        seen++;
-        mean += (difference - mean) / seen;
-        squares += (difference - before) * (difference - mean);
-    }
-    return seen > 2 && mean < -standard_errors * sqrt(squares / (seen - 1) / seen)
-               ? SURFACE_LAW
-               : SURFACE_CORRECTED;
+    size_t seen = 0;
+    for (size_t i = 0; i < count; i++)
+        seen += !mask[i];
+    return seen >= 2;
 }
 
-static void evaluate(const struct latency_point *points, size_t count, const struct left_out *left,
-                     struct surface *surface)
+/* Compares the points left out with their prediction by `model`, which was fitted to the others. */
+static void compare(enum surface_fold fold, const struct latency_point *points, size_t count,
+                    const struct latency_model *model, const struct left_out *left,
+                    struct surface *surface)
 {
-    for (int kind = 0; kind < SURFACE_KINDS; kind++)
-        for (int fold = 0; fold < SURFACE_FOLDS; fold++) {
-            for (size_t i = 0; i < count; i++)
-                errors_add(&surface->errors[kind][fold], left->ms[kind][fold][i], points[i].ms,
-                           is_inner(points, count, i, (enum surface_fold)fold));
-            errors_finish(&surface->errors[kind][fold]);
-        }
-    surface->kind = choose(points, count, left, count);
     for (size_t i = 0; i < count; i++) {
-        enum surface_kind kind = choose(points, count, left, i);
-        errors_add(&surface->chosen, left->ms[kind][FOLD_POINT][i], points[i].ms,
-                   surface_is_inner(points, count, i));
-        surface->left_out_ms[i] = left->ms[surface->kind][FOLD_POINT][i];
+        const bool inner = is_inner(points, count, i, fold);
+        if (!left->mask[i])
+            continue;
+        struct latency_value value = latency_model_at(model, &points[i]);
+        errors_add(&surface->errors[fold], value.ms, points[i].ms, inner);
+        if (fold == FOLD_POINT) {
+            surface->left_out_ms[i] = value.ms;
+            errors_add(&surface->naive, left->naive_ms[i], points[i].ms, inner);
+        }
+        if (fold != FOLD_SHARE && fold != FOLD_BATCH)
+            surface->scores[surface->score_count++] = (struct surface_score){
+                fabs(value.ms / points[i].ms - 1), value.deviation, value.between};
     }
-    errors_finish(&surface->chosen);
+}
+
+/* The search begins at the fit to all points: the prior, not the start, determines what the points
+ * do not. */
+static bool leave_out(enum surface_fold fold, const struct latency_point *points, size_t count,
+                      const struct latency_prior *prior, struct surface *surface,
+                      struct left_out *left, struct error *error)
+{
+    const int groups = group_points(points, count, fold, left->room, left->group);
+    bool fine = true;
+    for (int group = 0; fine && group < groups; group++) {
+        struct latency_model model = {0};
+        for (size_t i = 0; i < count; i++)
+            left->mask[i] = left->group[i] == group;
+        if (!is_enough(left->mask, count))
+            continue;
+        if (fold == FOLD_POINT)
+            predict_naive(points, count, left->mask, left->room, left->naive_ms);
+        fine = latency_model_fit(points, count, left->mask, prior, &surface->model, &model, error);
+        if (fine)
+            compare(fold, points, count, &model, left, surface);
+        latency_model_clear(&model);
+    }
+    errors_finish(&surface->errors[fold]);
+    return fine;
 }
 
 static void left_out_clear(struct left_out *left)
 {
-    for (int kind = 0; kind < SURFACE_KINDS; kind++)
-        for (int fold = 0; fold < SURFACE_FOLDS; fold++)
-            free(left->ms[kind][fold]);
-    for (int kind = 0; kind < SURFACE_KINDS; kind++)
-        free(left->prediction[kind]);
     free(left->room);
+    free(left->naive_ms);
     free(left->group);
     free(left->mask);
 }
@@ -334,21 +241,11 @@ static void left_out_clear(struct left_out *left)
 static bool left_out_alloc(struct left_out *left, size_t count)
 {
     left->mask = calloc(count, sizeof *left->mask);
-    left->room = calloc(2 * count, sizeof *left->room);
+    left->room = calloc(3 * count, sizeof *left->room);
+    left->naive_ms = calloc(count, sizeof *left->naive_ms);
     left->group = calloc(count, sizeof *left->group);
-    if (left->mask == NULL || left->room == NULL || left->group == NULL)
-        return false;
-    for (int kind = 0; kind < SURFACE_KINDS; kind++) {
-        left->prediction[kind] = calloc(count, sizeof(double));
-        if (left->prediction[kind] == NULL)
-            return false;
-        for (int fold = 0; fold < SURFACE_FOLDS; fold++) {
-            left->ms[kind][fold] = calloc(count, sizeof(double));
-            if (left->ms[kind][fold] == NULL)
-                return false;
-        }
-    }
-    return true;
+    return left->mask != NULL && left->room != NULL && left->naive_ms != NULL &&
+           left->group != NULL;
 }
 
 static bool residual_deviation(const struct latency_point *points, size_t count,
@@ -371,23 +268,22 @@ bool surface_calibrate(const struct latency_point *points, size_t count,
     const struct latency_prior weak = latency_prior_weak(1);
     struct left_out left = {0};
     *surface = (struct surface){.fitted_ms = calloc(count, sizeof(double)),
-                                .left_out_ms = calloc(count, sizeof(double))};
+                                .left_out_ms = calloc(count, sizeof(double)),
+                                .scores = calloc(3 * count, sizeof *surface->scores)};
     prior = prior == NULL ? &weak : prior;
-    for (int fold = 0; fold < SURFACE_FOLDS; fold++)
-        surface->edge_octaves[fold] = NAN;
-    bool fine =
-        surface->fitted_ms != NULL && surface->left_out_ms != NULL && left_out_alloc(&left, count);
+    bool fine = surface->fitted_ms != NULL && surface->left_out_ms != NULL &&
+                surface->scores != NULL && left_out_alloc(&left, count);
     if (!fine)
         (void)out_of_memory(count, error);
-    fine = fine && predict(points, count, NULL, prior, NULL, &surface->law, &surface->model,
-                           left.prediction, error);
+    for (size_t i = 0; fine && i < count; i++)
+        surface->left_out_ms[i] = NAN;
+    fine = fine && latency_model_fit(points, count, NULL, prior, NULL, &surface->model, error);
     for (int fold = 0; fine && fold < SURFACE_FOLDS; fold++)
         fine = leave_out((enum surface_fold)fold, points, count, prior, surface, &left, error);
     if (fine) {
-        evaluate(points, count, &left, surface);
+        errors_finish(&surface->naive);
         for (size_t i = 0; i < count; i++)
-            surface->fitted_ms[i] =
-                surface_ms(surface, points[i].batch, points[i].share, points[i].vcpu);
+            surface->fitted_ms[i] = latency_model_at(&surface->model, &points[i]).ms;
         fine = residual_deviation(points, count, surface) || out_of_memory(count, error);
     }
     left_out_clear(&left);
@@ -401,12 +297,6 @@ void surface_clear(struct surface *surface)
     latency_model_clear(&surface->model);
     free(surface->fitted_ms);
     free(surface->left_out_ms);
+    free(surface->scores);
     *surface = (struct surface){0};
-}
-
-double surface_ms(const struct surface *surface, double batch, double share, double vcpu)
-{
-    if (surface->kind == SURFACE_LAW)
-        return latency_law_ms(&surface->law, batch, share);
-    return latency_model_ms(&surface->model, batch, share, vcpu);
 }

@@ -237,7 +237,9 @@ static bool read_function(const struct json_value *value, int unit,
                                        "derivation",
                                        "law",
                                        "source",
-                                       "expected_error",
+                                       "expected_error", /* the 50 % quantile, in older files */
+                                       "expected_error_50",
+                                       "expected_error_90",
                                        "calibration",
                                        "launch_bound", /* for readers */
                                        NULL};

@@ -10,10 +10,9 @@
  * A function has no latency outside its grid unless the file gives a fitted `law`
  * (traces/calibrate/calibrate_law.h), or an array of laws, one for each vCPU count. A law consists
  * of the coefficients and of the ranges of batch and vGPU, as [least, most], for which it may be
- * evaluated. Its optional `expected_error` is that of a latency between cells. Its optional
- * `parts` lists the
- * fraction of the GPU that 1, 2, … vGPUs provide, if that is not vGPUs / unit. Outside the grid the
- * latency is the law's, scaled to agree with the grid at the grid's edge.
+ * evaluated. Its optional expected errors are those of a latency between cells. Its optional
+ * `parts` lists the fraction of the GPU that 1, 2, … vGPUs provide, if that is not vGPUs / unit.
+ * Outside the grid the latency is the law's, scaled to agree with the grid at the grid's edge.
  *
  * Between grid points the latency is interpolated along one axis at a time: first vGPU, then vCPU,
  * then batch. An axis whose values include the wanted one is not interpolated. Interpolation along
@@ -26,7 +25,9 @@
  * GPU is not a small one: below the least share there is no latency.
  *
  * `source` marks each cell: an array over batch of arrays over vCPU of strings over vGPU, with the
- * letters of enum profile_source. `expected_error` is nested as `latency_ms`.
+ * letters of enum profile_source. `expected_error_50` and `expected_error_90` are nested as
+ * `latency_ms`: half and nine tenths of such cells are off by at most that fraction of the true
+ * latency. An `expected_error`, of older profiles, is read as `expected_error_50`.
  *
  * `calibration`, of a function or of the interference, records cross-validation errors. It is
  * documentation and is not checked.
@@ -62,13 +63,16 @@ enum profile_source {
     PROFILE_NONE = '-' /* null */
 };
 
+/* Quantiles of the error |predicted / true - 1| that a profile states. */
+enum profile_quantile { PROFILE_ERROR_50, PROFILE_ERROR_90, PROFILE_QUANTILES };
+
 /* The latency law that covers configurations outside the grid. */
 struct profile_law {
     struct latency_law law;
     int batch[2], vgpu[2]; /* least, most */
     int unit;              /* unit of the profile */
     double *parts;         /* parts[v - 1] is the fraction of the GPU in v vGPUs; NULL: v / unit */
-    double expected_error; /* between cells, a fraction; NAN: not given */
+    double expected_errors[PROFILE_QUANTILES]; /* between cells, fractions; NAN: not given */
 };
 
 struct profile_function {
@@ -89,7 +93,8 @@ struct profile_function {
     struct profile_law *extension; /* NULL if the file gives no law */
     size_t extension_count;        /* of laws: one for all vCPU counts, or one for each */
     char *sources;                 /* [cells], an enum profile_source each; NULL: not given */
-    double *expected_errors;       /* [cells], fractions, NAN where null; NULL: not given */
+    double *expected_errors[PROFILE_QUANTILES]; /* [cells], fractions, NAN where null; NULL: not
+                                                   given */
 };
 
 struct profile {
@@ -127,11 +132,11 @@ double profile_latency_ms(const struct profile_function *function, int batch, in
 /* How a latency that profile_latency_ms gives came about. */
 struct profile_origin {
     enum profile_source source;
-    double expected_error; /* NAN: not known */
+    double expected_error_50, expected_error_90; /* fractions; NAN: not known */
 };
 
 /* Without `source` in the file, a cell counts as measured. Between cells it is an interpolation,
- * or an extrapolation if one of the cells around is; the expected error is the largest of theirs
+ * or an extrapolation if one of the cells around is; each expected error is the largest of theirs
  * and the law's.
  * Outside the grid it is an extrapolation of unknown error. */
 struct profile_origin profile_origin_at(const struct profile_function *function, int batch,

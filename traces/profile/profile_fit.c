@@ -8,6 +8,16 @@ static const double COEFFICIENT_LIMIT = 1e9;
 static const double ERROR_LIMIT = 1e6;
 static const double LEAST_PART = 1e-4; /* smallest valid fraction of a GPU in `parts` */
 
+/* The first is also the name of older profiles for the second. */
+static const char *const error_keys[] = {"expected_error", "expected_error_50",
+                                         "expected_error_90"};
+enum { ERROR_KEYS = PROFILE_QUANTILES + 1 };
+
+static enum profile_quantile quantile_of(int key)
+{
+    return key == ERROR_KEYS - 1 ? PROFILE_ERROR_90 : PROFILE_ERROR_50;
+}
+
 static bool out_of_memory(struct error *error)
 {
     return error_run(error, "out of memory while reading a profile");
@@ -55,13 +65,19 @@ static bool read_parts(const struct json_value *law, struct profile_law *extensi
 static bool read_law(const struct json_value *law, int unit, struct profile_law *extension,
                      struct error *error)
 {
-    const char *keys[LAW_COEFFICIENTS + 5] = {"batch", "vgpu", "parts", "expected_error"};
-    for (size_t i = 0; i < LAW_COEFFICIENTS; i++)
-        keys[i + 4] = latency_coefficient_names[i];
+    enum { OTHERS = 3 + ERROR_KEYS };
+    const char *keys[LAW_COEFFICIENTS + OTHERS + 1] = {"batch", "vgpu", "parts"};
+    memcpy(&keys[3], error_keys, sizeof error_keys);
+    memcpy(&keys[OTHERS], latency_coefficient_names, sizeof latency_coefficient_names);
     extension->unit = unit;
-    extension->expected_error = NAN;
+    extension->expected_errors[PROFILE_ERROR_50] = extension->expected_errors[PROFILE_ERROR_90] =
+        NAN;
     if (!json_is_object(law, keys, error))
         return false;
+    for (int i = 0; i < ERROR_KEYS; i++)
+        if (!json_number(law, error_keys[i], 0, ERROR_LIMIT,
+                         &extension->expected_errors[quantile_of(i)], error))
+            return false;
     for (size_t i = 0; i < LAW_COEFFICIENTS; i++) {
         struct json_value coefficient;
         if (!json_require(law, latency_coefficient_names[i], &coefficient, error) ||
@@ -72,7 +88,6 @@ static bool read_law(const struct json_value *law, int unit, struct profile_law 
     }
     return read_range(law, "batch", UINT16_MAX, extension->batch, error) &&
            read_range(law, "vgpu", unit, extension->vgpu, error) &&
-           json_number(law, "expected_error", 0, ERROR_LIMIT, &extension->expected_error, error) &&
            read_parts(law, extension, error);
 }
 
@@ -111,11 +126,11 @@ static bool has_length(const struct json_value *array, size_t count, const char 
 }
 
 /* Reads the row of one batch and vCPU count; `cell` is the index of its first cell. */
-typedef bool read_row(const struct json_value *row, struct profile_function *function, size_t cell,
-                      struct error *error);
+typedef bool read_row(const struct json_value *row, const struct profile_function *function,
+                      size_t cell, void *into, struct error *error);
 
-static bool read_sources(const struct json_value *row, struct profile_function *function,
-                         size_t cell, struct error *error)
+static bool read_sources(const struct json_value *row, const struct profile_function *function,
+                         size_t cell, void *into, struct error *error)
 {
     static const char letters[] = {PROFILE_MEASURED, PROFILE_INTERPOLATED, PROFILE_EXTRAPOLATED,
                                    PROFILE_NONE, '\0'};
@@ -133,39 +148,50 @@ static bool read_sources(const struct json_value *row, struct profile_function *
                               "letter %zu is '%c', and latency_ms there is %s; '-' and null go "
                               "together",
                               i + 1, text[i], text[i] == PROFILE_NONE ? "a number" : "null");
-    memcpy(function->sources + cell, text, function->vgpu.count);
+    memcpy((char *)into + cell, text, function->vgpu.count);
     return true;
 }
 
-static bool read_errors(const struct json_value *row, struct profile_function *function,
-                        size_t cell, struct error *error)
+static bool read_errors(const struct json_value *row, const struct profile_function *function,
+                        size_t cell, void *into, struct error *error)
 {
+    double *errors = (double *)into + cell;
     size_t i = 0;
     if (!has_length(row, function->vgpu.count, "vgpu", error))
         return false;
     for (struct json_value v = json_first(row); v.node != NULL; v = json_after(row, &v, ++i)) {
-        function->expected_errors[cell + i] = NAN;
-        if (!cJSON_IsNull(v.node) &&
-            !json_as_number(&v, 0, ERROR_LIMIT, &function->expected_errors[cell + i], error))
+        errors[i] = NAN;
+        if (!cJSON_IsNull(v.node) && !json_as_number(&v, 0, ERROR_LIMIT, &errors[i], error))
             return false;
     }
     return true;
 }
 
-static bool read_cells(const struct json_value *cells, struct profile_function *function,
-                       read_row *read, struct error *error)
+/* Reads one entry of `size` bytes for each cell into a new array. An absent key leaves NULL. */
+static bool read_cells(const struct json_value *value, const char *key,
+                       const struct profile_function *function, read_row *read, size_t size,
+                       void **into, struct error *error)
 {
+    const size_t count = function->batch.count * function->vcpu.count * function->vgpu.count;
+    struct json_value cells;
     size_t b = 0;
-    if (!has_length(cells, function->batch.count, "batch", error))
+    if (!json_child(value, key, &cells))
+        return true;
+    free(*into);
+    *into = calloc(count, size);
+    if (*into == NULL)
+        return out_of_memory(error);
+    if (!has_length(&cells, function->batch.count, "batch", error))
         return false;
-    for (struct json_value plane = json_first(cells); plane.node != NULL;
-         plane = json_after(cells, &plane, ++b)) {
+    for (struct json_value plane = json_first(&cells); plane.node != NULL;
+         plane = json_after(&cells, &plane, ++b)) {
         size_t c = 0;
         if (!has_length(&plane, function->vcpu.count, "vcpu", error))
             return false;
         for (struct json_value row = json_first(&plane); row.node != NULL;
              row = json_after(&plane, &row, ++c))
-            if (!read(&row, function, (b * function->vcpu.count + c) * function->vgpu.count, error))
+            if (!read(&row, function, (b * function->vcpu.count + c) * function->vgpu.count, *into,
+                      error))
                 return false;
     }
     return true;
@@ -174,23 +200,17 @@ static bool read_cells(const struct json_value *cells, struct profile_function *
 bool profile_fit_read(const struct json_value *value, int unit, struct profile_function *function,
                       struct error *error)
 {
-    const size_t cells = function->batch.count * function->vcpu.count * function->vgpu.count;
-    struct json_value sources, errors;
-    if (!read_laws(value, unit, function, error))
-        return false;
-    if (json_child(value, "source", &sources)) {
-        function->sources = calloc(cells, sizeof *function->sources);
-        if (function->sources == NULL)
-            return out_of_memory(error);
-        if (!read_cells(&sources, function, read_sources, error))
-            return false;
+    void *into = NULL;
+    bool fine = read_laws(value, unit, function, error) &&
+                read_cells(value, "source", function, read_sources, 1, &into, error);
+    function->sources = into;
+    for (int i = 0; fine && i < ERROR_KEYS; i++) {
+        into = function->expected_errors[quantile_of(i)];
+        fine =
+            read_cells(value, error_keys[i], function, read_errors, sizeof(double), &into, error);
+        function->expected_errors[quantile_of(i)] = into;
     }
-    if (!json_child(value, "expected_error", &errors))
-        return true;
-    function->expected_errors = calloc(cells, sizeof *function->expected_errors);
-    if (function->expected_errors == NULL)
-        return out_of_memory(error);
-    return read_cells(&errors, function, read_errors, error);
+    return fine;
 }
 
 void profile_fit_clear(struct profile_function *function)
@@ -199,5 +219,6 @@ void profile_fit_clear(struct profile_function *function)
         free(function->extension[i].parts);
     free(function->extension);
     free(function->sources);
-    free(function->expected_errors);
+    for (int i = 0; i < PROFILE_QUANTILES; i++)
+        free(function->expected_errors[i]);
 }

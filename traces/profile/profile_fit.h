@@ -8,7 +8,7 @@
 #include "traces/json/json.h"
 #include "traces/profile/profile.h"
 
-/* Reads `law`, `source` and `expected_error` of a function whose grid has been read. ERROR_INPUT
+/* Reads `law`, `source` and the expected errors of a function whose grid has been read. ERROR_INPUT
  * names the place. */
 bool profile_fit_read(const struct json_value *value, int unit, struct profile_function *function,
                       struct error *error);

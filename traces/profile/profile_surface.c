@@ -17,10 +17,14 @@ struct surface {
     const struct profile_law *law; /* NULL: interpolates latencies; else log(latency / law) */
 };
 
+static double share_of(const struct profile_law *law, int vgpu)
+{
+    return law->parts != NULL ? law->parts[vgpu - 1] : (double)vgpu / law->unit;
+}
+
 static double law_ms(const struct profile_law *law, int batch, int vgpu)
 {
-    return latency_law_ms(&law->law, batch,
-                          law->parts != NULL ? law->parts[vgpu - 1] : (double)vgpu / law->unit);
+    return latency_law_ms(&law->law, batch, share_of(law, vgpu));
 }
 
 /* Index of the last axis value <= `wanted`, which the caller has checked to be within the axis. */
@@ -152,7 +156,8 @@ static double inside_ms(const struct profile_function *function, int batch, int 
     return exp(surface_at(&surface, 0, 0)) * law_ms(law, batch, vgpu);
 }
 
-/* The law's latency outside the grid, times the ratio of grid to law at the nearest grid point. */
+/* The law's latency outside the grid, times the ratio of grid to law at the nearest grid point, in
+ * the range that this point allows. */
 static double extended_latency_ms(const struct profile_function *function,
                                   const struct profile_law *extension, int batch, int vcpu,
                                   int vgpu)
@@ -164,7 +169,12 @@ static double extended_latency_ms(const struct profile_function *function,
     int edge_vgpu = clamp(&function->vgpu, vgpu);
     double edge = inside_ms(function, edge_batch, vcpu, edge_vgpu);
     double law = law_ms(extension, batch, vgpu);
-    return isnan(edge) ? law : law * (edge / law_ms(extension, edge_batch, edge_vgpu));
+    if (isnan(edge))
+        return law;
+    const struct latency_point known = {edge_batch, share_of(extension, edge_vgpu), edge, 0};
+    struct latency_range range = {0, INFINITY};
+    latency_range_narrow(&range, &known, batch, share_of(extension, vgpu));
+    return latency_range_clamp(&range, law * (edge / law_ms(extension, edge_batch, edge_vgpu)));
 }
 
 static bool is_inside(const struct profile_function *function, int batch, int vcpu, int vgpu)
@@ -186,9 +196,11 @@ double profile_latency_ms(const struct profile_function *function, int batch, in
 /* The origin of one cell. */
 static struct profile_origin cell_origin(const struct profile_function *function, size_t cell)
 {
+    double *const *errors = function->expected_errors;
     return (struct profile_origin){
         function->sources == NULL ? PROFILE_MEASURED : (enum profile_source)function->sources[cell],
-        function->expected_errors == NULL ? NAN : function->expected_errors[cell]};
+        errors[PROFILE_ERROR_50] == NULL ? NAN : errors[PROFILE_ERROR_50][cell],
+        errors[PROFILE_ERROR_90] == NULL ? NAN : errors[PROFILE_ERROR_90][cell]};
 }
 
 struct profile_origin profile_origin_at(const struct profile_function *function, int batch,
@@ -199,12 +211,14 @@ struct profile_origin profile_origin_at(const struct profile_function *function,
     const int query[AXES] = {batch, vcpu, vgpu};
     const struct profile_law *law =
         axis_holds(&function->vcpu, vcpu) ? law_at(function, vcpu) : NULL;
-    struct profile_origin origin = {PROFILE_INTERPOLATED, law == NULL ? NAN : law->expected_error};
+    struct profile_origin origin = {PROFILE_INTERPOLATED,
+                                    law == NULL ? NAN : law->expected_errors[PROFILE_ERROR_50],
+                                    law == NULL ? NAN : law->expected_errors[PROFILE_ERROR_90]};
     size_t floors[AXES];
     bool between[AXES];
     bool exact = true;
     if (!is_inside(function, batch, vcpu, vgpu))
-        return (struct profile_origin){PROFILE_EXTRAPOLATED, NAN};
+        return (struct profile_origin){PROFILE_EXTRAPOLATED, NAN, NAN};
     for (size_t i = 0; i < AXES; i++) {
         floors[i] = axis_floor(axes[i], query[i]);
         between[i] = axes[i]->values[floors[i]] != query[i];
@@ -224,7 +238,8 @@ struct profile_origin profile_origin_at(const struct profile_function *function,
             return at;
         if (at.source == PROFILE_EXTRAPOLATED)
             origin.source = at.source;
-        origin.expected_error = fmax(origin.expected_error, at.expected_error);
+        origin.expected_error_50 = fmax(origin.expected_error_50, at.expected_error_50);
+        origin.expected_error_90 = fmax(origin.expected_error_90, at.expected_error_90);
     }
     return origin;
 }
