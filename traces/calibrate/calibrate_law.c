@@ -31,6 +31,9 @@ static const double HUBER = 1.345;
  */
 static const double COMPARED_SCALE = 0.02;
 
+/* A root below this is 0 but for rounding, and stays there. */
+static const double ZERO_ROOT = 1e-9;
+
 /* The search variable is x: non-negative coefficients are x², the kink is 1 + x² and the share's
  * exponent is sin²x. */
 static struct latency_law law_of(const gsl_vector *x)
@@ -158,7 +161,9 @@ static int jacobian_of(const gsl_vector *x, void *data, gsl_matrix *jacobian)
         double slope = problem->relative ? exp(log_ms) / problem->points[i].ms : 1;
         for (size_t j = 0; j < LAW_COEFFICIENTS; j++) {
             double root = gsl_vector_get(x, j);
-            double inner = j == LAW_SHARE_EXPONENT ? sin(2 * root) : 2 * root;
+            double inner = j == LAW_SHARE_EXPONENT  ? sin(2 * root)
+                           : fabs(root) < ZERO_ROOT ? 0
+                                                    : 2 * root;
             gsl_matrix_set(jacobian, i, j, slope * gradient[j] * inner);
         }
     }

@@ -15,7 +15,7 @@ enum { BATCH, SHARE, VCPU, AXES }; /* of a place, in octaves */
 static const double error_levels[MODEL_LAWS] = {0.01, 0.03, 0.1};
 
 /* The correlation of residuals, and a point's own noise relative to their variance. */
-static const double BATCH_OCTAVES = 4, SHARE_OCTAVES = 2, VCPU_OCTAVES = 2, NUGGET = 0.1;
+static const double BATCH_OCTAVES = 4, SHARE_OCTAVES = 3, VCPU_OCTAVES = 2, NUGGET = 0.1;
 
 /* Outside the hull a deviation grows by this part for each octave. */
 static const double GROWTH = 0.1;
