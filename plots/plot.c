@@ -83,7 +83,7 @@ bool plot_file(const char *path, const char *trace_format, struct figure_list *l
                struct error *error)
 {
     static const unsigned char hdf5[] = {0x89, 'H', 'D', 'F'};
-    static const char points[] = "function,predictor,";
+    static const char points[] = "function,batch,vcpu,";
     char head[64] = {0};
     FILE *file = fopen(path, "r");
     if (file == NULL)

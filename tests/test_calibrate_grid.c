@@ -127,7 +127,10 @@ static void a_cell_that_was_measured_keeps_the_median_and_every_other_has_a_mark
                 const int batch = f->batch.values[b];
                 const int vgpu = f->vgpu.values[g];
                 const char source = f->sources[b * f->vgpu.count + g];
-                double wanted = surface_ms(&surface->surface, batch, vgpu / 100.0, 0);
+                const struct latency_value value = latency_model_at(
+                    &surface->surface.model,
+                    &(struct latency_point){.batch = batch, .share = vgpu / 100.0});
+                double wanted = value.ms;
                 bool measured = false;
                 for (size_t i = 0; i < surface->count; i++)
                     if (surface->samples[i].batch == batch && surface->samples[i].share == vgpu) {
@@ -138,9 +141,7 @@ static void a_cell_that_was_measured_keeps_the_median_and_every_other_has_a_mark
                 assert_int_equal(measured, source == PROFILE_MEASURED);
                 assert_within(profile_latency_ms(f, batch, 1, vgpu), wanted, 5e-6);
                 if (!measured)
-                    assert_int_equal(
-                        surface_is_between(surface->points, surface->count, batch, vgpu / 100.0),
-                        source == PROFILE_INTERPOLATED);
+                    assert_int_equal(value.between, source == PROFILE_INTERPOLATED);
                 assert_int_equal(profile_origin_at(f, batch, 1, vgpu).source, source);
             }
         assert_int_equal(counts[PROFILE_MEASURED], surface->count);
@@ -169,7 +170,7 @@ static void a_full_grid_has_every_share_and_every_power_of_two(void **state)
     for (int batch = 1; batch <= 64; batch++)
         for (int vgpu = 1; vgpu <= 100; vgpu++)
             assert_within(profile_latency_ms(f, batch, 1, vgpu),
-                          latency_law_ms(&truth, batch, vgpu / 100.0), vgpu < 10 ? 0.1 : 0.03);
+                          latency_law_ms(&truth, batch, vgpu / 100.0), vgpu < 10 ? 0.1 : 0.04);
     assert_int_equal(profile_origin_at(f, 64, 1, 50).source, PROFILE_EXTRAPOLATED);
     assert_int_equal(profile_origin_at(f, 1, 1, 3).source, PROFILE_EXTRAPOLATED);
     assert_int_equal(profile_origin_at(f, 6, 1, 53).source, PROFILE_INTERPOLATED);
@@ -224,7 +225,10 @@ static void a_bump_that_was_measured_repeatedly_is_kept(void **state)
     for (int batch = 1; batch <= 8; batch *= 2) {
         assert_within(profile_latency_ms(f, batch, 1, 50), 1.5 * latency_law_ms(&truth, batch, 0.5),
                       1e-4);
-        assert_within(profile_origin_at(f, batch, 1, 50).expected_error_50, 0.01 / sqrt(3), 0.05);
+        assert_within(profile_origin_at(f, batch, 1, 50).expected_error_50, 0.6745 * 0.01 / sqrt(3),
+                      0.05);
+        assert_within(profile_origin_at(f, batch, 1, 50).expected_error_90, 1.6449 * 0.01 / sqrt(3),
+                      0.05);
         assert_true(profile_latency_ms(f, batch, 1, 50) > profile_latency_ms(f, batch, 1, 40));
     }
     profile_free(profile);
@@ -389,7 +393,8 @@ static void faulty_marks_are_refused_with_their_place(void **state)
         {"\"source\": [[\"--\"], [\"m-\"]]", "letter 1 is '-', and latency_ms there is a number"},
         {"\"source\": [[5], [\"m-\"]]", "source[0][0]"},
         {"\"expected_error\": [[[0, 0.1]], [[0]]]", "expected_error[1][0]: must be an array of 2"},
-        {"\"expected_error\": [[[0, -1]], [[0, null]]]", "expected_error[0][0][1]"},
+        {"\"expected_error_50\": [[[0, -1]], [[0, null]]]", "expected_error_50[0][0][1]"},
+        {"\"expected_error_90\": [[0.1], [0]]", "expected_error_90[0][0]: must be an array of 2"},
         {"\"law\": []", "law"},
     };
     (void)state;
@@ -406,6 +411,32 @@ static void faulty_marks_are_refused_with_their_place(void **state)
         if (strstr(error.message, faults[i].message) == NULL)
             fail_msg("'%s' does not say '%s'", error.message, faults[i].message);
     }
+}
+
+/* A law with the square of 1 / share and of the batch, as older profiles have it. */
+static const char steep_law[] =
+    "{\"unit\": 100, \"functions\": {\"f\": {\"grid\": {\"batch\": [1, 2], \"vcpu\": [1], "
+    "\"vgpu\": [50, 100]}, \"latency_ms\": [[[20, 10]], [[40, 20]]], \"source\": [[\"mi\"], "
+    "[\"mm\"]], \"expected_error\": [[[0, 0.1]], [[0, 0]]], \"law\": {\"floor_ms\": 0, "
+    "\"floor_per_item_ms\": 0, \"work_square_ms\": 5, \"work_per_item_ms\": 0, \"work_ms\": 5, "
+    "\"share_offset\": 0, \"kink\": 1, \"share_exponent\": 2, \"expected_error\": 0.2, "
+    "\"batch\": [1, 8], \"vgpu\": [5, 100]}}}}";
+
+static void an_older_profile_is_read_and_its_law_bounded_outside_the_grid(void **state)
+{
+    struct error error = {0};
+    struct profile *profile = profile_parse(steep_law, "steep.json", &error);
+    (void)state;
+    if (profile == NULL)
+        fail_msg("%s", error.message);
+    const struct profile_function *f = profile_find(profile, "f");
+    assert_within(profile_latency_ms(f, 8, 1, 100), 4 * 20, 1e-9);
+    assert_within(profile_latency_ms(f, 1, 1, 5), 10 * 20, 1e-9);
+    assert_within(profile_latency_ms(f, 8, 1, 5), 4 * 10 * 40, 1e-9);
+    assert_within(profile_origin_at(f, 1, 1, 100).expected_error_50, 0.1, 1e-9);
+    assert_true(isnan(profile_origin_at(f, 1, 1, 100).expected_error_90));
+    assert_within(profile_origin_at(f, 1, 1, 75).expected_error_50, 0.2, 1e-9);
+    profile_free(profile);
 }
 
 static void a_profile_without_marks_tells_cells_from_what_is_between(void **state)
@@ -516,21 +547,41 @@ static void deviations_memory_and_cold_starts_reach_the_profile(void **state)
 /* ---- What was not seen, on public measurements ------------------------------------------------
  */
 
-enum { FUNCTIONS = 32 };
+struct unseen {
+    size_t cells, within[PROFILE_QUANTILES];
+    double error; /* mean */
+    double worst; /* the larger of predicted / measured and its inverse */
+};
+
+static void compare_unseen(const struct profile *profile, const struct sample_set *all,
+                           const bool *seen, struct unseen *unseen)
+{
+    for (size_t i = 0; i < all->latency_count; i++) {
+        const struct latency_sample *s = &all->latencies[i];
+        const struct profile_function *f = profile_find(profile, all->functions.names[s->function]);
+        const double ms = f == NULL ? NAN : profile_latency_ms(f, s->batch, s->vcpu, s->share);
+        if (seen[i] || isnan(ms))
+            continue;
+        const struct profile_origin origin = profile_origin_at(f, s->batch, s->vcpu, s->share);
+        const double error = fabs(ms / s->ms - 1);
+        unseen->cells++;
+        unseen->error += (error - unseen->error) / (double)unseen->cells;
+        unseen->worst = fmax(unseen->worst, fmax(ms / s->ms, s->ms / ms));
+        unseen->within[PROFILE_ERROR_50] += error <= origin.expected_error_50;
+        unseen->within[PROFILE_ERROR_90] += error <= origin.expected_error_90;
+    }
+}
 
 /* Writes a random part of a table's functions as samples, and asks the profile for the rest as a
- * simulation does: cell by cell. Returns the mean of the functions' mean errors, and their expected
- * error in the same way. */
-static double unseen_error(const char *table, double known, unsigned long seed, double *expected)
+ * simulation does: cell by cell. Adds to `unseen`. */
+static void predict_unseen(const char *table, double known, unsigned long seed,
+                           struct unseen *unseen)
 {
     static const struct profile_options options = {.full_grid = true};
     struct sample_set all = {0};
     struct sample_set part = {0};
     struct calibration calibration;
     struct error error = {0};
-    double sums[FUNCTIONS] = {0};
-    double expected_sums[FUNCTIONS] = {0};
-    size_t counts[FUNCTIONS] = {0};
     gsl_rng *rng = gsl_rng_alloc(gsl_rng_mt19937);
     gsl_rng_set(rng, seed);
     if (!sample_table_read(&all, table, &error))
@@ -549,57 +600,42 @@ static double unseen_error(const char *table, double known, unsigned long seed, 
             assert_true(samples_add_latency(&part, &all.latencies[i], &error));
     }
     struct profile *profile = make_profile(&part, &options, &calibration);
-    for (size_t i = 0; i < all.latency_count; i++) {
-        const struct latency_sample *s = &all.latencies[i];
-        const struct profile_function *f = profile_find(profile, all.functions.names[s->function]);
-        double ms = f == NULL ? NAN : profile_latency_ms(f, s->batch, s->vcpu, s->share);
-        if (seen[i] || isnan(ms))
-            continue;
-        counts[s->function]++;
-        sums[s->function] += fabs(ms / s->ms - 1);
-        expected_sums[s->function] +=
-            profile_origin_at(f, s->batch, s->vcpu, s->share).expected_error_50;
-    }
-    double mean = 0;
-    *expected = 0;
-    for (size_t f = 0; f < all.functions.count; f++) {
-        mean += sums[f] / (double)counts[f] / (double)all.functions.count;
-        *expected += expected_sums[f] / (double)counts[f] / (double)all.functions.count;
-    }
+    compare_unseen(profile, &all, seen, unseen);
     profile_free(profile);
     calibration_clear(&calibration);
     samples_clear(&part);
     samples_clear(&all);
     gsl_rng_free(rng);
     free(seen);
-    return mean;
 }
 
-/* Over ten seeds the errors are 7.4 and 4.5 %. The bounds are for two. The seeds differ from
- * those with which the predictor was developed. ESGSIM_ACCURACY_SEEDS=10 averages over more. */
+/* The bounds are for two seeds, which differ from those with which the predictor was developed.
+ * ESGSIM_ACCURACY_SEEDS=10 averages over more. */
 static void most_of_a_surface_is_predicted_from_a_part_as_a_simulation_sees_it(void **state)
 {
     static const struct {
         const char *table;
         double known, bound;
-    } cases[] = {{"traces/profiles/raw/dilu/dilu_all.csv", 0.2, 0.11},
-                 {"traces/profiles/raw/dilu/dilu_all.csv", 0.5, 0.065}};
+    } cases[] = {{"traces/profiles/raw/dilu/dilu_all.csv", 0.2, 0.085},
+                 {"traces/profiles/raw/dilu/dilu_all.csv", 0.5, 0.055},
+                 {"traces/profiles/raw/parvagpu/parvagpu_all.csv", 0.5, 0.055}};
     const char *asked = getenv("ESGSIM_ACCURACY_SEEDS");
     const unsigned long seeds = asked == NULL ? 2 : strtoul(asked, NULL, 10);
     (void)state;
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
-        double sum = 0;
-        double expected_sum = 0;
-        for (unsigned long seed = 0; seed < seeds; seed++) {
-            double expected;
-            sum += unseen_error(cases[i].table, cases[i].known, 9000 + seed, &expected);
-            expected_sum += expected;
-        }
-        print_message("%s, %.0f %% known: %.2f %% at the others, %.2f %% expected\n",
-                      cases[i].table, 100 * cases[i].known, 100 * sum / (double)seeds,
-                      100 * expected_sum / (double)seeds);
-        assert_true(sum / (double)seeds < cases[i].bound);
-        assert_true(expected_sum > 0.4 * sum && expected_sum < 2.5 * sum);
+        struct unseen unseen = {0};
+        for (unsigned long seed = 0; seed < seeds; seed++)
+            predict_unseen(cases[i].table, cases[i].known, 9000 + seed, &unseen);
+        const double half = (double)unseen.within[PROFILE_ERROR_50] / (double)unseen.cells;
+        const double most = (double)unseen.within[PROFILE_ERROR_90] / (double)unseen.cells;
+        print_message("%s, %.0f %% known: %.2f %% at the others, worst %.2f times, %.0f %% and "
+                      "%.0f %% within the quantiles\n",
+                      cases[i].table, 100 * cases[i].known, 100 * unseen.error, unseen.worst,
+                      100 * half, 100 * most);
+        assert_true(unseen.error < cases[i].bound);
+        assert_true(unseen.worst < 7);
+        assert_true(half > 0.4 && half < 0.65);
+        assert_true(most > 0.83 && most < 0.96);
     }
 }
 
@@ -765,6 +801,7 @@ int main(void)
         cmocka_unit_test(a_cell_without_a_gpu_is_no_small_share),
         cmocka_unit_test(infless_is_predicted_within_6_percent),
         cmocka_unit_test(faulty_marks_are_refused_with_their_place),
+        cmocka_unit_test(an_older_profile_is_read_and_its_law_bounded_outside_the_grid),
         cmocka_unit_test(a_profile_without_marks_tells_cells_from_what_is_between),
         cmocka_unit_test(a_column_that_is_not_known_is_refused_selected_or_ignored),
         cmocka_unit_test(fractions_of_a_percent_make_the_unit_finer),

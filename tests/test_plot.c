@@ -667,8 +667,7 @@ static void only_what_is_asked_for_is_made(void **state)
     figure_list_clear(&list);
 }
 
-#define POINTS                                                                                     \
-    "function,predictor,batch,vcpu,share,unit,measured_ms,repeats,fit_ms,law_ms,left_out_ms"
+#define POINTS "function,batch,vcpu,share,unit,measured_ms,repeats,fit_ms,law_ms,left_out_ms"
 
 static void refused(const char *content, const char *said)
 {
@@ -697,10 +696,10 @@ static void what_is_no_input_is_refused_in_one_line_that_names_it(void **state)
     refused("{\"unit\": }", "1:10");
     refused("neither of them\n", "");
     refused("", "");
-    refused("function,predictor,batch\n", "no column 'vcpu'");
+    refused("function,batch,vcpu,fit_ms\n", "no column 'share'");
     refused(POINTS "\n", "holds no point");
-    refused(POINTS "\nf,law,1,1,50,100,2,1,-3,2,2\n", "fit_ms '-3'");
-    refused(POINTS "\nf,law,1,1,50,100,2\n", ":2");
+    refused(POINTS "\nf,1,1,50,100,2,1,-3,2,2\n", "fit_ms '-3'");
+    refused(POINTS "\nf,1,1,50,100,2\n", ":2");
     assert_false(plot_file(path_in("missing.h5"), NULL, &list, &error));
     assert_non_null(strstr(error.message, "missing.h5"));
     figure_list_clear(&list);

@@ -343,6 +343,7 @@ struct latency_prior latency_prior_weak(double pull)
 {
     struct latency_prior prior;
     search_place(&starts[0], prior.place);
+    prior.place[LAW_SHARE_EXPONENT] = M_PI_2; /* an exponent of 1 */
     for (size_t j = 0; j < LAW_COEFFICIENTS; j++)
         prior.pull[j] = pull;
     return prior;
