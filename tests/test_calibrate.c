@@ -301,9 +301,9 @@ static void the_edges_that_were_left_out_are_the_outermost_fifth(void **state)
  */
 static void a_prediction_grows_at_most_as_the_batch_and_as_one_over_the_share(void **state)
 {
-    const struct latency_point points[] = {{1, 0.5, 3.55}, {1, 0.65, 3.45}, {1, 0.7, 3.6},
-                                           {1, 0.9, 3.72}, {2, 0.45, 5.48}, {2, 0.9, 3.82},
-                                           {2, 0.95, 3.7}, {4, 0.9, 5.5}};
+    const struct latency_point points[] = {{1, 0.5, 3.55, 0}, {1, 0.65, 3.45, 0}, {1, 0.7, 3.6, 0},
+                                           {1, 0.9, 3.72, 0}, {2, 0.45, 5.48, 0}, {2, 0.9, 3.82, 0},
+                                           {2, 0.95, 3.7, 0}, {4, 0.9, 5.5, 0}};
     struct surface surface = calibrate(points, 8);
     (void)state;
     assert_true(
