@@ -12,8 +12,6 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "sim/platform/simulation.h"
-
 /* ---- Calls that make a run depend on more than its seed --------------------------------------
  *
  * They break a rule and go on, because a loop that waits for the clock should end. Only the

@@ -29,4 +29,8 @@ bool module_adopt(void *library, const struct policy *policy, const char *path,
  * threads: a run of the same module in another thread loses its variables. O(size of them). */
 bool module_restart(const struct policy *policy);
 
+/* Provided by the simulation: breaks rule chance if a callback of the run that this thread executes
+ * has called `function`. */
+void simulation_breach(const char *function);
+
 #endif

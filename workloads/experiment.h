@@ -183,6 +183,11 @@ struct sweep_precision {
     size_t first_seeds; /* number of seeds to begin with; at least 2 */
 };
 
+/* Returns whether a metric that is a share, such as slo_hit_rate, can have the value `limit`. If
+ * not, `fault` says what would be right, e.g. "slo_hit_rate is a share of 0..1; 0.95 for 95 %". */
+enum { SHARE_FAULT = 128 };
+bool share_allows(const char *name, double limit, char fault[SHARE_FAULT]);
+
 /* The display name of a setting, or of a policy with some of its parameters ("esg k=5"). */
 struct sweep_label {
     char *name;

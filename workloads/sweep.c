@@ -1,11 +1,11 @@
 #include <inttypes.h>
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
 #include "sim/array.h"
-#include "results/store/columns.h"
 #include "sim/utf8.h"
 #include "workloads/inputs.h"
 #include "workloads/loader_internal.h"
@@ -27,9 +27,29 @@ static const char *const metric_names[] = {
 #define RUN_MEASURE(type, name, unit, column, help) #name,
 #include "sim/platform/metrics.def"
 };
+/* Which of them are shares of 0..1. */
+static const bool metric_shares[] = {
+#define SHARE_u64 false
+#define SHARE_f64 false
+#define SHARE_share true
+#define MEASURE(type, name, unit, column, help) SHARE_##type,
+#define RUN_MEASURE(type, name, unit, column, help) SHARE_##type,
+#include "sim/platform/metrics.def"
+};
 /* Keys whose string values are files. */
 static const char *const file_keys[] = {"cluster", "functions", "profile", "applications", "file",
                                         "ref",     "arrivals",  "slo",     "platform",     NULL};
+
+bool share_allows(const char *name, double limit, char fault[SHARE_FAULT])
+{
+    if (isnan(limit) || (limit >= 0 && limit <= 1))
+        return true;
+    int length = snprintf(fault, SHARE_FAULT, "%.64s is a share of 0..1", name);
+    if (limit > 1 && limit <= 100)
+        (void)snprintf(fault + length, SHARE_FAULT - (size_t)length, "; %g for %g %%", limit / 100,
+                       limit);
+    return false;
+}
 
 /* ---- Seeds ----------------------------------------------------------------------------------- */
 
@@ -111,8 +131,8 @@ static bool load_precision(const struct json_value *root, int64_t base_seed,
     if (!json_as_number(&width, 1e-300, 1e300, &precision->half_width, error) ||
         !json_as_integer(&limit, 2, VALUES_LIMIT, &max_seeds, error))
         return false;
-    char fault[METRIC_FAULT];
-    if (!metric_allows(metric_find(name), precision->half_width, fault))
+    char fault[SHARE_FAULT];
+    if (metric_shares[known] && !share_allows(name, precision->half_width, fault))
         return json_fault(&width, error, "%s", fault);
     first = max_seeds < PRECISION_SEEDS ? max_seeds : PRECISION_SEEDS;
     if (json_child(root, "seeds", &seeds) && !json_as_integer(&seeds, 2, max_seeds, &first, error))

@@ -1,6 +1,5 @@
 #include "results/store/columns.h"
 
-#include <math.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -355,13 +354,7 @@ bool metric_is_share(const struct metric *metric)
 
 bool metric_allows(const struct metric *metric, double limit, char fault[METRIC_FAULT])
 {
-    if (!metric->share || isnan(limit) || (limit >= 0 && limit <= 1))
-        return true;
-    int length = snprintf(fault, METRIC_FAULT, "%.64s is a share of 0..1", metric->name);
-    if (limit > 1 && limit <= 100)
-        (void)snprintf(fault + length, METRIC_FAULT - (size_t)length, "; %g for %g %%", limit / 100,
-                       limit);
-    return false;
+    return !metric->share || share_allows(metric->name, limit, fault);
 }
 
 void column_copy_text(char *to, size_t capacity, const char *from)

@@ -12,6 +12,7 @@
 #include <stdint.h>
 
 #include "sim/platform/simulation.h"
+#include "workloads/experiment.h"
 
 enum column_type {
     COLUMN_TEXT,
@@ -156,9 +157,8 @@ const struct metric *metric_find(const char *name);
 
 /* Returns whether the metric is a share of 0..1, such as slo_hit_rate. */
 bool metric_is_share(const struct metric *metric);
-/* Returns whether the metric can have the value `limit`. If not, `fault` says what would be right,
- * e.g. "slo_hit_rate is a share of 0..1; 0.95 for 95 %". */
-enum { METRIC_FAULT = 128 };
+/* share_allows for the metric; true for one that is no share. */
+enum { METRIC_FAULT = SHARE_FAULT };
 bool metric_allows(const struct metric *metric, double limit, char fault[METRIC_FAULT]);
 
 /* Copies a name into a column of `capacity` bytes, NUL included. A longer name is cut and ends in

@@ -6,6 +6,8 @@
 #include <stdlib.h>
 
 #include "sim/platform/policy_calls.h"
+
+#include "sched/module.h"
 #include "sim/platform/policy_api.h"
 #include "sim/platform/state.h"
 #include "workloads/training_plan.h"

@@ -230,7 +230,4 @@ const struct simulation_place *simulation_where(void);
 /* Runs of this thread keep their position in `*place` from now on; NULL: in memory of their own. */
 void simulation_share_place(struct simulation_place *place);
 
-/* Breaks rule chance if a callback of the run that this thread executes has called `function`. */
-void simulation_breach(const char *function);
-
 #endif
