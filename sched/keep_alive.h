@@ -31,7 +31,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "sched/parameters.h"
+#include "sched/policy.h"
 #include "sim/error.h"
 #include "sim/units.h"
 #include "workloads/experiment.h"
