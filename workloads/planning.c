@@ -104,26 +104,31 @@ static double profile_ms(const struct planning *planning, const struct workload 
 
 /* The factor of synthetic errors. It depends on nothing but the seed and the names and values of
  * what it is for, so that every policy meets the same errors. */
-static double error_factor(const struct experiment *experiment, const struct function *function,
-                           const struct configuration *c)
+static bool draw_factor(const struct experiment *experiment, const struct function *function,
+                        const struct configuration *c, double *factor, struct error *error)
 {
     const struct planning *planning = &experiment->planning;
     const struct gpu_kind *kind = &experiment->workload.kinds[c->kind];
     const uint64_t seed =
         planning->error_seed < 0 ? experiment->seed : (uint64_t)planning->error_seed;
-    char name[512];
+    char gpu[64] = "";
+    char cell[32] = "";
     char sha256[65];
+    char *name = NULL;
     struct random_stream stream;
-    int length = c->vgpu > 0 ? snprintf(name, sizeof name, "%s\n%s\n%u", function->name,
-                                        kind->model, kind->units)
-                             : snprintf(name, sizeof name, "%s\n", function->name);
+    if (c->vgpu > 0)
+        (void)snprintf(gpu, sizeof gpu, "%s\n%u", kind->model, kind->units);
     if (planning->error_per == PER_CELL)
-        length += snprintf(name + length, sizeof name - (size_t)length, "\n%u %u %u", c->batch,
-                           c->vcpu, c->vgpu);
+        (void)snprintf(cell, sizeof cell, "\n%u %u %u", c->batch, c->vcpu, c->vgpu);
+    const int length = asprintf(&name, "%s\n%s%s", function->name, gpu, cell);
+    if (length < 0)
+        return error_run(error, "out of memory for the planning of %s", function->name);
     hash_bytes(name, (size_t)length, sha256);
+    free(name);
     sha256[16] = '\0';
     random_stream_open(&stream, seed, RANDOM_PLANNING, strtoull(sha256, NULL, 16), 0);
-    return random_noise(&stream, planning->error_cv) * (1 + planning->error_bias);
+    *factor = random_noise(&stream, planning->error_cv) * (1 + planning->error_bias);
+    return true;
 }
 
 static bool plan_function(const struct json_value *value, struct experiment *experiment,
@@ -135,6 +140,7 @@ static bool plan_function(const struct json_value *value, struct experiment *exp
         struct configuration *c = &function->configurations[i];
         const bool profiled = function->service == SERVICE_PROFILE;
         double expected = NAN;
+        double factor = 1;
         double ms = profiled ? profile_ms(planning, world, function->name, c, &expected) /
                                    (c->vgpu > 0 ? world->kinds[c->kind].speed : 1)
                              : sim_to_ms(c->time);
@@ -146,7 +152,9 @@ static bool plan_function(const struct json_value *value, struct experiment *exp
                               planned_profile(planning, &world->kinds[c->kind])->path);
         planning->configurations++;
         planning->unguarded += isnan(expected) ? 1 : 0;
-        ms *= error_factor(experiment, function, c);
+        if (!draw_factor(experiment, function, c, &factor, error))
+            return false;
+        ms *= factor;
         c->time = configuration_time(isnan(expected) ? ms : ms * (1 + planning->guard * expected));
     }
     workload_derive_function(function, world);

@@ -14,7 +14,7 @@
 #include "workloads/capacity.h"
 
 /* At most so long all functions execute on all sets of units, before they do so for a run. */
-#define WARM_S 20.0
+#define WARM_S 40.0
 
 enum { EXPERIMENTS_MAX = 16, RUNS_MAX = EXPERIMENTS_MAX * CLI_POLICIES_MAX };
 
@@ -59,9 +59,9 @@ static const struct cli_option replay_table[] = {
      .repeated = true},
     {"--seed", "N", "the seed (default: the experiment's, else 1)", .kind = OPTION_TAKE,
      .take = take_seed},
-    {"--sets", "all|side-by-side",
-     "sets of units on which batches execute: all (default), or neighbouring units only, for which "
-     "a worker needs fewer streams",
+    {"--sets", "side-by-side|all",
+     "sets of units on which batches execute: neighbouring units only (default), for which a worker "
+     "needs fewer streams, or all",
      MEMBER(sets)},
     {"--worker-timeout", "S",
      "a worker that executes batches and answers none for so long is killed (default 60)",
@@ -292,7 +292,7 @@ static bool replay(struct session *s, struct error *error)
     s->worker = worker_start(o->worker, o->silent_s, guard_defer_stop("interrupted"), error);
     if (s->worker == NULL)
         return false;
-    s->backend = worker_backend_create(s->worker, o->sets == 1, WARM_S, error);
+    s->backend = worker_backend_create(s->worker, o->sets == 0, WARM_S, error);
     const bool good = s->backend != NULL && play_all(s, error);
     worker_backend_destroy(s->backend);
     worker_stop(s->worker);
@@ -322,14 +322,14 @@ const struct command command_replay = {
     .help =
         "Queues, policy and arrivals are those of a simulation, in real time. The batches execute\n"
         "in the worker. Before a run, the worker executes every function at every batch size on\n"
-        "every set of units, for at most 20 s, then what each function and set still lacks.\n"
+        "every set of units, for at most 40 s, then what each function and set still lacks.\n"
         "traces/capture/worker.py is a worker for PyTorch.\n"
         "The experiment has one invoker with one GPU of 1 to 8 units, and all its containers\n"
         "from the start. Compare the results with a simulation's:\n"
         "esgsim report SIMULATED.h5 --against F.h5 (results/PROOF.md).\n"
         "\n"
         "Example: esgsim replay workloads/experiments/proof-light.json --policy esg,fifo \\\n"
-        "             --worker 'python3 traces/capture/worker.py' --out real.h5\n",
+        "             --worker 'python3 traces/capture/worker.py --measured DIR' --out real.h5\n",
     .run = replay_run,
     .operands = "EXP.json…",
     .options = replay_table,

@@ -154,7 +154,7 @@ replay() {
     why="a share by $by is of a process, and a replay changes it with each batch: --by green"
     case $by in mps | mig) return 1 ;; esac
     needs requests.txt && find_python && at "$(cat "$OUT/requests.txt")" replay "$light" "$heavy" ${rehearsal:+--no-gpu} \
-        --policy "$policies" --sets side-by-side --resume --out "$OUT/replay.h5" --worker \
+        --policy "$policies" --resume --out "$OUT/replay.h5" --worker \
         "LD_LIBRARY_PATH='${LD_LIBRARY_PATH:-}' '$python' '$here/worker.py' --by $by --measured '$OUT/measured' ${WORKER_OPTIONS:-}"
 }
 
