@@ -59,7 +59,7 @@ SAN_FLAGS := BUILD=$(SAN_BUILD) OPT='-O1 -fno-omit-frame-pointer' CFLAGS=-g1 \
 
 # The rooms of the library. A user's program and a policy see the headers of all of them.
 ROOMS    := sim $(addprefix sim/,engine cluster platform backend) sched $(patsubst %/,%,$(wildcard sched/*/)) \
-            workloads $(addprefix traces/,readers profile calibrate json networks)
+            workloads $(addprefix traces/,readers profile calibrate json)
 LIB_SRC  := $(filter-out sim/main.c,$(foreach room,$(ROOMS),$(wildcard $(room)/*.c)))
 CLI_SRC  := $(wildcard sim/cli/*.c results/*/*.c plots/*.c)
 DERIVE_SRC := $(wildcard traces/calibrate/derive/*.c)
@@ -70,24 +70,10 @@ HEADERS  := $(foreach room,$(ROOMS),$(wildcard $(room)/*.h))
 # Headers of the simulator's own state, which are not installed.
 PRIVATE  := %_internal.h \
             $(filter-out %/metrics.h %/simulation.h,$(wildcard sim/platform/*.h))
-# Of the capture tool, what needs CUDA's headers is looked at where they are.
-CUDA     ?= /usr/local/cuda
-CUDA_PART := executor/device executor/lane executor/probe executor/executor \
-             executor/executor_steps executor/executor_weights executor/executor_memory \
-             executor/executor_convolution executor/executor_run executor/executor_graph \
-             executor/stopwatch measure/measure_device measure/measure_group \
-             measure/measure_worker executor/self_test replay/replay_device
-CUDA_SRC := $(CUDA_PART:%=traces/capture/%.c)
-CAPTURE_SRC := $(filter-out $(CUDA_SRC),$(wildcard traces/capture/*.c traces/capture/*/*.c)) \
-               $(if $(wildcard $(CUDA)/include/cudnn.h),$(CUDA_SRC) $(wildcard tests/cuda/*.c))
 ALL_SRC  := $(LIB_SRC) $(CLI_SRC) $(wildcard sim/main.c) $(DERIVE_SRC) $(SCHEMA_SRC) $(TEST_SRC) tests/digest.c \
-            $(wildcard tests/fuzz/*.c tests/mutants/*.c tests/plugins/*.c sim/examples/*.c) $(CAPTURE_SRC)
+            $(wildcard tests/fuzz/*.c tests/mutants/*.c tests/plugins/*.c sim/examples/*.c)
 ALL_HDR  := $(HEADERS) $(wildcard sim/cli/*.h results/*/*.h plots/*.h traces/calibrate/derive/*.h tests/*.h \
-            tests/fuzz/*.h tests/cuda/*.h) $(wildcard traces/capture/*.h traces/capture/*/*.h)
-
-# What plays and writes a replay, for a program that is not esgsim.
-REPLAY_OBJ := $(patsubst %,$(BUILD)/%.o,results/compare/replay results/store/store_write results/store/seal results/store/hdf5_table \
-              results/store/columns results/store/swept results/store/record sim/cli/options sim/cli/run_once)
+            tests/fuzz/*.h)
 
 PLUGINS  := $(patsubst %.c,$(BUILD)/%.so,$(wildcard tests/plugins/*.c))
 LIB_OBJ  := $(LIB_SRC:%.c=$(BUILD)/%.o)
@@ -186,7 +172,7 @@ derive: $(BUILD)/derive-profiles ## derive traces/profiles/*.json again from the
 
 # What the loaders ask of the files that ship and of tests/schemas/, which have every form.
 SCHEMA_FILES := $(filter-out workloads/schemas/%,$(sort $(wildcard workloads/*/*.json workloads/*/*/*.json \
-                  traces/profiles/*.json traces/networks/*.json results/paper/*.json tests/schemas/*.json)))
+                  traces/profiles/*.json results/paper/*.json tests/schemas/*.json)))
 
 # The suite gives the sanitized one, which is linked without LTO.
 SCHEMA_PROGRAM ?= $(BUILD)/schemas
@@ -217,96 +203,6 @@ deps-lint:
 	@sh .ci/deps.sh build plots test lint
 deps-fuzz:
 	@sh .ci/deps.sh build test fuzz
-
-# ---- Capturing on a GPU ----------------------------------------------------------------------
-
-# Needs the CUDA toolkit and cuDNN's headers to build, none of their libraries: those are opened
-# when it runs. What else it needs is put beside it, so that BUILD/capture and
-# BUILD/capture-libraries run on a machine on which nothing can be installed.
-NVCC     ?= $(or $(wildcard $(CUDA)/bin/nvcc),nvcc)
-BIN2C    ?= $(or $(wildcard $(CUDA)/bin/bin2c),bin2c)
-GPUS     ?= -gencode arch=compute_80,code=sm_80 -gencode arch=compute_90,code=sm_90 \
-            -gencode arch=compute_75,code=compute_75
-# Without CUDA: these are tested.
-CAPTURE_CORE := $(patsubst %,$(BUILD)/traces/capture/%.o,executor/slices measure/plan measure/capture_file measure/measure \
-             measure/measure_rehearsal measure/clocks executor/weights executor/processor \
-             executor/self_test_networks replay/replay_pool replay/replay_setup \
-             replay/replay_backend replay/replay_rows)
-CAPTURE_OBJ  := $(patsubst %,$(BUILD)/traces/capture/%.o,capture measure/session replay/replay executor/kernels $(CUDA_PART))
-JPEG     := $(if $(wildcard /usr/include/jpeglib.h),-DHAVE_JPEG)
-JPEG_LIB := $(if $(JPEG),$(or $(wildcard /usr/lib/$(shell $(CC) -dumpmachine 2>/dev/null)/libjpeg.a),-ljpeg))
-
-$(CAPTURE_CORE) $(CAPTURE_OBJ): DEFINES := -isystem $(CUDA)/include -pthread
-$(BUILD)/traces/capture/measure/session.o: DEFINES += -DESGSIM_VERSION='"$(VERSION)"' \
-                                   -DESGSIM_COMMIT='"$(or $(COMMIT),unknown)"'
-$(BUILD)/traces/capture/measure/session.o: $(BUILD)/identity
-CAPTURE_TESTS := $(BUILD)/tests/test_capture $(BUILD)/tests/test_capture_replay
-$(CAPTURE_TESTS): $(CAPTURE_CORE)
-$(CAPTURE_TESTS): LDLIBS += -pthread
-
-$(BUILD)/traces/capture/executor/kernels.c: traces/capture/executor/kernels.cu traces/capture/executor/kernels.h \
-                                   traces/capture/executor/kernels_body.h traces/capture/executor/kernels_global.h
-	@mkdir -p $(@D)
-	$(SAY) nvcc $@
-	$(Q)$(NVCC) -std=c++17 -O2 -I. -Werror all-warnings -Xcompiler -Wall $(GPUS) -fatbin \
-	  -o $(@:.c=.fatbin) $<
-	$(Q)$(BIN2C) --const --name capture_kernels $(@:.c=.fatbin) >$@
-
-$(BUILD)/traces/capture/executor/kernels.o: $(BUILD)/traces/capture/executor/kernels.c
-	$(SAY) compile $@
-	$(Q)$(CC) -std=c11 -O1 -c $< -o $@
-
-$(BUILD)/capture: $(CAPTURE_OBJ) $(CAPTURE_CORE) $(REPLAY_OBJ) $(BUILD)/libesgsim.a
-	$(SAY) link $@
-	$(Q)$(LINK) -pthread -Wl,--disable-new-dtags,-rpath,'$$ORIGIN/capture-libraries' -o $@ $(filter %.o,$^) \
-	  $(BUILD)/libesgsim.a $(EXPORT) $(LDLIBS)
-	$(Q)sh traces/capture/bundle.sh $@ $(BUILD)/capture-libraries
-
-# Pre- and post-processing on the host: needs no GPU, no toolkit and none of our library.
-$(BUILD)/traces/capture/measure/measure_cpu.o: DEFINES := $(JPEG) -pthread
-$(BUILD)/measure-cpu: $(BUILD)/traces/capture/measure/measure_cpu.o
-	$(SAY) link $@
-	$(Q)$(LINK) -pthread -o $@ $< $(JPEG_LIB) -lm
-
-.PHONY: capture capture-toolkit
-capture-toolkit:
-	@for file in cuda.h cudnn.h cublas_v2.h; do test -f $(CUDA)/include/$$file || { \
-	  echo "capture: no $$file in $(CUDA)/include; install the CUDA toolkit and cuDNN's headers," \
-	    "or name their folder: make capture CUDA=DIR" >&2; exit 1; }; done
-	@command -v $(NVCC) >/dev/null || { echo "capture: no nvcc in $(CUDA)/bin or the path;" \
-	  "install the CUDA toolkit, or name it: make capture NVCC=FILE" >&2; exit 1; }
-
-capture: capture-toolkit ## build the tool that measures networks on a GPU (needs the CUDA toolkit)
-	@$(MAKE) $(BUILD)/capture $(BUILD)/measure-cpu
-
-# Something in the GPU's place, to run the tool's other half where none is: tests/cuda/stand_in.h.
-STAND_IN := $(BUILD)/tests/cuda/libraries
-STAND_IN_OBJ := $(patsubst %.c,$(BUILD)/%.o,$(wildcard tests/cuda/*.c)) $(BUILD)/tests/cuda/arithmetic.o
-
-$(STAND_IN_OBJ): DEFINES := -isystem $(CUDA)/include -fPIC -fvisibility=hidden -pthread
-
-$(BUILD)/tests/cuda/arithmetic.o: tests/cuda/arithmetic.cc tests/cuda/stand_in.h \
-                                  $(wildcard traces/capture/executor/kernels*)
-	@mkdir -p $(@D)
-	$(SAY) compile $@
-	$(Q)$(CXX) -std=c++17 -D_GNU_SOURCE -ffp-contract=off -Wall -Wextra -Werror -O1 $(SANITIZE) $(CFLAGS) \
-	  $(DEFINES) -I. -c $< -o $@
-
-$(STAND_IN)/libcuda.so.1: $(STAND_IN_OBJ)
-	@mkdir -p $(@D)
-	$(SAY) link $@
-	$(Q)$(CXX) $(SANITIZE) $(CFLAGS) -shared -pthread -o $@ $^ -lm
-	@for name in libcublas.so.13 libcublasLt.so.13 libcudnn.so.9 libnvidia-ml.so.1; do ln -sf $(@F) $(@D)/$$name; done
-
-.PHONY: test-capture capture-suite
-test-capture: capture-toolkit ## run the capture tool on a stand-in for the GPU (needs the CUDA toolkit)
-	@$(MAKE) all $(PLUGINS) capture-suite
-	@BUILD=$(BUILD) SAN_BUILD=$(SAN_BUILD) sh tests/capture.sh
-
-# Of `make test`, where the toolkit is; elsewhere the suite says that it is skipped.
-HAVE_TOOLKIT := $(and $(wildcard $(CUDA)/include/cudnn.h),$(wildcard $(CUDA)/bin/nvcc))
-capture-suite: $(BUILD)/measure-cpu $(if $(HAVE_TOOLKIT),$(BUILD)/capture $(STAND_IN)/libcuda.so.1)
-	@$(if $(HAVE_TOOLKIT),$(MAKE) $(SAN_FLAGS) $(SAN_BUILD)/capture $(SAN_BUILD)/tests/cuda/libraries/libcuda.so.1,:)
 
 # ---- The main job ----------------------------------------------------------------------------
 
@@ -346,6 +242,14 @@ reproduce: deps-reproduce ## install, build, run headline and paper, print table
 	  "$(if $(filter none,$(HEADLINE)),,$(LOADS) and )$(RESULTS), pages to read and all" \
 	  "tables beside them$(if $(filter none,$(FIGURES)),,$(comma) figures in $(FIGURES))"
 
+ROBUSTNESS := $(dir $(RESULTS))robustness.h5
+.PHONY: robustness
+robustness: all ## study what errors in the profile cost each policy: sweep, results/ROBUSTNESS.md, figures
+	$(BUILD)/esgsim sweep workloads/experiments/robustness.json --jobs $(JOBS) --restart --out $(ROBUSTNESS)
+	python3 results/robustness.py $(BUILD)/esgsim $(ROBUSTNESS) >$(ROBUSTNESS:.h5=.txt)
+	mv $(ROBUSTNESS:.h5=.txt) $(dir $(RESULTS))ROBUSTNESS.md
+	test '$(FIGURES)' = none || $(BUILD)/esgsim plot $(ROBUSTNESS) --over planning.error.cv --out $(FIGURES)
+
 SHARDS    ?= 8
 .PHONY: slurm
 slurm: all ## run SWEEP on a Slurm cluster as a job array of SHARDS tasks, into RESULTS
@@ -364,13 +268,13 @@ suites: $(BUILD)/esgsim $(BUILD)/schemas $(TESTS) $(REPLAYS) $(PLUGINS) \
 
 .PHONY: test
 test: deps-test ## install, build, run all tests (AddressSanitizer, UBSan, valgrind)
-	@$(MAKE) all $(PLUGINS) $(BUILD)/tests/digest capture-suite
+	@$(MAKE) all $(PLUGINS) $(BUILD)/tests/digest
 	@$(MAKE) $(SAN_FLAGS) suites
 	@JOBS=$(JOBS) sh tests/run.sh $(BUILD) $(SAN_BUILD)
 
 .PHONY: check
 check: deps-lint ## all tests, static analysis and formatting
-	@$(MAKE) all $(PLUGINS) $(BUILD)/tests/digest capture-suite lint-findings
+	@$(MAKE) all $(PLUGINS) $(BUILD)/tests/digest lint-findings
 	@$(MAKE) $(SAN_FLAGS) suites
 	@JOBS=$(JOBS) sh tests/run.sh $(BUILD) $(SAN_BUILD) lint
 
@@ -398,7 +302,7 @@ $(BUILD)/lint/nodes: $(if $(shell echo '$(TIDY_NODES)' | cmp -s - $(BUILD)/lint/
 	@mkdir -p $(@D)
 	@echo '$(TIDY_NODES)' >$@
 
-TIDY_FLAGS = $(PREPROCESS) $(DEFINED) -isystem $(CUDA)/include $(JPEG)
+TIDY_FLAGS = $(PREPROCESS) $(DEFINED)
 $(BUILD)/lint/%.tidy: %.c .clang-tidy $(BUILD)/lint/nodes
 	@mkdir -p $(@D)
 	@echo clang-tidy $<
@@ -476,7 +380,7 @@ man: $(BUILD)/esgsim.1 ## write the manual page from the --help texts: build/esg
 
 DATA := $(shell find workloads traces -type f \( -name '*.json' -o -name '*.csv' -o -name '*.gz' \
           -o -name '*.txt' -o -name '*.md' -o -name '*.h5' -o -name LICENSE \) 2>/dev/null) \
-        $(wildcard plots/*.gp results/report/*.json results/paper/*.json results/python/esgsim.*)
+        $(wildcard plots/*.gp results/report/*.json results/paper/*.json results/python/esgsim.* traces/capture/*.py)
 DOCS := $(wildcard *.md */*.md workloads/*/*.md LICENSE CITATION.cff sim/examples/*.c results/paper/*.svg)
 
 # Without the intermediate code, which only this very compiler could link.

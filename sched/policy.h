@@ -111,6 +111,8 @@ struct policy {
 /* ---- Queries ------------------------------------------------------------------------------- */
 
 sim_time_t platform_now(const struct platform *platform);
+/* Times and costs of its configurations are those to plan with; executions may take others
+ * ("planning" of the experiment). */
 const struct workload *platform_workload(const struct platform *platform);
 uint64_t platform_seed(const struct platform *platform);
 /* The next number of the run's own random stream for its policy: uniform in [0, 1), in steps of

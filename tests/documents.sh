@@ -15,7 +15,7 @@
 . tests/shell.sh
 
 full=${DOCUMENTS:-}
-documents="README.md CONTRIBUTING.md sched/WRITING.md workloads/README.md workloads/OWN_WORLD.md traces/README.md sim/README.md workloads/experiments/CLASSROOM.md workloads/experiments/TRAINING.md REPRODUCING.md results/README.md results/PROOF.md"
+documents="README.md CONTRIBUTING.md sched/WRITING.md workloads/README.md workloads/OWN_WORLD.md traces/README.md traces/capture/PROFILE.md traces/capture/README.md sim/README.md workloads/experiments/CLASSROOM.md workloads/experiments/TRAINING.md REPRODUCING.md results/README.md results/PROOF.md"
 here=$(pwd)
 build=$(cd "${BUILD:-build}" && pwd)
 tree=$folder/tree

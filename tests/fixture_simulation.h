@@ -26,6 +26,23 @@ struct log {
     size_t request_count, batch_count;
 };
 
+/* The log, empty, of a test that needs one at a time. */
+static inline struct log *log_one(void)
+{
+    static struct log log;
+    return memset(&log, 0, sizeof log);
+}
+
+/* Creates an arrival trace, named by `path`, a mkstemp template; the caller writes its lines. */
+static inline FILE *trace_begin(char *path)
+{
+    const int file = mkstemp(path);
+    FILE *trace = file < 0 ? NULL : fdopen(file, "w");
+    assert_non_null(trace);
+    fputs("time_ms,application\n", trace);
+    return trace;
+}
+
 /* The i-th registered policy of those that serve requests, NULL past the last. */
 static inline const struct policy *policy_for_requests(size_t index)
 {

@@ -3,7 +3,7 @@
 . tests/shell.sh
 
 flags=$(pkg-config --cflags gsl libcjson zlib nettle)
-for header in $(find sim sched workloads traces results plots -name '*.h' ! -path 'traces/capture/*' | sort); do
+for header in $(find sim sched workloads traces results plots -name '*.h' | sort); do
     hdf5=""
     case $header in
     results/*) hdf5=$(pkg-config --cflags hdf5-serial 2>/dev/null || pkg-config --cflags hdf5) ;;

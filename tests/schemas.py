@@ -75,7 +75,7 @@ def small(path):
 
 
 def main():
-    shipped = [p for f in ("workloads", "traces/profiles", "traces/networks", "results/paper", "tests/schemas")
+    shipped = [p for f in ("workloads", "traces/profiles", "results/paper", "tests/schemas")
                for p in sorted(pathlib.Path(f).rglob("*.json")) if small(p)]
     light = [p for p in shipped if '"matrix"' not in p.read_text()]
     corpus = [p for p in sorted(pathlib.Path("tests/corpus").rglob("*.json"))]

@@ -126,7 +126,7 @@ expect_refusal "check reads samples as calibrate does" "samples\.csv:2: column 3
 run "$esgsim" list
 expect "list alone succeeds and says how to go on" 0 'esgsim list KIND NAME'
 cp "$folder/out" "$folder/overview"
-for kind in policies keep-alives experiments clusters applications functions profiles networks traces models; do
+for kind in policies keep-alives experiments clusters applications functions profiles traces models; do
     run "$esgsim" list $kind
     cp "$folder/out" "$folder/$kind"
     if grep -qE "^$kind +$(wc -l <"$folder/out") " "$folder/overview"; then

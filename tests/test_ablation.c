@@ -170,8 +170,7 @@ static const struct policy probe_policy = {
 static void placement_equals_a_scan_of_all_invokers_by_its_definition(void **unused)
 {
     (void)unused;
-    struct log *log = malloc(sizeof *log);
-    assert_non_null(log);
+    struct log *log = log_one();
     probe_answers = 0;
     for (uint64_t n = 0; n < WORLDS; n++) {
         char json[WORLD_BYTES];
@@ -183,7 +182,6 @@ static void placement_equals_a_scan_of_all_invokers_by_its_definition(void **unu
     }
     print_message("%u placements\n", probe_answers);
     assert_true(probe_answers > 100000);
-    free(log);
 }
 
 /* ---- ESG without one of its ideas ------------------------------------------------------------ */
@@ -218,8 +216,7 @@ static void every_variant_of_esg_serves_all_within_the_cluster(void **unused)
                     {"locality", OFF},      {"locality", WARM},     {"split", SLO_PROPORTIONAL},
                     {"split", SLO_EQUAL},   {"placement", SPREAD},  {"later_batches", BOUNDED},
                     {"recheck", EACH_STEP}, {"infeasible", MINIMUM}};
-    struct log *log = malloc(sizeof *log);
-    assert_non_null(log);
+    struct log *log = log_one();
     const struct policy *esg = policy_find("esg", NULL);
     for (uint64_t n = 0; n < WORLDS; n++)
         for (size_t v = 0; v < sizeof variants / sizeof *variants; v++) {
@@ -231,7 +228,6 @@ static void every_variant_of_esg_serves_all_within_the_cluster(void **unused)
             check_variant(log, variants[v].key, variants[v].value);
             simulation_result_clear(&result);
         }
-    free(log);
 }
 
 /* Configurations of a stage's batches under one policy; how many different ones. */
@@ -279,8 +275,7 @@ static const char trickle[] =
 static void without_redistribution_every_stage_keeps_the_plan_of_its_quota(void **unused)
 {
     (void)unused;
-    struct log *log = malloc(sizeof *log);
-    assert_non_null(log);
+    struct log *log = log_one();
     struct experiment *experiment = load(trickle);
     struct error error = {0};
     struct planner *planner =
@@ -309,7 +304,6 @@ static void without_redistribution_every_stage_keeps_the_plan_of_its_quota(void 
     assert_true(configurations_of(log, 2, &vcpu, &vgpu) > 1);
     planner_destroy(planner);
     experiment_free(experiment);
-    free(log);
 }
 
 /* Jobs of later stages that ran where the first did. */
@@ -327,8 +321,7 @@ static size_t stayed(const struct log *log)
 static void locality_keeps_a_request_where_its_data_is(void **unused)
 {
     (void)unused;
-    struct log *log = malloc(sizeof *log);
-    assert_non_null(log);
+    struct log *log = log_one();
     const struct policy *esg = policy_find("esg", NULL);
     struct simulation_result near = {0}, warm = {0};
     run_well(trickle, esg, log, &near);
@@ -338,7 +331,6 @@ static void locality_keeps_a_request_where_its_data_is(void **unused)
     assert_int_equal(stayed(log), 600);
     simulation_result_clear(&near);
     simulation_result_clear(&warm);
-    free(log);
 }
 
 /* Two single-stage requests at a time on four empty invokers: packed on one, or spread. */
@@ -354,8 +346,7 @@ static void spreading_gives_co_runners_gpus_of_their_own(void **unused)
         "\"arrivals\":{\"process\":\"uniform\",\"low_ms\":40,\"high_ms\":41},"
         "\"slo\":{\"factor\":3},\"platform\":{\"prewarm\":\"none\",\"initial\":{\"f\":8}},"
         "\"requests\":300,\"warmup_requests\":0,\"seed\":3}";
-    struct log *log = malloc(sizeof *log);
-    assert_non_null(log);
+    struct log *log = log_one();
     const struct policy *esg = policy_find("esg", NULL);
     struct simulation_result packed = {0}, spread = {0};
     run_well(pairs, esg, log, &packed);
@@ -369,7 +360,6 @@ static void spreading_gives_co_runners_gpus_of_their_own(void **unused)
     assert_true(spread.overall.cost_per_request_usd < packed.overall.cost_per_request_usd);
     simulation_result_clear(&packed);
     simulation_result_clear(&spread);
-    free(log);
 }
 
 /* ---- What the accounts of the paper leave open ------------------------------------------------
@@ -480,8 +470,7 @@ static void late_jobs_run_in_the_configuration_that_infeasible_names(void **unus
         bool largest;
         uint32_t vgpu;
     } choices[] = {{"fastest", false, 4}, {"cheapest", true, 1}, {"minimum", false, 1}};
-    struct log *log = malloc(sizeof *log);
-    assert_non_null(log);
+    struct log *log = log_one();
     for (size_t c = 0; c < sizeof choices / sizeof *choices; c++) {
         char params[128];
         (void)snprintf(params, sizeof params, "\"infeasible\":\"%s\",\"recheck_limit\":1000",
@@ -493,7 +482,6 @@ static void late_jobs_run_in_the_configuration_that_infeasible_names(void **unus
     run_open(log, 1, 1, 12, 0.1,
              "\"infeasible\":\"cheapest\",\"recheck_limit\":1000,\"recheck\":\"each-step\"");
     assert_true(otherwise(log, true, 1) > 0);
-    free(log);
 }
 
 static size_t on_one_unit(const struct log *log)
@@ -509,8 +497,7 @@ static size_t on_one_unit(const struct log *log)
 static void a_recheck_waits_for_a_batch_to_finish(void **unused)
 {
     (void)unused;
-    struct log *log = malloc(sizeof *log);
-    assert_non_null(log);
+    struct log *log = log_one();
     run_open(log, 2, 1, 4, 0.1, "\"recheck\":\"changed\"");
     assert_int_equal(on_one_unit(log), 0);
     run_open(log, 2, 1, 4, 0.1, "\"recheck\":\"each-step\"");
@@ -519,7 +506,6 @@ static void a_recheck_waits_for_a_batch_to_finish(void **unused)
     /* With five queues the last waits for longer than three finishes. */
     run_open(log, 5, 1, 4, 0.1, "\"recheck\":\"changed\"");
     assert_true(on_one_unit(log) > 0);
-    free(log);
 }
 
 int main(void)

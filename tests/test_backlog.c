@@ -273,8 +273,7 @@ static const struct policy policy_census = {.abi = POLICY_ABI,
 static void counts_by_hooks_and_backlogs_agree_with_the_platform_whatever_is_dropped(void **state)
 {
     (void)state;
-    struct log *log = malloc(sizeof *log);
-    assert_non_null(log);
+    struct log *log = log_one();
     seen = (struct seen){0};
     uint64_t full = 0;
     for (uint64_t world = 0; world < WORLDS; world++) {
@@ -290,7 +289,6 @@ static void counts_by_hooks_and_backlogs_agree_with_the_platform_whatever_is_dro
         full += result.overall.dropped - (seen.dropped - before);
         simulation_result_clear(&result);
     }
-    free(log);
     print_message("%lu looks, %lu drops and %lu by full queues: %lu jobs withdrawn, %lu of other "
                   "queues, %lu from buffers; %lu returned\n",
                   seen.looks, seen.dropped, full, seen.withdrawn, seen.elsewhere, seen.from_buffers,
@@ -323,13 +321,11 @@ static void acting_on_a_withdrawal_is_refused_within_decide_too(void **state)
                                         .name = "hasty",
                                         .on_withdrawn = act_when_told,
                                         .decide = drop_the_first};
-    struct log *log = malloc(sizeof *log);
-    assert_non_null(log);
+    struct log *log = log_one();
     struct simulation_result result = {0};
     struct error error = {0};
     assert_false(run(diamond, &hasty, log, &result, &error));
     assert_non_null(strstr(error.message, "rule timing: drop outside decide"));
-    free(log);
 }
 
 /* ---- Turns ------------------------------------------------------------------------------------

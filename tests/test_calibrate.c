@@ -436,6 +436,36 @@ static void a_pair_table_is_recovered_and_chosen_where_pairs_differ(void **state
     samples_clear(&set);
 }
 
+/* The triple is not fitted. It is the sum of its pairs until its times are 10 % longer. */
+static void a_shape_is_recovered_and_chosen_and_groups_are_the_sum_of_their_pairs(void **state)
+{
+    double excess[16];
+    struct interference law = {.kind = INTERFERENCE_SHAPED,
+                               .pair_count = 4,
+                               .pairs = excess,
+                               .shape = {2, 0.5, -0.1, 0.3, 0.05, 0.2, 0.2, 0.1}};
+    struct interference_fit found;
+    struct sample_set set = {0};
+    struct error error = {0};
+    (void)state;
+    for (size_t i = 0; i < 16; i++)
+        excess[i] = 0.05 + 0.02 * (double)((7 * i) % 11);
+    make_co_runs(&law, &set);
+    assert_true(interference_calibrate(&set, &found, &error));
+    assert_int_equal(found.kind, INTERFERENCE_SHAPED);
+    for (int fold = 0; fold < INTERFERENCE_FOLDS; fold++)
+        assert_true((found.errors[INTERFERENCE_SHAPED][fold].mape < 1e-4) ==
+                    (fold != FOLD_FUNCTIONS));
+    assert_int_equal(found.errors[INTERFERENCE_SHAPED][FOLD_GROUPS].count, 3);
+    interference_fit_clear(&found);
+    for (size_t i = set.co_run_count - 3; i < set.co_run_count; i++)
+        set.co_runs[i].slowdown *= 1.1;
+    assert_true(interference_calibrate(&set, &found, &error));
+    assert_true(fabs(found.errors[INTERFERENCE_SHAPED][FOLD_GROUPS].mape - 0.1 / 1.1) < 1e-4);
+    interference_fit_clear(&found);
+    samples_clear(&set);
+}
+
 static void a_bandwidth_law_is_recovered_and_speaks_of_functions_that_never_met(void **state)
 {
     const struct interference law = {.kind = INTERFERENCE_BANDWIDTH,
@@ -1037,9 +1067,12 @@ static void igniter_pairs_calibrate_within_what_is_reported_of_them(void **state
     (void)state;
     calibrate_file("traces/profiles/raw/igniter/pairs.csv", &set, &calibration);
     assert_int_equal(calibration.interference.none.count, 1500);
-    assert_int_equal(calibration.interference.kind, INTERFERENCE_PAIRS);
-    assert_true(calibration.interference.errors[INTERFERENCE_PAIRS][FOLD_LOCATION].mape < 0.02);
-    assert_true(calibration.interference.errors[INTERFERENCE_PAIRS][FOLD_FUNCTIONS].mape < 0.034);
+    assert_int_equal(calibration.interference.kind, INTERFERENCE_SHAPED);
+    const struct mean_error *pairs = calibration.interference.errors[INTERFERENCE_PAIRS];
+    const struct mean_error *shaped = calibration.interference.errors[INTERFERENCE_SHAPED];
+    assert_true(pairs[FOLD_LOCATION].mape < 0.02 && pairs[FOLD_FUNCTIONS].mape < 0.034);
+    assert_true(shaped[FOLD_LOCATION].mape < 0.015 && shaped[FOLD_BATCHES].mape < 0.015);
+    assert_true(shaped[FOLD_FUNCTIONS].mape < pairs[FOLD_FUNCTIONS].mape);
     calibration_clear(&calibration);
     samples_clear(&set);
 }
@@ -1086,6 +1119,7 @@ int main(void)
         cmocka_unit_test(the_inner_grid_is_what_has_neighbours_on_all_sides),
         cmocka_unit_test(a_constant_law_is_recovered_from_pairs_and_a_triple),
         cmocka_unit_test(a_pair_table_is_recovered_and_chosen_where_pairs_differ),
+        cmocka_unit_test(a_shape_is_recovered_and_chosen_and_groups_are_the_sum_of_their_pairs),
         cmocka_unit_test(a_bandwidth_law_is_recovered_and_speaks_of_functions_that_never_met),
         cmocka_unit_test(published_formats_are_known_by_their_first_line),
         cmocka_unit_test(faulty_tables_are_refused_with_the_line_and_the_fault),

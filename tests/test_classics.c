@@ -133,10 +133,8 @@ static uint64_t look_run(const char *json, const char *name, const char *key, do
 static uint64_t look_worlds(const char *name, const char *key, double number, uint64_t worlds,
                             look_check check)
 {
-    struct log *log = malloc(sizeof *log);
-    char *json = malloc(WORLD_BYTES);
-    assert_non_null(log);
-    assert_non_null(json);
+    struct log *log = log_one();
+    char json[WORLD_BYTES];
     uint64_t choices = 0;
     for (uint64_t world = 0; world < worlds; world++) {
         struct simulation_result result = {0};
@@ -145,8 +143,6 @@ static uint64_t look_worlds(const char *name, const char *key, double number, ui
         world_check_conserved(log, &result, WORLD_REQUESTS);
         simulation_result_clear(&result);
     }
-    free(json);
-    free(log);
     return choices;
 }
 
@@ -661,10 +657,8 @@ static void clockwork_serves_in_time_whatever_it_starts(void **state)
 {
     (void)state;
     static const char *const rates[] = {"90", "150", "1000"};
-    struct log *log = malloc(sizeof *log);
-    char *json = malloc(WORLD_BYTES);
-    assert_non_null(log);
-    assert_non_null(json);
+    struct log *log = log_one();
+    char json[WORLD_BYTES];
     for (int window = 0; window <= 10; window += 10) {
         for (size_t r = 0; r < sizeof rates / sizeof *rates; r++) {
             struct simulation_result result = {0};
@@ -679,8 +673,6 @@ static void clockwork_serves_in_time_whatever_it_starts(void **state)
             simulation_result_clear(&result);
         }
     }
-    free(json);
-    free(log);
 }
 
 /* Two batches on one GPU slow one another, which the profile's times do not tell. Each size is late
@@ -688,9 +680,8 @@ static void clockwork_serves_in_time_whatever_it_starts(void **state)
 static void clockwork_learns_how_long_a_batch_takes(void **state)
 {
     (void)state;
-    struct log *log = malloc(sizeof *log);
+    struct log *log = log_one();
     char *json = strdup(ONE_SERVER("{\"process\":\"poisson\",\"rate_per_s\":300}", "60", "2000"));
-    assert_non_null(log);
     assert_non_null(json);
     strstr(json, "\"vcpus\":1")[8] = '2';
     strstr(json, "\"units\":1")[8] = '2';
@@ -705,16 +696,14 @@ static void clockwork_learns_how_long_a_batch_takes(void **state)
         simulation_result_clear(&result);
     }
     free(json);
-    free(log);
 }
 
 /* A container that takes longer to start than any deadline allows is started without a batch. */
 static void clockwork_loads_a_model_that_no_container_has(void **state)
 {
     (void)state;
-    struct log *log = malloc(sizeof *log);
+    struct log *log = log_one();
     char *json = strdup(ONE_SERVER("{\"process\":\"poisson\",\"rate_per_s\":50}", "60", "400"));
-    assert_non_null(log);
     assert_non_null(json);
     char *initial = strstr(json, "\"f\":4}");
     assert_non_null(initial);
@@ -727,7 +716,6 @@ static void clockwork_loads_a_model_that_no_container_has(void **state)
     assert_true(result.overall.dropped < 200);
     simulation_result_clear(&result);
     free(json);
-    free(log);
 }
 
 /* ---- GrandSLAm ------------------------------------------------------------------------------- */
@@ -816,23 +804,20 @@ static void clipper_caps_batches_as_computed_by_hand(void **state)
     (void)state;
     static const uint32_t expected[] = {1, 2, 3, 4, 3, 4, 4, 3, 4, 4, 3,
                                         4, 4, 3, 4, 4, 3, 4, 4, 4, 3};
-    struct log *log = malloc(sizeof *log);
-    assert_non_null(log);
+    struct log *log = log_one();
     struct simulation_result result = {0};
     run_well(ONE_SERVER("{\"process\":\"uniform\",\"low_ms\":1,\"high_ms\":1.5}", "35", "400"),
              policy_find("clipper", NULL), log, &result);
     for (size_t i = 0; i < sizeof expected / sizeof *expected; i++)
         assert_int_equal(log->batches[i].jobs, expected[i]);
     simulation_result_clear(&result);
-    free(log);
 }
 
 /* With time for any batch the cap rises to the profile's largest, 5. */
 static void clipper_raises_its_cap_to_the_largest_batch_there_is(void **state)
 {
     (void)state;
-    struct log *log = malloc(sizeof *log);
-    assert_non_null(log);
+    struct log *log = log_one();
     struct simulation_result result = {0};
     uint32_t most = 0;
     run_well(ONE_SERVER("{\"process\":\"uniform\",\"low_ms\":1,\"high_ms\":1.5}", "100000", "2000"),
@@ -841,15 +826,13 @@ static void clipper_raises_its_cap_to_the_largest_batch_there_is(void **state)
         most = log->batches[i].jobs > most ? log->batches[i].jobs : most;
     assert_int_equal(most, 5);
     simulation_result_clear(&result);
-    free(log);
 }
 
 /* Alone, the first is a full batch and raises the cap to 2; every later one waits for company. */
 static void clipper_delays_a_batch_below_the_cap_and_no_longer_than_told(void **state)
 {
     (void)state;
-    struct log *log = malloc(sizeof *log);
-    assert_non_null(log);
+    struct log *log = log_one();
     struct simulation_result result = {0};
     run_well_with(
         ONE_SERVER("{\"process\":\"uniform\",\"low_ms\":100,\"high_ms\":110}", "35", "50"),
@@ -859,7 +842,6 @@ static void clipper_delays_a_batch_below_the_cap_and_no_longer_than_told(void **
         assert_int_equal(log->batches[i].dispatched_ns - log->requests[i].arrival_ns,
                          i == 0 ? 0 : 20 * SIM_MS);
     simulation_result_clear(&result);
-    free(log);
 }
 
 int main(void)

@@ -412,6 +412,16 @@ static void csv_and_json_hold_the_ends_and_the_points(void **state)
     assert_true(cJSON_GetObjectItem(point, "value")->valuedouble == 0.2);
     const cJSON *hits = cJSON_GetObjectItem(point, "slo_hit_rate");
     assert_true(cJSON_GetObjectItem(hits, "mean")->valuedouble == 0.97);
+    /* Paired with the least load: the seeds of "wide" differ by -0.001 and 0.001. */
+    const cJSON *wide = cJSON_GetArrayItem(cJSON_GetObjectItem(panel, "policies"), 3);
+    assert_string_equal(cJSON_GetObjectItem(wide, "policy")->valuestring, "wide");
+    for (int i = 0; i < 2; i++) {
+        point = cJSON_GetArrayItem(cJSON_GetObjectItem(wide, "points"), i);
+        const cJSON *change = cJSON_GetObjectItem(point, "change");
+        assert_true(fabs(cJSON_GetObjectItem(change, "mean")->valuedouble) < 1e-12);
+        assert_true(fabs(cJSON_GetObjectItem(change, "sd")->valuedouble - 0.001 * i * sqrt(2)) <
+                    1e-12);
+    }
     cJSON_Delete(root);
     free(text);
     made_free(made);

@@ -784,8 +784,7 @@ static double execution_ms(const struct log *log, uint32_t stage)
 static void a_lone_instance_runs_at_its_limit_and_two_at_their_requests(void **state)
 {
     (void)state;
-    struct log *log = malloc(sizeof *log);
-    assert_non_null(log);
+    struct log *log = log_one();
     seen = (struct seen){0};
     run_lone(app_f, "100", "40", log, watched(false), NULL, 0);
     assert_true(fabs(execution_ms(log, 0) - 15) < 0.01);
@@ -797,22 +796,19 @@ static void a_lone_instance_runs_at_its_limit_and_two_at_their_requests(void **s
     assert_true(fabs(execution_ms(log, 2) - 20) < 0.01);
     assert_true(seen.listed == 2 && seen.ins == 0);
     assert_true(seen.together > 0);
-    free(log);
 }
 
 /* f: alone, the idle g cut, at its limit. g: f has just worked, so at the request. */
 static void an_idle_neighbour_gives_way_and_one_that_just_worked_does_not(void **state)
 {
     (void)state;
-    struct log *log = malloc(sizeof *log);
-    assert_non_null(log);
+    struct log *log = log_one();
     seen = (struct seen){0};
     run_lone(app_chain, "100", "40", log, watched(false), NULL, 0);
     assert_true(fabs(execution_ms(log, 0) - 15) < 0.01);
     assert_true(fabs(execution_ms(log, 1) - 20) < 0.01);
     /* f's limit and g's request exceed the GPU: f is reduced whenever g works. */
     assert_true(seen.cut > 0 && seen.raised > 0);
-    free(log);
 }
 
 /* 50 ms of g's time, a quarter of its work, at its request; the rest at its limit. */
@@ -820,8 +816,7 @@ static void who_has_been_idle_for_fifty_milliseconds_no_longer_counts(void **sta
 {
     (void)state;
     char json[WORLD_BYTES];
-    struct log *log = malloc(sizeof *log);
-    assert_non_null(log);
+    struct log *log = log_one();
     struct simulation_result result = {0};
     (void)snprintf(json, sizeof json, "%s", lone);
     char *g = strstr(json, "\"g\":{\"grid\"");
@@ -839,7 +834,6 @@ static void who_has_been_idle_for_fifty_milliseconds_no_longer_counts(void **sta
     assert_true(fabs(execution_ms(log, 0) - 15) < 0.01);
     assert_true(fabs(execution_ms(log, 1) - (50 + 0.75 * 150)) < 0.1);
     simulation_result_clear(&result);
-    free(log);
 }
 
 /* When the number of instances changed. */
@@ -864,8 +858,7 @@ static bool growth_decide(void *state, struct platform *platform)
 static void one_more_only_after_twenty_seconds_above_capacity(void **state)
 {
     (void)state;
-    struct log *log = malloc(sizeof *log);
-    assert_non_null(log);
+    struct log *log = log_one();
     struct policy policy = *watched(false);
     policy.decide = growth_decide;
     memset(&grown, 0, sizeof grown);
@@ -877,22 +870,19 @@ static void one_more_only_after_twenty_seconds_above_capacity(void **state)
     memset(&grown, 0, sizeof grown);
     run_lone(app_f, "21", "1800", log, &policy, NULL, 0);
     assert_int_equal(grown.most, 1);
-    free(log);
 }
 
 static void samples_fewer_than_asked_for_are_refused(void **state)
 {
     (void)state;
     char json[WORLD_BYTES];
-    struct log *log = malloc(sizeof *log);
-    assert_non_null(log);
+    struct log *log = log_one();
     struct simulation_result result = {0};
     struct error error = {0};
     world_random(json, 1, true);
     assert_false(run_with(json, policy_find("dilu", NULL), "window", 10, log, &result, &error));
     assert_int_equal(error.kind, ERROR_INPUT);
     assert_non_null(strstr(error.message, "window"));
-    free(log);
 }
 
 int main(void)

@@ -80,10 +80,7 @@ struct recorded {
 static void temporary(char path[64], const char *text)
 {
     (void)snprintf(path, 64, "/tmp/esgsim-explain-XXXXXX");
-    const int file = mkstemp(path);
-    assert_true(file >= 0);
-    assert_int_equal(write(file, text, strlen(text)), (ssize_t)strlen(text));
-    close(file);
+    write_temporary(path, text);
 }
 
 /* Runs `json` into a results file of its own. */

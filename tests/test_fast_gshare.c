@@ -691,8 +691,7 @@ static void pods_follow_the_rate_every_ten_seconds(void **state)
     static const struct {
         uint32_t pods, vgpu;
     } expected[] = {{2, 4}, {20, 2}};
-    struct log *log = malloc(sizeof *log);
-    assert_non_null(log);
+    struct log *log = log_one();
     for (size_t ties = 0; ties < 2; ties++) {
         struct simulation_result result = {0};
         struct policy policy = *policy_find("fast-gshare", NULL);
@@ -713,7 +712,6 @@ static void pods_follow_the_rate_every_ten_seconds(void **state)
             assert_int_equal(log->batches[i].vgpu, expected[ties].vgpu);
         simulation_result_clear(&result);
     }
-    free(log);
 }
 
 int main(void)

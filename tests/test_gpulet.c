@@ -283,8 +283,7 @@ static void no_rule_is_broken_and_no_job_lost_in_any_world(void **state)
 static void two_partitions_of_a_gpu_work_at_once(void **state)
 {
     (void)state;
-    struct log *log = malloc(sizeof *log);
-    assert_non_null(log);
+    struct log *log = log_one();
     struct simulation_result result = {0};
     run_well(diamond, gpulet(), log, &result);
     size_t together = 0;
@@ -295,7 +294,6 @@ static void two_partitions_of_a_gpu_work_at_once(void **state)
                         log->batches[i].started_ns < log->batches[k].finished_ns;
     assert_true(together > 50);
     simulation_result_clear(&result);
-    free(log);
 }
 
 int main(void)

@@ -651,11 +651,7 @@ static void world_resnet(char json[WORLD_BYTES], const char *trace, unsigned req
 /* 60 per second for 20 s, then 2 per second for 60 s. Returns how many. */
 static unsigned write_trace(char *path)
 {
-    const int file = mkstemp(path);
-    assert_true(file >= 0);
-    FILE *stream = fdopen(file, "w");
-    assert_non_null(stream);
-    fprintf(stream, "time_ms,application\n");
+    FILE *stream = trace_begin(path);
     unsigned count = 0;
     for (double ms = 0; ms < 80000; ms += ms < 20000 ? 1000.0 / 60 : 500, count++)
         fprintf(stream, "%.3f,one\n", ms);
@@ -668,10 +664,8 @@ static void it_scales_up_with_unequal_batches_to_the_documented_one_and_down_aga
     (void)state;
     char path[] = "/tmp/esgsim-trace-XXXXXX";
     const unsigned requests = write_trace(path);
-    char *json = malloc(WORLD_BYTES);
-    struct log *log = malloc(sizeof *log);
-    assert_non_null(json);
-    assert_non_null(log);
+    char json[WORLD_BYTES];
+    struct log *log = log_one();
     world_resnet(json, path, requests);
     struct policy policy = watch();
     const struct {
@@ -724,8 +718,6 @@ static void it_scales_up_with_unequal_batches_to_the_documented_one_and_down_aga
     free(values);
     experiment_free(experiment);
     unlink(path);
-    free(json);
-    free(log);
 }
 
 /* Every 65 s: with bins of 10 s a container is due after 60 s and kept to 70 s. */
@@ -734,18 +726,12 @@ static void a_regular_caller_meets_a_container_that_was_started_for_it(void **st
     (void)state;
     enum { REGULAR = 30 };
     char path[] = "/tmp/esgsim-trace-XXXXXX";
-    const int file = mkstemp(path);
-    assert_true(file >= 0);
-    FILE *trace = fdopen(file, "w");
-    assert_non_null(trace);
-    fprintf(trace, "time_ms,application\n");
+    FILE *trace = trace_begin(path);
     for (int i = 0; i < REGULAR; i++)
         fprintf(trace, "%d,one\n", 65000 * i);
     fclose(trace);
-    char *json = malloc(WORLD_BYTES);
-    struct log *log = malloc(sizeof *log);
-    assert_non_null(json);
-    assert_non_null(log);
+    char json[WORLD_BYTES];
+    struct log *log = log_one();
     world_resnet(json, path, REGULAR);
     struct policy policy = watch();
     struct simulation_result result = {0};
@@ -757,8 +743,6 @@ static void a_regular_caller_meets_a_container_that_was_started_for_it(void **st
         assert_true(log->requests[i].finish_ns - log->requests[i].arrival_ns <= 200 * SIM_MS);
     simulation_result_clear(&result);
     unlink(path);
-    free(json);
-    free(log);
 }
 
 /* A GPU of four units, for f and g on one or on `large` units in `times`. */
@@ -798,12 +782,8 @@ static void what_is_made_for_want_of_room_does_not_count_as_capacity(void **stat
 {
     (void)state;
     char path[] = "/tmp/esgsim-trace-XXXXXX";
-    const int file = mkstemp(path);
-    assert_true(file >= 0);
-    FILE *trace = fdopen(file, "w");
-    assert_non_null(trace);
+    FILE *trace = trace_begin(path);
     unsigned count = 0;
-    fprintf(trace, "time_ms,application\n");
     for (int ms = 0; ms < 100000; ms += 100) {
         if (ms < 5000 && ++count > 0)
             fprintf(trace, "%d,first\n", ms);
@@ -811,10 +791,8 @@ static void what_is_made_for_want_of_room_does_not_count_as_capacity(void **stat
             fprintf(trace, "%d,second\n", ms + 50);
     }
     fclose(trace);
-    char *json = malloc(WORLD_BYTES);
-    struct log *log = malloc(sizeof *log);
-    assert_non_null(json);
-    assert_non_null(log);
+    char json[WORLD_BYTES];
+    struct log *log = log_one();
     world_narrow(json, "3", "60,20", path, count);
     struct policy policy = watch();
     struct simulation_result result = {0};
@@ -831,18 +809,12 @@ static void what_is_made_for_want_of_room_does_not_count_as_capacity(void **stat
     assert_int_equal(counted.alive, 1);
     simulation_result_clear(&result);
     unlink(path);
-    free(json);
-    free(log);
 }
 
 /* Writes `count` requests for f, `gap_ms` apart. */
 static void write_steady(char *path, unsigned count, double gap_ms)
 {
-    const int file = mkstemp(path);
-    assert_true(file >= 0);
-    FILE *trace = fdopen(file, "w");
-    assert_non_null(trace);
-    fprintf(trace, "time_ms,application\n");
+    FILE *trace = trace_begin(path);
     for (unsigned i = 0; i < count; i++)
         fprintf(trace, "%.3f,first\n", i * gap_ms);
     fclose(trace);
@@ -858,10 +830,8 @@ static void arrivals_beyond_the_capacity_fail_or_wait(void **state)
     enum { STEADY = 1600 };
     char path[] = "/tmp/esgsim-trace-XXXXXX";
     write_steady(path, STEADY, 12.5);
-    char *json = malloc(WORLD_BYTES);
-    struct log *log = malloc(sizeof *log);
-    assert_non_null(json);
-    assert_non_null(log);
+    char json[WORLD_BYTES];
+    struct log *log = log_one();
     world_narrow(json, "4", "60,25", path, STEADY);
     struct policy policy = watch();
     struct simulation_result result = {0};
@@ -876,8 +846,6 @@ static void arrivals_beyond_the_capacity_fail_or_wait(void **state)
     assert_true(result.overall.slo_hit_rate < 0.01);
     simulation_result_clear(&result);
     unlink(path);
-    free(json);
-    free(log);
 }
 
 /* The code offers at most 50 % of a GPU (faas-netes/gpu/controller/estimator.go, the loop from
@@ -889,10 +857,8 @@ static void half_a_gpu_is_the_nearest_share(void **state)
     static const uint16_t largest[] = {7, 4};
     char path[] = "/tmp/esgsim-trace-XXXXXX";
     write_steady(path, STEADY, 30);
-    char *json = malloc(WORLD_BYTES);
-    struct log *log = malloc(sizeof *log);
-    assert_non_null(json);
-    assert_non_null(log);
+    char json[WORLD_BYTES];
+    struct log *log = log_one();
     world_narrow(json, "2,4,7", "90,80,30,20", path, STEADY);
     world_replace(json, "\"units\":4", "\"units\":7");
     world_replace(json, "\"unit\":4", "\"unit\":7");
@@ -905,8 +871,6 @@ static void half_a_gpu_is_the_nearest_share(void **state)
         simulation_result_clear(&result);
     }
     unlink(path);
-    free(json);
-    free(log);
 }
 
 /* Of resnet-50 in 200 ms: batch 1 (CreatePreWarmPod of deploy.go, line 162, asks for 1) or 4. */
@@ -915,10 +879,8 @@ static void the_first_instance_has_batch_one_or_the_largest(void **state)
     (void)state;
     char path[] = "/tmp/esgsim-trace-XXXXXX";
     const unsigned requests = write_trace(path);
-    char *json = malloc(WORLD_BYTES);
-    struct log *log = malloc(sizeof *log);
-    assert_non_null(json);
-    assert_non_null(log);
+    char json[WORLD_BYTES];
+    struct log *log = log_one();
     world_resnet(json, path, requests);
     struct policy policy = watch();
     for (size_t first = 0; first < 2; first++) {
@@ -928,8 +890,6 @@ static void the_first_instance_has_batch_one_or_the_largest(void **state)
         simulation_result_clear(&result);
     }
     unlink(path);
-    free(json);
-    free(log);
 }
 
 /* One unit will do, four are what the metric likes best: f has them as g asks for the first time,
@@ -939,18 +899,12 @@ static void who_takes_room_from_others_takes_no_more_than_is_of_use(void **state
     (void)state;
     enum { ALTERNATING = 200 };
     char path[] = "/tmp/esgsim-trace-XXXXXX";
-    const int file = mkstemp(path);
-    assert_true(file >= 0);
-    FILE *trace = fdopen(file, "w");
-    assert_non_null(trace);
-    fprintf(trace, "time_ms,application\n");
+    FILE *trace = trace_begin(path);
     for (int i = 0; i < ALTERNATING; i++)
         fprintf(trace, "%d,%s\n", 50 * i, i % 2 == 0 ? "first" : "second");
     fclose(trace);
-    char *json = malloc(WORLD_BYTES);
-    struct log *log = malloc(sizeof *log);
-    assert_non_null(json);
-    assert_non_null(log);
+    char json[WORLD_BYTES];
+    struct log *log = log_one();
     world_narrow(json, "4", "40,15", path, ALTERNATING);
     struct policy policy = watch();
     struct simulation_result result = {0};
@@ -961,8 +915,6 @@ static void who_takes_room_from_others_takes_no_more_than_is_of_use(void **state
     assert_true(result.overall.slo_hit_rate >= 1);
     simulation_result_clear(&result);
     unlink(path);
-    free(json);
-    free(log);
 }
 
 int main(void)

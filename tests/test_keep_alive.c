@@ -372,8 +372,7 @@ static void single_world(char json[WORLD_BYTES], double service_ms, double cold_
 static void poisson_cold_starts_are_as_in_theory(void **state)
 {
     (void)state;
-    struct log *log = calloc(1, sizeof *log);
-    assert_non_null(log);
+    struct log *log = log_one();
     for (unsigned ttl = 1; ttl <= 3; ttl++) {
         char json[WORLD_BYTES], keep[64];
         struct simulation_result result;
@@ -386,14 +385,12 @@ static void poisson_cold_starts_are_as_in_theory(void **state)
         assert_true(fabs((double)cold / n - p) < 4 * sqrt(p * (1 - p) / n));
         simulation_result_clear(&result);
     }
-    free(log);
 }
 
 static void without_keep_alive_every_job_is_cold(void **state)
 {
     (void)state;
-    struct log *log = calloc(1, sizeof *log);
-    assert_non_null(log);
+    struct log *log = log_one();
     char json[WORLD_BYTES];
     struct simulation_result result;
     single_world(json, 40, 100, "{\"process\":\"poisson\",\"rate_per_s\":20}", 500);
@@ -402,15 +399,13 @@ static void without_keep_alive_every_job_is_cold(void **state)
     assert_int_equal(result.run.cold_starts, log->batch_count);
     assert_true(result.run.cost_idle_usd == 0);
     simulation_result_clear(&result);
-    free(log);
 }
 
 /* A container for each batch in excess of what there was at once before. */
 static void kept_for_ever_only_more_concurrency_starts_cold(void **state)
 {
     (void)state;
-    struct log *log = calloc(1, sizeof *log);
-    assert_non_null(log);
+    struct log *log = log_one();
     char json[WORLD_BYTES];
     struct simulation_result result;
     single_world(json, 40, 100, "{\"process\":\"poisson\",\"rate_per_s\":60}", 2000);
@@ -427,7 +422,6 @@ static void kept_for_ever_only_more_concurrency_starts_cold(void **state)
     assert_int_equal(result.run.cold_starts, most);
     assert_int_equal(result.run.evictions, 0);
     simulation_result_clear(&result);
-    free(log);
 }
 
 /* Requests 20 s apart, 0.1 s each, the first behind a cold start of 1 s: idle times 18.9 and
@@ -436,8 +430,7 @@ static void kept_for_ever_only_more_concurrency_starts_cold(void **state)
 static void a_container_goes_and_comes_back_ahead_of_the_next_request(void **state)
 {
     (void)state;
-    struct log *log = calloc(1, sizeof *log);
-    assert_non_null(log);
+    struct log *log = log_one();
     char json[WORLD_BYTES];
     struct simulation_result result;
     single_world(json, 100, 1000, "{\"process\":\"uniform\",\"low_ms\":20000,\"high_ms\":20000}",
@@ -448,7 +441,6 @@ static void a_container_goes_and_comes_back_ahead_of_the_next_request(void **sta
     assert_int_equal(result.run.evictions, 15);
     assert_true(fabs(result.run.cost_idle_usd - 0.001 * (18.9 + 4 * 19.9 + 14 * 4.7)) < 1e-9);
     simulation_result_clear(&result);
-    free(log);
 }
 
 /* As above, eight requests 20 s apart, and then none until 200 s. The container that comes back at
@@ -457,15 +449,11 @@ static void a_container_goes_and_comes_back_ahead_of_the_next_request(void **sta
 static void a_container_that_came_back_for_nothing_goes_at_the_end_of_its_window(void **state)
 {
     (void)state;
-    struct log *log = calloc(1, sizeof *log);
-    assert_non_null(log);
+    struct log *log = log_one();
     char path[] = "/tmp/esgsim-trace-XXXXXX", json[WORLD_BYTES], arrivals[128];
-    const int file = mkstemp(path);
-    assert_true(file >= 0);
     static const char text[] = "time_ms,application\n0,a\n20000,a\n40000,a\n60000,a\n80000,a\n"
                                "100000,a\n120000,a\n140000,a\n200000,a\n";
-    assert_int_equal(write(file, text, sizeof text - 1), (ssize_t)sizeof text - 1);
-    close(file);
+    write_temporary(path, text);
     struct simulation_result result;
     snprintf(arrivals, sizeof arrivals, "{\"process\":\"trace\",\"file\":\"%s\"}", path);
     single_world(json, 100, 1000, arrivals, 9);
@@ -478,7 +466,6 @@ static void a_container_that_came_back_for_nothing_goes_at_the_end_of_its_window
     const double idle_s = 18.9 + 4 * 19.9 + 2 * 4.7 + 6.8;
     assert_true(fabs(result.run.cost_idle_usd - 0.001 * idle_s) < 1e-9);
     simulation_result_clear(&result);
-    free(log);
 }
 
 static struct keep_windows back_for_ever(void *state, const struct idle_container *container,
@@ -521,15 +508,11 @@ static void a_container_may_come_back_for_ever(void **state)
 static void a_request_in_between_voids_the_plan(void **state)
 {
     (void)state;
-    struct log *log = calloc(1, sizeof *log);
-    assert_non_null(log);
+    struct log *log = log_one();
     char path[] = "/tmp/esgsim-trace-XXXXXX", json[WORLD_BYTES], arrivals[128];
-    const int file = mkstemp(path);
-    assert_true(file >= 0);
     static const char text[] = "time_ms,application\n0,a\n20000,a\n40000,a\n60000,a\n80000,a\n"
                                "100000,a\n120000,a\n140000,a\n150000,a\n157000,a\n";
-    assert_int_equal(write(file, text, sizeof text - 1), (ssize_t)sizeof text - 1);
-    close(file);
+    write_temporary(path, text);
     struct simulation_result result;
     snprintf(arrivals, sizeof arrivals, "{\"process\":\"trace\",\"file\":\"%s\"}", path);
     single_world(json, 100, 1000, arrivals, 10);
@@ -541,7 +524,6 @@ static void a_request_in_between_voids_the_plan(void **state)
     assert_int_equal(log->batches[9].cold, 1);
     assert_int_equal(log->batches[9].started_ns, 158 * SIM_S);
     simulation_result_clear(&result);
-    free(log);
 }
 
 /* Makes an instance and gives it up before it has started, then dispatches like the simplest. */
@@ -678,10 +660,7 @@ static void cache_draw(struct cache *cache, uint64_t number, bool alike)
 /* Accesses 10 s apart, in a file named by `path`, a mkstemp template. */
 static void cache_trace(const struct cache *cache, char *path)
 {
-    const int file = mkstemp(path);
-    FILE *trace = file < 0 ? NULL : fdopen(file, "w");
-    assert_non_null(trace);
-    fputs("time_ms,application\n", trace);
+    FILE *trace = trace_begin(path);
     for (size_t i = 0; i < cache->count; i++)
         fprintf(trace, "%zu,a%u\n", 10000 * i, cache->accesses[i]);
     assert_int_equal(fclose(trace), 0);
@@ -739,9 +718,8 @@ static void evictions_are_those_of_a_naive_cache(void **state)
     (void)state;
     static const char *const rules[] = {"greedy-dual", "lru", "freq", "size", "landlord"};
     static bool expected[ACCESSES], found[ACCESSES];
-    struct log *log = calloc(1, sizeof *log);
+    struct log *log = log_one();
     struct cache *cache = calloc(1, sizeof *cache);
-    assert_non_null(log);
     assert_non_null(cache);
     size_t misses[5] = {0}, compared = 0;
     for (uint64_t number = 0; number < 12; number++) {
@@ -770,7 +748,6 @@ static void evictions_are_those_of_a_naive_cache(void **state)
         for (unsigned b = 0; b < a; b++)
             assert_int_not_equal(misses[a], misses[b]);
     free(cache);
-    free(log);
 }
 
 /* Mattson's inclusion: with containers of one size, what LRU finds in a small memory it finds in
@@ -779,9 +756,8 @@ static void more_memory_never_costs_lru_a_hit(void **state)
 {
     (void)state;
     static bool smaller[ACCESSES], larger[ACCESSES], listed[ACCESSES];
-    struct log *log = calloc(1, sizeof *log);
+    struct log *log = log_one();
     struct cache *cache = calloc(1, sizeof *cache);
-    assert_non_null(log);
     assert_non_null(cache);
     size_t gained = 0;
     for (uint64_t number = 0; number < 3; number++) {
@@ -801,7 +777,6 @@ static void more_memory_never_costs_lru_a_hit(void **state)
     }
     assert_true(gained > 100);
     free(cache);
-    free(log);
 }
 
 /* ---- Under any scheduler --------------------------------------------------------------------- */

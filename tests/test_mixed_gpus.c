@@ -146,8 +146,7 @@ static void check_kinds(const struct workload *workload, const struct log *log, 
 static void every_policy_serves_unlike_gpus(void **state)
 {
     (void)state;
-    struct log *log = malloc(sizeof *log);
-    assert_non_null(log);
+    struct log *log = log_one();
     for (size_t p = 0; policy_for_requests(p) != NULL; p++) {
         const struct policy *policy = policy_for_requests(p);
         size_t used[2] = {0};
@@ -167,7 +166,6 @@ static void every_policy_serves_unlike_gpus(void **state)
         }
         assert_true(used[0] > 0 && used[1] > 0);
     }
-    free(log);
 }
 
 /* ---- Choice ---------------------------------------------------------------------------------- */
@@ -215,9 +213,8 @@ static bool minimises(const struct policy *policy)
 static void a_kind_that_is_faster_and_cheaper_is_used_first(void **state)
 {
     (void)state;
-    struct log *log = malloc(sizeof *log);
+    struct log *log = log_one();
     char json[WORLD_BYTES];
-    assert_non_null(log);
     dominated_world(json);
     for (size_t p = 0; policy_for_requests(p) != NULL; p++) {
         const struct policy *policy = policy_for_requests(p);
@@ -230,7 +227,6 @@ static void a_kind_that_is_faster_and_cheaper_is_used_first(void **state)
         assert_true(result.overall.slo_hit_rate >= 0.9);
         simulation_result_clear(&result);
     }
-    free(log);
 }
 
 /* ---- More GPUs ------------------------------------------------------------------------------- */

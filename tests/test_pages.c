@@ -308,6 +308,7 @@ static void the_results_page_has_every_column_with_its_unit(void **state)
         {"/training", &layout_training},
         {"/runs/<hash>/trainings", &layout_trainings},
         {"/runs/<hash>/leases", &layout_leases},
+        {"/runs/<hash>/replay", &layout_replay},
     };
     char *page = page_read(results_page);
     for (size_t t = 0; t < sizeof tables / sizeof tables[0]; t++)

@@ -639,6 +639,39 @@ static void three_co_runners_add_their_excess(void **state)
     simulation_result_clear(&result);
 }
 
+SCRIPT(unlike, {0, 1, 1, 0}, {1, 1, 2, 0}, {2, 1, 2, 0});
+
+/* f on 1 of 4 units beside g on 2, batch 1 of both: the slopes count from batch 4 and half a GPU. g
+ * ends first, f does the rest alone, then another g follows on the same invoker. */
+static void slopes_of_pairs_count_by_batch_and_share_of_both(void **state)
+{
+    (void)state;
+    static struct log log;
+    struct simulation_result result;
+    const double b = log2(1.0 / 4) * M_LN2, s = log2(0.25 / 0.5) * M_LN2;
+    const double of_f = 1 + 0.4 * exp(0.1 * b + 0.2 * s + 0.3 * b * s) * exp(0.4 * b);
+    const double of_g = 1 + 0.8 * exp(0.1 * b) * exp(0.4 * b + 0.5 * s - 0.6 * b * s);
+    run_trace(WORLD(INVOKERS("1", "8", MPS4),
+                    "{\"device\":\"test\",\"evidence\":\"assumed\",\"source\":\"test\",\"licence\":"
+                    "\"none\",\"unit\":4,\"functions\":{" FUNCTION(
+                        "f", "100", "1000", "10", "1",
+                        "100") "," FUNCTION("g", "50", "2000", "10", "2",
+                                            "50") "},\"interference\":{\"model\":"
+                                                  "\"pairs\",\"functions\":[\"f\",\"g\"],"
+                                                  "\"excess\":[[null,0.4],[0.8,null]],"
+                                                  "\"slopes\":{\"batch\":4,\"share\":0.5,\"victim_"
+                                                  "batch\":0.1,\"victim_share\":0.2,"
+                                                  "\"victim_both\":0.3,\"other_batch\":0.4,\"other_"
+                                                  "share\":0.5,\"other_both\":-0.6}}}",
+                    ",\"initial\":{\"f\":1,\"g\":1}", TRACE, FORK COUNT("0", "1")),
+              "0,app\n", &unlike, &log, &result);
+    const double first = 50 * of_g;
+    assert_true(first / of_f < 100);
+    assert_true(fabs(sim_to_ms(log.requests[0].finish_ns) - (first + 100 - first / of_f + 50)) <
+                1e-5);
+    simulation_result_clear(&result);
+}
+
 static void as_many_batches_co_run_as_the_gpu_has_units(void **state)
 {
     (void)state;
@@ -1254,6 +1287,7 @@ int main(void)
         cmocka_unit_test(every_policy_runs_on_every_kind_of_sharing),
         cmocka_unit_test(a_gpu_runs_only_the_shares_its_slicing_allows),
         cmocka_unit_test(three_co_runners_add_their_excess),
+        cmocka_unit_test(slopes_of_pairs_count_by_batch_and_share_of_both),
         cmocka_unit_test(as_many_batches_co_run_as_the_gpu_has_units),
         cmocka_unit_test(a_faster_gpu_takes_less_time_and_money_and_the_bounds_know_it),
         cmocka_unit_test(decisions_of_several_queues_wait_for_one_another),

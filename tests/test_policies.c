@@ -362,8 +362,7 @@ static void every_baseline_finishes_every_request_within_the_cluster(void **stat
         double value;
     } variants[] = {{NULL, 0},        {"max_batch", 2},  {"placement", 1},
                     {"placement", 2}, {"containers", 1}, {"head_of_line", 1}};
-    struct log *log = malloc(sizeof *log);
-    assert_non_null(log);
+    struct log *log = log_one();
     for (size_t p = 0; p < BASELINES; p++) {
         for (size_t v = 0; v < sizeof variants / sizeof *variants; v++) {
             struct simulation_result result = {0};
@@ -382,14 +381,12 @@ static void every_baseline_finishes_every_request_within_the_cluster(void **stat
             simulation_result_clear(&result);
         }
     }
-    free(log);
 }
 
 static void minimum_and_maximum_configurations_are_what_they_say(void **state)
 {
     (void)state;
-    struct log *log = malloc(sizeof *log);
-    assert_non_null(log);
+    struct log *log = log_one();
     for (int most = 0; most < 2; most++) {
         struct simulation_result result = {0};
         run_well(diamond, policy_find(most ? "max-config" : "min-config", NULL), log, &result);
@@ -400,19 +397,16 @@ static void minimum_and_maximum_configurations_are_what_they_say(void **state)
         }
         simulation_result_clear(&result);
     }
-    free(log);
 }
 
 static void batching_happens_where_it_is_asked_for(void **state)
 {
     (void)state;
-    struct log *log = malloc(sizeof *log);
-    assert_non_null(log);
+    struct log *log = log_one();
     struct simulation_result result = {0};
     run_well_with(diamond, policy_find("min-config", NULL), "max_batch", 2, log, &result);
     assert_true(result.overall.mean_batch > 1.1);
     simulation_result_clear(&result);
-    free(log);
 }
 
 /* Two applications of one stage at one server: short jobs with a loose SLO, long ones with a tight
@@ -471,22 +465,19 @@ static void each_order_serves_the_lowest_of_those_waiting(void **state)
                  {"sjf", BY_TIME},
                  {"min-config", BY_ARRIVAL},
                  {"max-config", BY_ARRIVAL}};
-    struct log *log = malloc(sizeof *log);
-    assert_non_null(log);
+    struct log *log = log_one();
     for (size_t c = 0; c < sizeof cases / sizeof *cases; c++) {
         struct simulation_result result = {0};
         run_well(contention, policy_find(cases[c].policy, NULL), log, &result);
         assert_true(check_order(log, cases[c].order) > 1000);
         simulation_result_clear(&result);
     }
-    free(log);
 }
 
 static void edf_drops_late_requests_only_when_told(void **state)
 {
     (void)state;
-    struct log *log = malloc(sizeof *log);
-    assert_non_null(log);
+    struct log *log = log_one();
     const struct policy *edf = policy_find("edf", NULL);
     struct simulation_result keep = {0};
     struct simulation_result drop = {0};
@@ -501,14 +492,12 @@ static void edf_drops_late_requests_only_when_told(void **state)
     }
     simulation_result_clear(&keep);
     simulation_result_clear(&drop);
-    free(log);
 }
 
 static void policy_built_outside_the_tree_loads_and_finishes_every_request(void **state)
 {
     (void)state;
-    struct log *log = malloc(sizeof *log);
-    assert_non_null(log);
+    struct log *log = log_one();
     struct simulation_result result = {0};
     struct error error = {0};
     char path[32];
@@ -524,7 +513,6 @@ static void policy_built_outside_the_tree_loads_and_finishes_every_request(void 
     assert_int_equal(result.overall.requests, 800);
     assert_int_equal(result.overall.dropped, 0);
     simulation_result_clear(&result);
-    free(log);
 }
 
 static void policies_that_break_a_rule_are_stopped_by_name(void **state)
@@ -532,8 +520,7 @@ static void policies_that_break_a_rule_are_stopped_by_name(void **state)
     (void)state;
     static const struct policy *const breakers[] = {&plugin_overcommit, &plugin_absent_jobs,
                                                     &plugin_spinner};
-    struct log *log = malloc(sizeof *log);
-    assert_non_null(log);
+    struct log *log = log_one();
     for (size_t i = 0; i < sizeof breakers / sizeof *breakers; i++) {
         struct simulation_result result = {0};
         struct error error = {0};
@@ -544,7 +531,6 @@ static void policies_that_break_a_rule_are_stopped_by_name(void **state)
             fail_msg("\"%s\" names not policy and rule", error.message);
         simulation_result_clear(&result);
     }
-    free(log);
 }
 
 int main(void)

@@ -406,17 +406,15 @@ static void nothing_done_is_told_with_the_fullest_queue_and_what_is_free(void **
     static const char *const parts[] = {
         "rule progress: ", "the fullest queue is ", "after its deadline",
         "free are 100 % of the GPUs and 12 of 12 vCPUs", "no batch was dispatched"};
-    struct log *log = malloc(sizeof *log);
+    struct log *log = log_one();
     struct simulation_result result = {0};
     struct error error = {0};
     (void)state;
-    assert_non_null(log);
     assert_false(run(diamond, &sleeper, log, &result, &error));
     for (size_t i = 0; i < sizeof parts / sizeof *parts; i++)
         if (strstr(error.message, parts[i]) == NULL)
             fail_msg("\"%s\" does not say \"%s\"", error.message, parts[i]);
     simulation_result_clear(&result);
-    free(log);
 }
 
 static void outside_a_simulation_there_is_no_place(void **state)

@@ -45,14 +45,11 @@ static void world_write(char *json, int x, const char *trace, const char *policy
 /* Bursts, calm times, and pauses that are longer than keep-alives and periods. */
 static void trace_write(char *path, int x)
 {
-    int file = mkstemp(path);
-    FILE *out = file >= 0 ? fdopen(file, "w") : NULL;
+    FILE *out = trace_begin(path);
     static const unsigned long gaps[3][8] = {{1, 2, 5, 10, 15, 20, 30, 30},
                                              {40, 80, 200, 60, 40, 100, 80, 50},
                                              {5, 10, 10, 20, 400, 5, 15, 30}};
     unsigned long time = 0, draw = 7;
-    assert_non_null(out);
-    (void)fprintf(out, "time_ms,application\n");
     for (int i = 0; i < REQUESTS + 200; i++) {
         draw = (draw * 1103515245 + 12345) % 2147483648;
         time += i % 400 == 399 ? 30000 : gaps[i / 150 % 3][draw / 65536 % 8];

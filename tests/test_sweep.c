@@ -348,15 +348,17 @@ static void a_profile_is_parsed_once_and_outlives_its_sweep(void **state)
     struct experiment *alone =
         experiment_load("workloads/experiments/mixed-gpus.json", NULL, 0, NULL);
     assert_non_null(alone);
-    assert_int_equal(first->profile_count, 2);
-    for (size_t i = 0; i < first->profile_count; i++) {
-        assert_ptr_equal(first->profiles[i].profile, last->profiles[i].profile);
-        assert_ptr_not_equal(first->profiles[i].profile, alone->profiles[i].profile);
-        assert_string_equal(first->profiles[i].sha256, alone->profiles[i].sha256);
+    assert_int_equal(first->profiles.count, 2);
+    for (size_t i = 0; i < first->profiles.count; i++) {
+        assert_ptr_equal(first->profiles.entries[i].profile, last->profiles.entries[i].profile);
+        assert_ptr_not_equal(first->profiles.entries[i].profile,
+                             alone->profiles.entries[i].profile);
+        assert_string_equal(first->profiles.entries[i].sha256, alone->profiles.entries[i].sha256);
     }
     experiment_free(first);
     sweep_free(sweep);
-    assert_string_equal(last->profiles[0].profile->device, alone->profiles[0].profile->device);
+    assert_string_equal(last->profiles.entries[0].profile->device,
+                        alone->profiles.entries[0].profile->device);
     experiment_free(last);
     experiment_free(alone);
 }

@@ -1101,6 +1101,8 @@ static void notices_count_guessed_pairs_and_name_another_gpu(void **state)
          "note: 3 of 4 pairs of models have no slowdown in the models \"m\"; trainings that share "
          "a "
          "GPU then slow one another by 2, its default"},
+        {", \"pairs\": {\"a\": {\"b\": 1.5}, \"default\": \"effects\"}", "\"model\": \"V100\"",
+         "slow one another by the effects of the measured pairs (derived)"},
         {", \"pairs\": {\"a\": {\"a\": 1, \"b\": 1}, \"b\": {\"a\": 1, \"b\": 1}}",
          "\"model\": \"V100\"", NULL},
         {", \"gpu\": \"v100\", \"pairs\": {\"a\": {\"a\": 1, \"b\": 1}, \"b\": {\"a\": 1, \"b\": "

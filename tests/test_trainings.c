@@ -294,6 +294,90 @@ static void pairs_without_a_measurement_take_the_default(void **state)
     }
 }
 
+/* What the models file, in which every tenth pair of models is left out, says of those pairs by
+ * `fill`; NULL: their mean. Returns the mean |slowdown / measured - 1|. */
+static double left_out_error(const char *fill, size_t *count)
+{
+    struct error error = {0};
+    struct training_models *whole =
+        training_models_read("workloads/models/gavel-v100.json", &error);
+    char *text = json_read_text("workloads/models/gavel-v100.json", NULL, &error);
+    double sum = 0, mean = 0;
+    size_t known = 0;
+    assert_non_null(whole);
+    assert_non_null(text);
+    const uint32_t n = (uint32_t)whole->count;
+    for (uint32_t a = 0; a < n; a++)
+        for (uint32_t b = 0; b < n; b++)
+            if (isfinite(training_pair(whole, a, b, 1, NULL)))
+                mean += (training_pair(whole, a, b, 1, NULL) - mean) / (double)++known;
+    for (uint32_t fold = 0; fold < 10; fold++) {
+        cJSON *root = cJSON_Parse(text);
+        cJSON *pairs = cJSON_GetObjectItemCaseSensitive(root, "pairs");
+        for (uint32_t a = 0; a < n; a++)
+            for (uint32_t b = 0; b < n; b++)
+                if ((a + b + a * b) % 10 == fold)
+                    cJSON_DeleteItemFromObjectCaseSensitive(
+                        cJSON_GetObjectItemCaseSensitive(pairs, whole->models[a].name),
+                        whole->models[b].name);
+        (void)cJSON_AddStringToObject(pairs, "default", fill != NULL ? fill : "none");
+        char *changed = cJSON_PrintUnformatted(root);
+        struct training_models *models = models_of(changed, &error);
+        assert_non_null(models);
+        for (uint32_t a = 0; a < n; a++)
+            for (uint32_t b = 0; b < n; b++) {
+                bool measured = true;
+                const double truth = training_pair(whole, a, b, 1, NULL);
+                double said = training_pair(models, a, b, 1, &measured);
+                assert_true(measured == ((a + b + a * b) % 10 != fold));
+                assert_true(!measured || said == truth);
+                if (measured || isinf(truth))
+                    continue;
+                said = fill != NULL ? said : mean;
+                sum += fabs(said / truth - 1);
+                ++*count;
+            }
+        training_models_free(models);
+        free(changed);
+        cJSON_Delete(root);
+    }
+    free(text);
+    training_models_free(whole);
+    return sum / (double)*count;
+}
+
+/* The mean has even seen the pairs that are left out. */
+static void effects_say_more_of_a_pair_left_out_than_one_or_the_mean(void **state)
+{
+    (void)state;
+    size_t counts[3] = {0};
+    const double effects = left_out_error("effects", &counts[0]);
+    const double one = left_out_error("none", &counts[1]);
+    const double mean = left_out_error(NULL, &counts[2]);
+    print_message("pairs left out: effects %.1f %%, 1: %.1f %%, mean: %.1f %%\n", 100 * effects,
+                  100 * one, 100 * mean);
+    assert_int_equal(counts[0], 636);
+    assert_int_equal(counts[1], 636);
+    assert_true(effects < 0.25 && one > 0.3 && mean > one);
+}
+
+/* Speeds 0.9, 0.8, 0.7 and, not listed, the sum of their effects: 0.6, where nothing pulls. The
+ * penalty pulls it to the mean. */
+static void effects_are_between_the_sum_and_the_mean(void **state)
+{
+    (void)state;
+    struct error error = {0};
+    struct training_models *models = models_of(
+        "{\"name\":\"m\",\"models\":{\"a\":{},\"b\":{}},\"pairs\":{\"default\":\"effects\","
+        "\"a\":{\"a\":1.1111111111111112,\"b\":1.25},\"b\":{\"a\":1.4285714285714286}}}",
+        &error);
+    assert_non_null(models);
+    const double derived = 1 / training_pair(models, 1, 1, 1, NULL);
+    assert_true(derived >= 0.7 && derived < 0.8);
+    assert_true(training_pair(models, 0, 1, 1, NULL) == 1.25);
+    training_models_free(models);
+}
+
 static void a_fault_in_the_models_file_is_named_by_its_key(void **state)
 {
     (void)state;
@@ -322,7 +406,10 @@ static void a_fault_in_the_models_file_is_named_by_its_key(void **state)
         {"{\"name\":\"m\",\"models\":{\"a\":{}},\"pairs\":{\"default\":0.5}}",
          "pairs.default: is 0.5"},
         {"{\"name\":\"m\",\"models\":{\"a\":{}},\"pairs\":{\"default\":\"no\"}}",
-         "pairs.default: must be a slowdown of at least 1, or \"none\""},
+         "pairs.default: must be a slowdown of at least 1, \"none\" or \"effects\""},
+        {"{\"name\":\"m\",\"models\":{\"a\":{}},\"pairs\":{\"default\":\"effects\",\"a\":{\"a\":"
+         "null}}}",
+         "pairs: \"effects\" needs pairs with a slowdown"},
         {"{\"name\":\"m\",\"base\":{\"vcpus\":3},\"models\":{\"a\":{}}}", "memory_gb"},
         {"{\"name\":\"m\",\"overhead\":0,\"models\":{\"a\":{}}}", "overhead: is 0"},
         {"{\"name\":\"m\",\"penalty\":[1,0],\"models\":{\"a\":{}}}", "penalty[1]: is 0"},
@@ -506,6 +593,8 @@ int main(void)
         cmocka_unit_test(pairs_without_a_measurement_take_the_default),
         cmocka_unit_test(only_the_models_file_multiplies_the_times_of_a_trace),
         cmocka_unit_test(an_arrival_after_the_clocks_end_names_the_trace),
+        cmocka_unit_test(effects_say_more_of_a_pair_left_out_than_one_or_the_mean),
+        cmocka_unit_test(effects_are_between_the_sum_and_the_mean),
         cmocka_unit_test(a_fault_in_the_models_file_is_named_by_its_key),
         cmocka_unit_test(the_shipped_models_cover_the_shipped_traces),
         cmocka_unit_test(a_model_that_is_not_in_the_table_is_refused),

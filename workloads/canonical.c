@@ -162,7 +162,7 @@ static void write_axes(struct writer *writer, cJSON *item, const struct experime
     const struct workload *workload = &experiment->workload;
     cJSON *axes = put_object(writer, item, "configurations");
     for (int axis = 0; axis < 3; axis++) {
-        if (experiment->profile_count < 2) {
+        if (experiment->profiles.count < 2) {
             write_axis(writer, axes, names[axis], axis, workload, function, NULL);
             continue;
         }
@@ -449,17 +449,35 @@ static void write_platform(struct writer *writer, cJSON *root, const struct expe
     put_number(writer, object, "sample_interval_s", sim_to_s(platform->sample_interval));
 }
 
-static void write_profiles(struct writer *writer, cJSON *root, const struct experiment *experiment)
+/* `several`: the key of profiles by model. */
+static void write_profiles(struct writer *writer, cJSON *root, const char *several,
+                           const struct experiment_profiles *list)
 {
     cJSON *object = root;
-    for (size_t i = 0; i < experiment->profile_count; i++) {
-        const struct experiment_profile *one = &experiment->profiles[i];
+    for (size_t i = 0; i < list->count; i++) {
+        const struct experiment_profile *one = &list->entries[i];
         const bool by_model = one->model[0] != '\0';
         if (by_model && i == 0)
-            object = put_object(writer, root, "profiles");
+            object = put_object(writer, root, several);
         put_digest(writer, object, by_model ? one->model : "profile", one->profile->path,
                    one->sha256);
     }
+}
+
+/* Only what is not at its default, so that an experiment without planning stays the same. */
+static void write_planning(struct writer *writer, cJSON *root, const struct planning *planning)
+{
+    if (planning->workload == NULL)
+        return;
+    cJSON *object = put_object(writer, root, "planning");
+    cJSON *error = put_object(writer, object, "error");
+    write_profiles(writer, object, "profile", &planning->profiles);
+    put_number(writer, error, "cv", planning->error_cv);
+    put_number(writer, error, "bias", planning->error_bias);
+    put_text(writer, error, "per", planning_per_names[planning->error_per]);
+    if (planning->error_seed >= 0)
+        put(writer, error, "seed", json_whole((uint64_t)planning->error_seed));
+    put_number(writer, object, "guard", planning->guard);
 }
 
 static void write_policy(struct writer *writer, cJSON *root, const struct experiment *experiment)
@@ -533,7 +551,8 @@ bool experiment_canonicalize(struct experiment *experiment, struct error *error)
     write_training(&writer, root, experiment->training);
     write_platform(&writer, root, experiment);
     write_policy(&writer, root, experiment);
-    write_profiles(&writer, root, experiment);
+    write_profiles(&writer, root, "profiles", &experiment->profiles);
+    write_planning(&writer, root, &experiment->planning);
     put(&writer, root, "requests", json_whole(experiment->requests));
     put(&writer, root, "warmup_requests", json_whole(experiment->warmup_requests));
     put(&writer, root, "seed", json_whole(experiment->seed));

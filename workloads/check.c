@@ -7,7 +7,6 @@
 #include "traces/calibrate/samples.h"
 #include "traces/readers/arrival_trace.h"
 #include "traces/readers/training_trace.h"
-#include "traces/networks/graph.h"
 #include "traces/profile/profile.h"
 #include "workloads/loader_internal.h"
 #include "workloads/training_models.h"
@@ -137,13 +136,6 @@ static bool check_figures(const char *path, struct error *error)
     return good;
 }
 
-static bool check_network(const char *path, struct error *error)
-{
-    struct graph *graph = graph_load(path, error);
-    graph_free(graph);
-    return graph != NULL;
-}
-
 static bool check_training_models(const char *path, struct error *error)
 {
     struct training_models *models = training_models_read(path, error);
@@ -158,7 +150,7 @@ static bool check_training_trace(const char *path, const char *format, struct er
     return trace != NULL;
 }
 
-enum { KIND_PROFILE = 3 }; /* index in the table of kinds */
+enum { KIND_PROFILE = 2 }; /* index in the table of kinds */
 
 static const struct input_kind {
     const char *name;
@@ -166,7 +158,6 @@ static const struct input_kind {
     bool (*check)(const char *path, struct error *error);
 } kinds[] = {
     {"training models", {"models", "gangs", "pairs", NULL}, check_training_models},
-    {"network", {"network", "layers", "blocks", NULL}, check_network},
     {"sweep", {"matrix", "base", "seeds", NULL}, check_sweep},
     {"profile", {"device", "unit", "licence", "interference"}, check_profile},
     {"experiment", {"applications", "arrivals", "policy", "cluster"}, check_experiment},
@@ -286,7 +277,7 @@ bool input_check(const char *path, const char **kind, struct error *error)
         return error_input(
             error,
             "%s: is not an experiment, sweep, cluster, functions, application, profile, "
-            "network, training models, reference figures or claims file; it has none of their keys",
+            "training models, reference figures or claims file; it has none of their keys",
             path);
     *kind = found->name;
     return found->check(path, error);

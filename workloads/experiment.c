@@ -18,7 +18,8 @@ enum { APPLICATIONS_LIMIT = 1024 };
 const char *const experiment_keys[] = {
     "name",     "cluster", "applications", "functions", "profile",  "arrivals",
     "slo",      "policy",  "platform",     "requests",  "seed",     "warmup_requests",
-    "evidence", "record",  "note",         "profiles",  "training", NULL};
+    "evidence", "record",  "note",         "profiles",  "training", "planning",
+    NULL};
 static const char *const policy_keys[] = {"name", "params", "note", "evidence", NULL};
 static const char *const reference_keys[] = {"ref", "weight", "note", "evidence", NULL};
 const char *const experiment_record_names[] = {"summary", "requests", "all", NULL};
@@ -126,8 +127,8 @@ static bool serves_no_requests(const struct reading *reading)
 /* Refuses keys about requests in an experiment without any. */
 static bool refuse_request_keys(const struct reading *reading, struct error *error)
 {
-    static const char *const keys[] = {"functions", "profile",  "profiles",       "arrivals",
-                                       "slo",       "requests", "warmup_requests"};
+    static const char *const keys[] = {"functions", "profile",  "profiles",        "arrivals",
+                                       "slo",       "requests", "warmup_requests", "planning"};
     struct json_value value;
     for (size_t i = 0; i < sizeof keys / sizeof *keys; i++)
         if (json_child(&reading->root, keys[i], &value))
@@ -256,7 +257,8 @@ static bool load_rest(struct reading *reading, struct error *error)
     return load_part(reading, "policy", &value, error) && load_policy(&value, experiment, error) &&
            hash_policy(reading, error) &&
            load_counters(&reading->root, experiment, requests, error) &&
-           load_training(reading, error);
+           load_training(reading, error) && load_part(reading, "planning", &value, error) &&
+           planning_load(&value, experiment, error);
 }
 
 /* ---- Whole ---------------------------------------------------------------------------------- */
@@ -395,12 +397,9 @@ void experiment_free(struct experiment *experiment)
 {
     if (experiment == NULL)
         return;
+    planning_clear(&experiment->planning);
     workload_clear(&experiment->workload);
-    for (size_t i = 0; i < experiment->profile_count; i++) {
-        profile_free(experiment->profiles[i].profile);
-        free(experiment->profiles[i].model);
-    }
-    free(experiment->profiles);
+    profiles_clear(&experiment->profiles);
     free(experiment->profile_sha256);
     arrivals_clear(&experiment->arrivals);
     training_plan_free(experiment->training);

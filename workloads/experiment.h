@@ -74,13 +74,37 @@ struct experiment_profile {
     char sha256[65]; /* of the file's bytes */
 };
 
+struct experiment_profiles {
+    struct experiment_profile *entries; /* in the order of the file */
+    size_t count;
+};
+
+/* How the times that policies plan with differ from those that executions take: "planning". A
+ * planning time is that of the planning profile × a lognormal factor of mean 1 × (1 + bias) × (1 +
+ * guard × expected error), at least 1 ns. Planning costs follow from planning times. */
+struct planning {
+    struct experiment_profiles profiles; /* GPUs without one are planned with the world's */
+    double error_cv;                     /* of the factor; 0: none */
+    double error_bias;                   /* above -1; 0: none */
+    int error_per;      /* a factor for each: 0 (function, GPU, configuration), 1 (function, GPU) */
+    int64_t error_seed; /* of the factors; -1: the run's seed */
+    double guard;       /* 0: none */
+    size_t configurations, unguarded; /* planned with, and of these without an expected error, to
+                                       * which a guard adds nothing */
+    struct workload *workload; /* the experiment's, with planning times and costs; NULL: all of the
+                                * above is at its default, and policies see the experiment's */
+};
+
+/* Names of error_per, NULL-terminated. */
+extern const char *const planning_per_names[];
+
 struct experiment {
     char *name;
-    char *path;      /* the experiment file, for messages */
-    char *directory; /* of the experiment file */
-    struct workload workload;
-    struct experiment_profile *profiles; /* in the order of the file */
-    size_t profile_count;                /* 0 if the experiment needs none */
+    char *path;               /* the experiment file, for messages */
+    char *directory;          /* of the experiment file */
+    struct workload workload; /* of the world: what executions take and cost */
+    struct planning planning;
+    struct experiment_profiles profiles; /* none if the experiment needs none */
     struct arrival_spec arrivals;        /* not set without applications */
     struct training_plan *training;      /* NULL: no trainings (workloads/training_plan.h) */
     struct platform_spec platform;
@@ -124,6 +148,10 @@ struct experiment *experiment_parse(const char *text, const char *name, const ch
                                     const struct override *overrides, size_t override_count,
                                     struct error *error);
 void experiment_free(struct experiment *experiment);
+
+/* Returns the workload that policies see: the experiment's, with other times and costs of its
+ * configurations if "planning" says so. All else is equal, indices included. */
+const struct workload *experiment_planned(const struct experiment *experiment);
 
 /* Checks that trace and policy module, which a run reads after they were hashed, are unchanged.
  * False with an ERROR_RUN that names the file and both digests. O(1) if the file's identity is
@@ -197,7 +225,7 @@ bool sweep_fault(const struct sweep *sweep, size_t run, const struct error *faul
                  struct error *error);
 
 /* Validates any input file of the product. The kind is recognised from the content: experiment,
- * sweep, cluster, functions, application, profile, network, arrival trace, samples for calibrate,
+ * sweep, cluster, functions, application, profile, arrival trace, samples for calibrate,
  * reference figures or claims. `kind` receives the kind. */
 bool input_check(const char *path, const char **kind, struct error *error);
 

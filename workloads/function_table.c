@@ -140,10 +140,9 @@ static enum obstacle cluster_obstacle(const struct cluster_spec *cluster,
 
 /* ---- Service functions ----------------------------------------------------------------------- */
 
-/* Time on a GPU of this speed, at least 1 ns. The sum over a request's stages does not overflow. */
-static sim_time_t time_at(double ms, double speed)
+sim_time_t configuration_time(double ms)
 {
-    const sim_time_t time = sim_from_ms(ms / speed);
+    const sim_time_t time = sim_from_ms(ms);
     return time <= 0 ? 1 : time < SIM_CLOCK_END ? time : SIM_CLOCK_END;
 }
 
@@ -223,7 +222,8 @@ static bool resolve_service(const struct function_entry *entry, const struct wor
                                             .vcpu = (uint16_t)entry->vcpu,
                                             .vgpu = (uint16_t)entry->vgpu,
                                             .kind = (uint16_t)k,
-                                            .time = time_at(entry->service_mean_ms, speed)};
+                                            .time =
+                                                configuration_time(entry->service_mean_ms / speed)};
         const enum obstacle obstacle = cluster_obstacle(&workload->cluster, function, &trial);
         if (obstacle == OBSTACLE_NONE)
             function->configurations[function->configuration_count++] = trial;
@@ -410,7 +410,7 @@ static bool tabulate(struct source *source, const struct cluster_spec *cluster,
             source->furthest = obstacle;
         if (obstacle != OBSTACLE_NONE)
             continue;
-        trial.time = time_at(ms, trial.vgpu > 0 ? source->speed : 1);
+        trial.time = configuration_time(ms / (trial.vgpu > 0 ? source->speed : 1));
         trial.grade = grade_at(source->profiled, &trial);
         function->configurations[function->configuration_count++] = trial;
     }

@@ -49,10 +49,23 @@ bool load_unknown_name(const struct json_value *value, const char *what, const c
  * one kind if model, units, speed and price are equal. Profiles are not set. */
 bool cluster_load(const struct json_value *value, struct workload *workload, struct error *error);
 
-/* Loads "profile" or "profiles", assigns them to the workload's kinds of GPU, and joins kinds that
- * differ only in their model. The cluster must be loaded. */
+/* Loads "profile" or "profiles", assigns them to the workload's kinds of GPU, loads the profiles of
+ * "planning", and joins kinds that differ only in their model. The cluster must be loaded. */
 bool profiles_load(struct json_include *document, struct experiment *experiment,
                    struct error *error);
+/* Returns the profile for GPUs of this model; of equal files the first. NULL if there is none. */
+const struct profile *profiles_find(const struct experiment_profiles *list, const char *model);
+void profiles_clear(struct experiment_profiles *list);
+
+/* Loads "planning" and makes the workload that policies see. A NULL node gives the defaults. All
+ * else of the experiment must be loaded. */
+bool planning_load(const struct json_value *value, struct experiment *experiment,
+                   struct error *error);
+void planning_clear(struct planning *planning);
+
+/* Time in ns of a configuration, at least 1 and at most SIM_CLOCK_END, so that the sum over a
+ * request's stages does not overflow. */
+sim_time_t configuration_time(double ms);
 
 /* One entry of a functions file. Fields that the entry does not set are NAN or NULL. */
 struct function_entry {

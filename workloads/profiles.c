@@ -1,4 +1,5 @@
-/* The profiles of an experiment, and the kinds of GPU that they make of the cluster's GPUs. */
+/* The profiles of an experiment, those of the world and those that policies plan with, and the
+ * kinds of GPU that they make of the cluster's GPUs. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -49,14 +50,14 @@ static struct profile *member_profile(struct json_include *document,
 
 /* Appends the profile that the member `key` holds or names. */
 static bool add_profile(struct json_include *document, const struct json_value *object,
-                        const char *key, const char *model, struct experiment *experiment,
+                        const char *key, const char *model, struct experiment_profiles *list,
                         struct error *error)
 {
-    struct experiment_profile *next = &experiment->profiles[experiment->profile_count];
+    struct experiment_profile *next = &list->entries[list->count];
     next->profile = member_profile(document, object, key, next->sha256, error);
     if (next->profile == NULL)
         return false;
-    experiment->profile_count++;
+    list->count++;
     next->model = strdup(model);
     return next->model != NULL || error_input(error, "out of memory");
 }
@@ -87,39 +88,63 @@ static bool fault_unused(const struct json_value *value, const struct workload *
 }
 
 static bool load_by_model(struct json_include *document, const struct json_value *value,
-                          struct experiment *experiment, struct error *error)
+                          const struct workload *workload, struct experiment_profiles *list,
+                          struct error *error)
 {
     size_t i = 0;
     if (!json_is_object(value, NULL, error))
         return false;
-    experiment->profiles = load_array(json_size(value), sizeof *experiment->profiles, error);
-    if (experiment->profiles == NULL)
+    list->entries = load_array(json_size(value), sizeof *list->entries, error);
+    if (list->entries == NULL)
         return false;
     for (struct json_value child = json_first(value); child.node != NULL;
          child = json_after(value, &child, ++i)) {
         const char *model = child.node->string;
         if (is_comment(model))
             continue;
-        if (!has_model(&experiment->workload, model))
-            return fault_unused(&child, &experiment->workload, model, error);
-        if (!add_profile(document, value, model, model, experiment, error))
+        if (!has_model(workload, model))
+            return fault_unused(&child, workload, model, error);
+        if (!add_profile(document, value, model, model, list, error))
             return false;
     }
     return true;
 }
 
+/* Loads the member `profile`, which is for GPUs of every model. */
+static bool load_one(struct json_include *document, const struct json_value *object,
+                     struct experiment_profiles *list, struct error *error)
+{
+    list->entries = load_array(1, sizeof *list->entries, error);
+    return list->entries != NULL && add_profile(document, object, "profile", "", list, error);
+}
+
+/* Loads the profiles that policies plan with: one, or an object of one for each model of GPU. */
+static bool load_planned(struct json_include *document, struct experiment *experiment,
+                         struct error *error)
+{
+    const struct json_value root = json_include_root(document);
+    struct json_value planning, value, functions;
+    if (!json_include_member(document, &root, "planning", &planning, error))
+        return false;
+    if (planning.node == NULL || !json_child(&planning, "profile", &value))
+        return true;
+    return cJSON_IsObject(value.node) && !json_child(&value, "functions", &functions)
+               ? load_by_model(document, &value, &experiment->workload,
+                               &experiment->planning.profiles, error)
+               : load_one(document, &planning, &experiment->planning.profiles, error);
+}
+
 /* ---- Kinds ---------------------------------------------------------------------------------- */
 
-/* The profile for GPUs of this model; of equal files the first. NULL if there is none. */
-static const struct profile *profile_for(const struct experiment *experiment, const char *model)
+const struct profile *profiles_find(const struct experiment_profiles *list, const char *model)
 {
-    for (size_t i = 0; i < experiment->profile_count; i++) {
-        const struct experiment_profile *found = &experiment->profiles[i];
+    for (size_t i = 0; i < list->count; i++) {
+        const struct experiment_profile *found = &list->entries[i];
         if (found->model[0] != '\0' && strcmp(found->model, model) != 0)
             continue;
         for (size_t first = 0; first < i; first++)
-            if (strcmp(experiment->profiles[first].sha256, found->sha256) == 0)
-                return experiment->profiles[first].profile;
+            if (strcmp(list->entries[first].sha256, found->sha256) == 0)
+                return list->entries[first].profile;
         return found->profile;
     }
     return NULL;
@@ -131,7 +156,7 @@ static bool assign_profiles(const struct json_value *value, struct experiment *e
     struct workload *workload = &experiment->workload;
     for (size_t k = 0; k < workload->kind_count; k++) {
         struct gpu_kind *kind = &workload->kinds[k];
-        kind->profile = profile_for(experiment, kind->model);
+        kind->profile = profiles_find(&experiment->profiles, kind->model);
         if (kind->profile == NULL && kind->model[0] == '\0')
             return json_fault(
                 value, error,
@@ -147,9 +172,9 @@ static bool assign_profiles(const struct json_value *value, struct experiment *e
     return true;
 }
 
-/* Joins kinds that differ only in their model, so that a kind is what latency and price depend on.
- */
-static void join_kinds(struct workload *workload)
+/* Joins kinds that differ only in their model, so that a kind is what latency, as it is and as it
+ * is planned with, and price depend on. */
+static void join_kinds(struct workload *workload, const struct experiment_profiles *planned)
 {
     uint16_t joined[WORKLOAD_MAX_KINDS] = {0};
     size_t count = 0;
@@ -157,6 +182,8 @@ static void join_kinds(struct workload *workload)
         const struct gpu_kind kind = workload->kinds[k];
         size_t same = 0;
         while (same < count && (workload->kinds[same].profile != kind.profile ||
+                                profiles_find(planned, workload->kinds[same].model) !=
+                                    profiles_find(planned, kind.model) ||
                                 workload->kinds[same].units != kind.units ||
                                 workload->kinds[same].speed != kind.speed ||
                                 workload->kinds[same].vgpu_hour_usd != kind.vgpu_hour_usd))
@@ -196,10 +223,11 @@ static void list_add(char *list, size_t size, const char *separator, const char 
 /* Describes the profiles for the results file: one digest, or "MODEL DIGEST, MODEL DIGEST". */
 static bool describe_profiles(struct experiment *experiment, struct error *error)
 {
-    const size_t size = experiment->profile_count * (sizeof experiment->profiles->sha256 + 64) + 1;
+    const struct experiment_profiles *list = &experiment->profiles;
+    const size_t size = list->count * (sizeof list->entries->sha256 + 64) + 1;
     experiment->profile_sha256 = load_array(size, 1, error);
-    for (size_t i = 0; experiment->profile_sha256 != NULL && i < experiment->profile_count; i++) {
-        const struct experiment_profile *one = &experiment->profiles[i];
+    for (size_t i = 0; experiment->profile_sha256 != NULL && i < list->count; i++) {
+        const struct experiment_profile *one = &list->entries[i];
         char entry[sizeof one->sha256 + 64];
         (void)snprintf(entry, sizeof entry, "%s%s%s", one->model, one->model[0] != '\0' ? " " : "",
                        one->sha256);
@@ -208,6 +236,15 @@ static bool describe_profiles(struct experiment *experiment, struct error *error
                  one->profile->evidence);
     }
     return experiment->profile_sha256 != NULL;
+}
+
+void profiles_clear(struct experiment_profiles *list)
+{
+    for (size_t i = 0; i < list->count; i++) {
+        profile_free(list->entries[i].profile);
+        free(list->entries[i].model);
+    }
+    free(list->entries);
 }
 
 bool profiles_load(struct json_include *document, struct experiment *experiment,
@@ -221,17 +258,16 @@ bool profiles_load(struct json_include *document, struct experiment *experiment,
         return json_fault(&several, error,
                           "excludes \"profile\", which is for GPUs of every model; remove one of "
                           "them");
-    if (has_several && (!load_by_model(document, &several, experiment, error) ||
-                        !assign_profiles(&several, experiment, error)))
+    if (has_several &&
+        !load_by_model(document, &several, &experiment->workload, &experiment->profiles, error))
         return false;
-    if (has_one) {
-        experiment->profiles = load_array(1, sizeof *experiment->profiles, error);
-        if (experiment->profiles == NULL ||
-            !add_profile(document, &root, "profile", "", experiment, error) ||
-            !assign_profiles(&one, experiment, error))
-            return false;
-    }
-    join_kinds(&experiment->workload);
+    if (has_one && !load_one(document, &root, &experiment->profiles, error))
+        return false;
+    if ((has_one || has_several) && !assign_profiles(has_one ? &one : &several, experiment, error))
+        return false;
+    if (!load_planned(document, experiment, error))
+        return false;
+    join_kinds(&experiment->workload, &experiment->planning.profiles);
     return check_common_units(&root, &experiment->workload, error) &&
            describe_profiles(experiment, error);
 }

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "traces/profile/pair_effects.h"
 #include "workloads/loader_internal.h"
 
 enum { AXIS_MOST = 64, GANGS_MOST = 32, MODELS_MOST = 256, GPUS_MOST = 1 << 16 };
@@ -279,22 +280,52 @@ static bool load_victim(const struct json_value *value, struct training_models *
     return true;
 }
 
-/* The slowdown of pairs that were not measured: a number, or "none". */
+/* The slowdown of pairs that were not measured: a number, "none" or "effects". */
 static bool load_default_pair(const struct json_value *value, struct training_models *models,
-                              struct error *error)
+                              bool *effects, struct error *error)
 {
+    const char *word = cJSON_IsString(value->node) ? value->node->valuestring : "";
     models->default_pair = 1;
-    if (cJSON_IsString(value->node) && strcmp(value->node->valuestring, "none") == 0)
+    *effects = strcmp(word, "effects") == 0;
+    if (*effects || strcmp(word, "none") == 0)
         return true;
     return cJSON_IsNumber(value->node)
                ? json_as_number(value, 1, MOST_SLOWDOWN, &models->default_pair, error)
-               : json_fault(value, error, "must be a slowdown of at least 1, or \"none\"");
+               : json_fault(value, error,
+                            "must be a slowdown of at least 1, \"none\" or \"effects\"");
+}
+
+/* Derives all pairs. The speed beside another, 1 / slowdown, is taken as mean + effect of the
+ * victim
+ * + effect of the other, by least squares over the measured pairs that fit on a GPU, between the
+ * least measured speed and 1. Such pairs are there. */
+static bool derive_pairs(struct training_models *models, struct error *error)
+{
+    const size_t cells = models->count * models->count, gangs = models->gang_count;
+    double *speeds = load_array(cells, sizeof *speeds, error);
+    models->derived = load_array(cells * gangs, sizeof *models->derived, error);
+    bool fine = speeds != NULL && models->derived != NULL;
+    for (size_t g = 0; fine && g < gangs; g++) {
+        double least = 1;
+        for (size_t k = 0; k < cells; k++) {
+            const double pair = models->pairs[k * gangs + g];
+            speeds[k] = isinf(pair) ? NAN : 1 / pair;
+            least = fmin(least, speeds[k]);
+        }
+        fine = pair_effects_fit(speeds, models->count, PAIR_EFFECTS_STRENGTH, speeds) ||
+               error_run(error, "out of memory for %zu pairs of models", cells);
+        for (size_t k = 0; fine && k < cells; k++)
+            models->derived[k * gangs + g] = 1 / fmin(1, fmax(least, speeds[k]));
+    }
+    free(speeds);
+    return fine;
 }
 
 static bool load_pairs(const struct json_value *value, struct training_models *models,
                        struct error *error)
 {
     const size_t cells = models->count * models->count * models->gang_count;
+    bool effects = false, known = false;
     size_t i = 0;
     if (!json_is_object(value, NULL, error))
         return false;
@@ -305,10 +336,15 @@ static bool load_pairs(const struct json_value *value, struct training_models *m
         models->pairs[k] = NAN;
     for (struct json_value child = json_first(value); child.node != NULL;
          child = json_after(value, &child, ++i))
-        if (!(strcmp(child.node->string, "default") == 0 ? load_default_pair(&child, models, error)
-                                                         : load_victim(&child, models, error)))
+        if (!(strcmp(child.node->string, "default") == 0
+                  ? load_default_pair(&child, models, &effects, error)
+                  : load_victim(&child, models, error)))
             return false;
-    return true;
+    for (size_t k = 0; k < cells; k++)
+        known = known || isfinite(models->pairs[k]);
+    return !effects ||
+           (known ? derive_pairs(models, error)
+                  : json_fault(value, error, "\"effects\" needs pairs with a slowdown"));
 }
 
 /* ---- Files ----------------------------------------------------------------------------------- */
@@ -394,6 +430,7 @@ void training_models_free(struct training_models *models)
     free(models->models);
     free(models->penalty);
     free(models->pairs);
+    free(models->derived);
     free(models);
 }
 
@@ -481,14 +518,13 @@ double training_penalty(const struct training_models *models, uint32_t model, ui
 double training_pair(const struct training_models *models, uint32_t victim, uint32_t other,
                      uint32_t gpus, bool *measured)
 {
-    double slowdown = NAN;
-    if (models->pairs != NULL)
-        slowdown = models->pairs[((size_t)victim * models->count + other) * models->gang_count +
-                                 training_gang(models, gpus)];
+    const size_t place =
+        ((size_t)victim * models->count + other) * models->gang_count + training_gang(models, gpus);
+    double slowdown = models->pairs != NULL ? models->pairs[place] : NAN;
     if (measured != NULL)
         *measured = !isnan(slowdown);
     if (isnan(slowdown))
-        slowdown = models->default_pair;
+        slowdown = models->derived != NULL ? models->derived[place] : models->default_pair;
     return isnan(slowdown) ? 1 : slowdown;
 }
 

@@ -16,7 +16,9 @@
  * `overhead` multiplies the iteration times that a trace gives. `gpu` names the GPU model that was
  * measured. `iteration_s`, `restart_s` and a pair's slowdown are one number, or one per entry of
  * `gangs`. A pair whose slowdown is null does not fit on one GPU. A pair that is not listed has the
- * slowdown `default`, where "none" stands for 1. `bandwidth_share` counts beside batches of
+ * slowdown `default`, where "none" stands for 1. "effects" derives it from those that are listed:
+ * its inverse, the speed beside another, is mean + effect of the victim + effect of the other, by
+ * least squares, between the least listed speed and 1. `bandwidth_share` counts beside batches of
  * requests where the profile's interference is by bandwidth. `share` is of one GPU: `speed` at
  * equal steps of the share, the last at the whole GPU, with straight lines between them and from 0.
  * Without `speed` only a share of the time slows a model. `penalty` is the speed of a gang on 1, 2,
@@ -77,7 +79,8 @@ struct training_models {
     size_t penalty_count;
     double *pairs;       /* [victim][other][gang size]; NAN where not measured; NULL:
                              no pair at all */
-    double default_pair; /* of the others; NAN: not given */
+    double *derived;     /* the same where not measured; NULL: `default_pair` counts */
+    double default_pair; /* of the others; 1 beside `derived`; NAN: not given */
 };
 
 /* Loads the file's root. NULL with an error that names file and key. The caller frees. */
@@ -129,8 +132,8 @@ double training_share_speed(const struct training_model *model, double part);
 /* Speed of a gang of the model on that many invokers, relative to one invoker; 0 < it <= 1. */
 double training_penalty(const struct training_models *models, uint32_t model, uint32_t invokers);
 
-/* Slowdown ξ >= 1 of a gang of `victim` beside `other`; INFINITY if the two do not fit on one GPU;
- * the file's default, or 1, if it was not measured. `measured` may be NULL. */
+/* Slowdown ξ >= 1 of a gang of `victim` beside `other`; INFINITY if the two do not fit on one GPU.
+ * If it was not measured: derived, or the file's default, or 1. `measured` may be NULL. */
 double training_pair(const struct training_models *models, uint32_t victim, uint32_t other,
                      uint32_t gpus, bool *measured);
 

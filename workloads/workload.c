@@ -53,7 +53,7 @@ static void derive_ranges(struct function *function, const struct workload *work
     }
 }
 
-static void derive_function(struct function *function, const struct workload *workload)
+void workload_derive_function(struct function *function, const struct workload *workload)
 {
     function->minimum_configuration = function->reference_configuration = 0;
     function->fastest_single = 0;
@@ -117,7 +117,7 @@ void workload_derive(struct workload *workload)
     for (size_t g = 0; g < workload->cluster.group_count; g++)
         workload->cluster.invoker_count += workload->cluster.groups[g].count;
     for (size_t f = 0; f < workload->function_count; f++)
-        derive_function(&workload->functions[f], workload);
+        workload_derive_function(&workload->functions[f], workload);
     workload->queue_count = 0;
     workload->max_stages = 0;
     for (size_t a = 0; a < workload->application_count; a++) {

@@ -196,6 +196,9 @@ bool configuration_matches(const struct configuration *c, const struct reference
  * O(size). */
 void workload_derive(struct workload *workload);
 
+/* Fills a function's own fields of these: costs, ranges, minimum, reference and fastest. */
+void workload_derive_function(struct function *function, const struct workload *workload);
+
 /* Least common multiple of the units of all kinds of GPU, in which units of unlike kinds are
  * counted together: one unit of kind k is this number / kinds[k].units of them. UINT32_MAX: more
  * than that.

@@ -278,7 +278,7 @@ static bool kinds_check(const struct files *files, const struct comparison *agai
             if (replayed(files->details[s], results[s]->runs[i].hash) != (s == 1))
                 return error_input(error,
                                    s == 1 ? "%s: run %s was simulated, not replayed; --against "
-                                            "wants the file that `capture replay` or `esgsim run "
+                                            "wants the file that `esgsim replay` or `esgsim run "
                                             "--rehearse` wrote"
                                           : "%s: run %s is itself a replay; give the simulation "
                                             "first and the replay by --against",

@@ -18,6 +18,7 @@ static void rehearsal_describe(void *context, struct execution *execution)
 struct replay_target replay_rehearsal(struct emulated *rehearsal)
 {
     return (struct replay_target){.backend = emulated_backend(rehearsal),
+                                  .context = rehearsal,
                                   .describe = rehearsal_describe};
 }
 
@@ -56,7 +57,7 @@ static bool record_begun(struct store *store, const struct experiment *experimen
     if (!simulation_run_with(experiment, policy, values, &options, result, error))
         return false;
     struct execution execution = {0};
-    target->describe(target->backend.context, &execution);
+    target->describe(target->context, &execution);
     if (store_set_execution(store, &execution, error) && store_end_run(store, result, error))
         return true;
     simulation_result_clear(result);

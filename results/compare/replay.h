@@ -20,7 +20,8 @@
 
 struct replay_target {
     struct backend backend;
-    /* Called after a run with backend.context. The texts are valid until the next call of the
+    void *context;
+    /* Called after a run with `context`. Texts and rows are valid until the next call of the
      * backend. */
     void (*describe)(void *context, struct execution *execution);
 };

@@ -98,6 +98,8 @@ static void print_execution(const struct explained_stage *stage, FILE *out)
     fprintf(out, "  took       transfer %.3f ms, cold start %.3f ms, execution %.3f ms",
             sim_to_ms(time->transfer), sim_to_ms(time->cold),
             sim_to_ms(time->alone + time->slowed));
+    if (stage->batch->planned_ms > 0)
+        fprintf(out, " (planned %.3f)", stage->batch->planned_ms);
     if (time->slowed > 0)
         fprintf(out, ": %.3f alone, %.3f (%.1f %%) lost to", sim_to_ms(time->alone),
                 sim_to_ms(time->slowed), share(time->slowed, time->alone));
@@ -284,6 +286,8 @@ static void json_stage(cJSON *list, const struct explained_stage *stage)
     if (batch->instance != SIM_NONE)
         cJSON_AddNumberToObject(item, "instance", batch->instance);
     cJSON_AddNumberToObject(item, "co_runners", stage->co_runners);
+    if (batch->planned_ms > 0)
+        cJSON_AddNumberToObject(item, "planned_ms", batch->planned_ms);
     cJSON_AddNumberToObject(item, "noise", batch->noise);
     cJSON_AddNumberToObject(item, "slowdown", batch->slowdown);
     cJSON_AddNumberToObject(item, "cost_usd", stage->job->cost_usd);

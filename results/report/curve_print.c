@@ -6,6 +6,7 @@
 #include "results/report/csv.h"
 #include "results/report/curve.h"
 #include "results/report/html.h"
+#include "results/report/paired.h"
 #include "results/report/report_columns.h"
 #include "results/report/table.h"
 #include "results/report/training_table.h"
@@ -247,9 +248,22 @@ bool curves_text_panels(const struct report *report, FILE *out)
 
 /* ---- JSON ----------------------------------------------------------------------------------- */
 
-static void json_point(const struct report *report, const struct curve_point *point,
-                       const char *const *names, size_t count, cJSON *points)
+/* The point whose value is nearest to 0, to which the others are compared: no error, the least
+ * load. */
+static const struct curve_point *reference_point(const struct curve_line *line)
 {
+    const struct curve_point *nearest = &line->points[0];
+    for (size_t i = 1; i < line->point_count; i++)
+        if (fabs(line->points[i].value) < fabs(nearest->value))
+            nearest = &line->points[i];
+    return nearest;
+}
+
+static void json_point(const struct report *report, const struct curve_line *line,
+                       const struct curve_point *point, const char *const *names, size_t count,
+                       cJSON *points)
+{
+    const struct paired_contenders pair = {point->contender, reference_point(line)->contender};
     cJSON *object = cJSON_CreateObject();
     (void)cJSON_AddItemToArray(points, object);
     (void)cJSON_AddNumberToObject(object, "value", point->value);
@@ -257,6 +271,9 @@ static void json_point(const struct report *report, const struct curve_point *po
         estimate_json(
             object, names[n],
             report_estimate(report, point->contender, NULL, report_metric_find(names[n])));
+    estimate_json(
+        object, "change",
+        paired_estimate(report, &pair, 1, NULL, report_metric_find(names[0]), PAIRED_DIFFERENCE));
 }
 
 static void json_line(const struct report *report, const struct curve_line *line, cJSON *lines)
@@ -272,7 +289,7 @@ static void json_line(const struct report *report, const struct curve_line *line
     (void)cJSON_AddBoolToObject(object, "beyond_the_sweep", line->beyond);
     cJSON *points = cJSON_AddArrayToObject(object, "points");
     for (size_t i = 0; i < line->point_count; i++)
-        json_point(report, &line->points[i], names, count, points);
+        json_point(report, line, &line->points[i], names, count, points);
 }
 
 void curves_json(const struct report *report, cJSON *root)

@@ -6,6 +6,8 @@
 
 #include <zlib.h>
 
+#include "sim/backend/worker_backend.h"
+
 #define MEASURE_TYPE_u64 COLUMN_U64
 #define MEASURE_TYPE_f64 COLUMN_F64
 #define MEASURE_TYPE_share COLUMN_F64
@@ -154,6 +156,9 @@ static const struct column batch_columns[] = {
     COLUMN(batch_row, I64, cold_ns, "ns", "waiting for its container to start, after the transfer"),
     COLUMN(batch_row, F64, noise, "1",
            "factor (or service time in ms) of its oldest job, which it used"),
+    ENTRY(batch_row, F64, planned_ms, 1, "ms",
+          "execution time that the policy could expect; only where the experiment has 'planning'",
+          true),
 };
 
 static const struct column job_columns[] = {
@@ -271,6 +276,22 @@ static const struct column lease_columns[] = {
     COLUMN(lease_row, F64, iterations, "1", "made; with whole iterations: before rounding down"),
 };
 
+static const struct column replay_columns[] = {
+    COLUMN(replay_row, U64, batch, "1", "number of the batch, as in batches"),
+    COLUMN(replay_row, U32, function, "1", "index in the workload"),
+    COLUMN(replay_row, U32, configuration, "1", "index in the function's configurations"),
+    COLUMN(replay_row, U32, jobs, "1", "in it"),
+    COLUMN(replay_row, U32, units, "1", "bit set of the GPU's units that it had"),
+    COLUMN(replay_row, U32, copy, "1", "its container"),
+    COLUMN(replay_row, I64, modelled_ns, "ns", "duration by the model"),
+    COLUMN(replay_row, I64, due_ns, "ns", "when the controller should have started it"),
+    COLUMN(replay_row, I64, asked_ns, "ns", "when it did"),
+    COLUMN(replay_row, I64, placed_ns, "ns", "when it had its units"),
+    COLUMN(replay_row, I64, begun_ns, "ns", "when the worker was told"),
+    COLUMN(replay_row, I64, ended_ns, "ns", "when the worker's answer was read"),
+    COLUMN(replay_row, F64, device_ms, "ms", "duration by the worker"),
+};
+
 #define LAYOUT(title, columns, row)                                                                \
     {                                                                                              \
         title, columns, sizeof columns / sizeof columns[0], sizeof(row), "esgsim run or sweep"     \
@@ -281,6 +302,9 @@ const struct layout layout_applications =
     LAYOUT("Applications of the runs", application_columns, struct application_row);
 const struct layout layout_requests = LAYOUT("Requests", request_columns, struct request_row);
 const struct layout layout_batches = LAYOUT("Batches", batch_columns, struct batch_row);
+const struct layout layout_unplanned_batches = {"Batches", batch_columns,
+                                                sizeof batch_columns / sizeof batch_columns[0] - 1,
+                                                sizeof(struct batch_row), "esgsim run or sweep"};
 const struct layout layout_jobs = LAYOUT("Jobs", job_columns, struct job_row);
 const struct layout layout_containers =
     LAYOUT("Containers", container_columns, struct container_row);
@@ -294,6 +318,8 @@ const struct layout layout_training =
 const struct layout layout_trainings =
     LAYOUT("Trainings", trainings_columns, struct training_result_row);
 const struct layout layout_leases = LAYOUT("Leases", lease_columns, struct lease_row);
+const struct layout layout_replay =
+    LAYOUT("Batches by the worker", replay_columns, struct replay_row);
 
 double metric_number(const struct metric *metric, const void *members)
 {

@@ -32,7 +32,7 @@ struct column {
     size_t offset; /* of the member in the row's struct */
     size_t length; /* text: characters in the file (one less than in memory); other types: array
                       entries */
-    bool later;    /* absent from files of earlier versions; reading such a file gives 0 or "" */
+    bool later;    /* absent from some files; reading such a file gives 0 or "" */
 };
 
 struct layout {
@@ -110,7 +110,9 @@ extern const struct layout layout_summary, layout_applications, layout_training;
  * the experiment's longest application has stages. The layout gives the maximum, RECORD_MAX_STAGES.
  */
 extern const struct layout layout_requests, layout_batches, layout_jobs, layout_decisions,
-    layout_containers, layout_timeline, layout_trainings, layout_leases;
+    layout_containers, layout_timeline, layout_trainings, layout_leases, layout_replay;
+/* Without the last column, planned_ms: of a run whose policy plans with the world's times. */
+extern const struct layout layout_unplanned_batches;
 
 /* The table of a report that shows a metric. */
 enum metric_table { METRIC_HIDDEN, METRIC_RESULTS, METRIC_CLUSTER, METRIC_TIME, METRIC_DECISIONS };

@@ -123,6 +123,7 @@ struct run_facts *run_facts_create(const struct experiment *experiment, const st
         if (experiment->training != NULL)
             facts->models_evidence = copy_text(experiment->training->models->evidence);
         facts->max_stages = experiment->workload.max_stages;
+        facts->planned = experiment->planning.workload != NULL;
         const bool requests = experiment->workload.application_count > 0;
         facts->arrival_rate_per_s = requests ? arrival_spec_rate(&experiment->arrivals) : NAN;
         facts->offered_load =

@@ -7,6 +7,7 @@
  *   /runs/<hash>          one group per run; its attributes give all inputs of the run
  *   /runs/<hash>/requests, batches, jobs, containers, decisions, timeline    if recorded
  *   /runs/<hash>/trainings, leases    if recorded, of runs with trainings
+ *   /runs/<hash>/replay   of runs whose batches a worker executed
  *
  * A sweep's file has attributes that give the sweep, the shard and the number of missing runs. The
  * group of each run has an attribute with its index in the sweep.
@@ -29,6 +30,7 @@
 #include "results/store/columns.h"
 #include "results/store/record.h"
 #include "results/store/swept.h"
+#include "sim/backend/worker_backend.h"
 #include "sim/error.h"
 #include "sim/platform/simulation.h"
 
@@ -67,16 +69,18 @@ bool store_drop_run(struct store *store, struct error *error);
 
 /* The device and the backend that executed the batches of a replay (results/compare/replay.h). */
 struct execution {
-    const char *backend; /* "green contexts", "MPS", …; "rehearsal" */
+    const char *backend; /* the worker's command; "rehearsal" */
     const char *device;  /* the GPU's name; "none" */
-    const char *driver;  /* versions of driver and CUDA, as one text; "none" */
+    const char *driver;  /* what is known of it beside the name; "none" */
     const char *details; /* JSON object with further details; NULL: {} */
     bool gpu;            /* false: no GPU was used */
     uint64_t starts;
     double late_us_mean, late_us_p99, late_us_max;
+    const struct replay_row *rows; /* of the table `replay`; NULL: none */
+    size_t row_count;
 };
 
-/* Writes it to the attributes of the begun run. */
+/* Writes it to the attributes and the table `replay` of the begun run. */
 bool store_set_execution(struct store *store, const struct execution *execution,
                          struct error *error);
 

@@ -265,11 +265,15 @@ static bool details_begin(struct store *store, size_t stages)
     const size_t count = store->facts->record == RECORD_SUMMARY ? 0
                          : store->facts->record == RECORD_ALL   ? DETAILS
                                                                 : 1;
-    for (size_t t = 0; t < count; t++)
+    for (size_t t = 0; t < count; t++) {
+        const struct layout *layout = t == DETAIL_BATCHES && !store->facts->planned
+                                          ? &layout_unplanned_batches
+                                          : detail_tables[t].layout;
         if (!table_begin(&store->details[t], store->run, detail_tables[t].name,
-                         t == 0 ? NULL : &store->details[t - 1], detail_tables[t].layout,
+                         t == 0 ? NULL : &store->details[t - 1], layout,
                          t == DETAIL_REQUESTS ? stages : 1, DETAIL_CHUNK, DETAIL_BLOCK))
             return false;
+    }
     return true;
 }
 
@@ -520,7 +524,13 @@ bool store_set_execution(struct store *store, const struct execution *execution,
 {
     const hid_t run = store->run;
     const char *details = execution->details != NULL ? execution->details : "{}";
-    return (hdf5_set_text(run, "replay_backend", execution->backend) &&
+    struct table_writer table = {.group = run};
+    bool good = execution->rows == NULL || table_begin(&table, run, "replay", NULL, &layout_replay,
+                                                       1, DETAIL_CHUNK, DETAIL_BLOCK);
+    for (size_t i = 0; good && execution->rows != NULL && i < execution->row_count; i++)
+        good = table_append(&table, &execution->rows[i]);
+    good = (execution->rows == NULL || table_close(&table)) && good;
+    return (good && hdf5_set_text(run, "replay_backend", execution->backend) &&
             hdf5_set_text(run, "replay_device", execution->device) &&
             hdf5_set_text(run, "replay_driver", execution->driver) &&
             hdf5_set_text(run, "replay_details", details) &&

@@ -133,17 +133,19 @@ static const struct function *draw_co_runner(const struct workload *workload,
 
 /* Draws the slowdown of the configuration by co-runners in the remainder of its GPU. Each part of
  * the remainder is occupied with probability `occupancy`. */
-static double draw_slowdown(const struct tune *tune, const struct function *function, uint16_t vgpu,
-                            const struct gpu_spec *gpu, struct random_stream *stream)
+static double draw_slowdown(const struct tune *tune, const struct function *function,
+                            const struct configuration *here, const struct gpu_spec *gpu,
+                            struct random_stream *stream)
 {
     const struct interference *model = tune->workload->kinds[gpu->kind].interference;
     if (model == NULL || !gpu_sharing_of(gpu)->interferes || !(tune->settings->occupancy > 0))
         return 1;
     struct co_runner runners[CO_RUNNERS] = {{.index = function->gpus[gpu->kind].interference_index,
                                              .demand = function->gpus[gpu->kind].bandwidth_share,
-                                             .share = (double)vgpu / gpu->units}};
+                                             .share = (double)here->vgpu / gpu->units,
+                                             .batch = here->batch}};
     size_t count = 1;
-    unsigned left = gpu->units - vgpu;
+    unsigned left = gpu->units - here->vgpu;
     while (left > 0 && count < CO_RUNNERS) {
         const unsigned part = 1 + (unsigned)(random_uniform(stream) * left);
         const bool taken = random_uniform(stream) < tune->settings->occupancy;
@@ -186,7 +188,7 @@ static void execute_stage(struct tune *tune, size_t s, uint32_t option,
     const struct gpu_spec *gpu = gpu_for(&tune->workload->cluster, here);
     double factor = random_noise(stream, noise_cv(function, here->kind));
     if (gpu != NULL)
-        factor *= draw_slowdown(tune, function, here->vgpu, gpu, stream);
+        factor *= draw_slowdown(tune, function, here, gpu, stream);
     sim_time_t start = 0;
     for (size_t i = 0; i < stage->after_count; i++)
         start = tune->finish[stage->after[i]] > start ? tune->finish[stage->after[i]] : start;

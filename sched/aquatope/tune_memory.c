@@ -101,6 +101,7 @@ static void add_interference(struct sha256_ctx *context, const struct interferen
     ADD(context, model->coefficient);
     ADD(context, model->victim_exponent);
     ADD(context, model->share_exponent);
+    add_numbers(context, model->shape, INTERFERENCE_NUMBERS);
 }
 
 static void add_settings(struct sha256_ctx *context, const struct tune_settings *settings)

@@ -91,6 +91,14 @@ void dispatcher_on_finish(void *state, struct platform *platform,
 bool dispatcher_decide(void *state, struct platform *platform);
 void dispatcher_finish(void *state);
 
+/* What a policy that only ranks, configures and places has in its struct policy, beside its name,
+ * summary, init and finish. `table` is the array of its parameters. */
+#define DISPATCHER_POLICY(state, table)                                                            \
+    .abi = POLICY_ABI, .parameters = table, .parameter_count = sizeof table / sizeof *table,       \
+    .state_bytes = sizeof(state), .on_ready = dispatcher_on_ready,                                 \
+    .on_withdrawn = dispatcher_on_withdrawn, .on_finish = dispatcher_on_finish,                    \
+    .decide = dispatcher_decide
+
 /* The queue of lowest rank at the present time; SIM_NONE if all queues are empty. The ranks that a
  * rule returns may grow with time, but must not fall. */
 uint32_t dispatcher_first(struct dispatcher *dispatcher, const struct platform *platform);

@@ -91,7 +91,8 @@ static bool check_sharing(const struct platform *platform, const struct cluster_
            error_input(error,
                        "policy.name: gangs that share GPUs need the slowdown of every pair of "
                        "models, and %zu of %zu pairs are not in \"pairs\" of the models \"%s\"; "
-                       "measure them, or state \"pairs\": {\"default\": a slowdown or \"none\"}",
+                       "measure them, or state \"pairs\": {\"default\": \"effects\", a slowdown or "
+                       "\"none\"}",
                        missing, pairs, models->name);
 }
 

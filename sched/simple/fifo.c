@@ -42,17 +42,10 @@ static const struct parameter fifo_parameters[] = {
 
 extern const struct policy policy_fifo;
 const struct policy policy_fifo = {
-    .abi = POLICY_ABI,
     .name = "fifo",
     .summary =
         "requests in order of arrival, one static configuration per stage within its SLO share",
-    .parameters = fifo_parameters,
-    .parameter_count = sizeof fifo_parameters / sizeof *fifo_parameters,
-    .state_bytes = sizeof(struct fifo),
     .init = fifo_init,
-    .on_ready = dispatcher_on_ready,
-    .on_withdrawn = dispatcher_on_withdrawn,
-    .on_finish = dispatcher_on_finish,
-    .decide = dispatcher_decide,
+    DISPATCHER_POLICY(struct fifo, fifo_parameters),
     .finish = dispatcher_finish,
 };

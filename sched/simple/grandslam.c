@@ -154,16 +154,9 @@ static const struct parameter grandslam_parameters[] = {
 
 extern const struct policy policy_grandslam;
 const struct policy policy_grandslam = {
-    .abi = POLICY_ABI,
     .name = "grandslam",
     .summary = "stage slack in proportion to stage time, filled with the largest possible batch",
-    .parameters = grandslam_parameters,
-    .parameter_count = sizeof grandslam_parameters / sizeof *grandslam_parameters,
-    .state_bytes = sizeof(struct grandslam),
     .init = grandslam_init,
-    .on_ready = dispatcher_on_ready,
-    .on_withdrawn = dispatcher_on_withdrawn,
-    .on_finish = dispatcher_on_finish,
-    .decide = dispatcher_decide,
+    DISPATCHER_POLICY(struct grandslam, grandslam_parameters),
     .finish = grandslam_finish,
 };

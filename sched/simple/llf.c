@@ -87,16 +87,9 @@ static const struct parameter llf_parameters[] = {
 
 extern const struct policy policy_llf;
 const struct policy policy_llf = {
-    .abi = POLICY_ABI,
     .name = "llf",
     .summary = "least laxity first: deadline minus the remaining nominal time",
-    .parameters = llf_parameters,
-    .parameter_count = sizeof llf_parameters / sizeof *llf_parameters,
-    .state_bytes = sizeof(struct llf),
     .init = llf_init,
-    .on_ready = dispatcher_on_ready,
-    .on_withdrawn = dispatcher_on_withdrawn,
-    .on_finish = dispatcher_on_finish,
-    .decide = dispatcher_decide,
+    DISPATCHER_POLICY(struct llf, llf_parameters),
     .finish = llf_finish,
 };

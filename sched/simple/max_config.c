@@ -27,16 +27,9 @@ static const struct parameter max_config_parameters[] = {
 
 extern const struct policy policy_max_config;
 const struct policy policy_max_config = {
-    .abi = POLICY_ABI,
     .name = "max-config",
     .summary = "every job with the most vGPUs and vCPUs (exclusive), in order of arrival",
-    .parameters = max_config_parameters,
-    .parameter_count = sizeof max_config_parameters / sizeof *max_config_parameters,
-    .state_bytes = sizeof(struct dispatcher),
     .init = max_config_init,
-    .on_ready = dispatcher_on_ready,
-    .on_withdrawn = dispatcher_on_withdrawn,
-    .on_finish = dispatcher_on_finish,
-    .decide = dispatcher_decide,
+    DISPATCHER_POLICY(struct dispatcher, max_config_parameters),
     .finish = dispatcher_finish,
 };

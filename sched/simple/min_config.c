@@ -28,16 +28,9 @@ static const struct parameter min_config_parameters[] = {
 
 extern const struct policy policy_min_config;
 const struct policy policy_min_config = {
-    .abi = POLICY_ABI,
     .name = "min-config",
     .summary = "every batch with the fewest vGPUs and vCPUs, in order of arrival",
-    .parameters = min_config_parameters,
-    .parameter_count = sizeof min_config_parameters / sizeof *min_config_parameters,
-    .state_bytes = sizeof(struct dispatcher),
     .init = min_config_init,
-    .on_ready = dispatcher_on_ready,
-    .on_withdrawn = dispatcher_on_withdrawn,
-    .on_finish = dispatcher_on_finish,
-    .decide = dispatcher_decide,
+    DISPATCHER_POLICY(struct dispatcher, min_config_parameters),
     .finish = dispatcher_finish,
 };

@@ -61,17 +61,10 @@ static const struct parameter openwhisk_parameters[] = {
 
 extern const struct policy policy_openwhisk;
 const struct policy policy_openwhisk = {
-    .abi = POLICY_ABI,
     .name = "openwhisk",
     .summary =
         "requests in order of arrival, each to its function's home invoker or the next in its walk",
-    .parameters = openwhisk_parameters,
-    .parameter_count = sizeof openwhisk_parameters / sizeof *openwhisk_parameters,
-    .state_bytes = sizeof(struct openwhisk),
     .init = openwhisk_init,
-    .on_ready = dispatcher_on_ready,
-    .on_withdrawn = dispatcher_on_withdrawn,
-    .on_finish = dispatcher_on_finish,
-    .decide = dispatcher_decide,
+    DISPATCHER_POLICY(struct openwhisk, openwhisk_parameters),
     .finish = dispatcher_finish,
 };

@@ -154,16 +154,9 @@ static const struct parameter power_of_two_parameters[] = {
 
 extern const struct policy policy_power_of_two;
 const struct policy policy_power_of_two = {
-    .abi = POLICY_ABI,
     .name = "power-of-two",
     .summary = "requests in order of arrival, each to the less loaded of two random invokers",
-    .parameters = power_of_two_parameters,
-    .parameter_count = sizeof power_of_two_parameters / sizeof *power_of_two_parameters,
-    .state_bytes = sizeof(struct power_of_two),
     .init = power_of_two_init,
-    .on_ready = dispatcher_on_ready,
-    .on_withdrawn = dispatcher_on_withdrawn,
-    .on_finish = dispatcher_on_finish,
-    .decide = dispatcher_decide,
+    DISPATCHER_POLICY(struct power_of_two, power_of_two_parameters),
     .finish = power_of_two_finish,
 };

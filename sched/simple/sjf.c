@@ -37,16 +37,9 @@ static const struct parameter sjf_parameters[] = {
 
 extern const struct policy policy_sjf;
 const struct policy policy_sjf = {
-    .abi = POLICY_ABI,
     .name = "sjf",
     .summary = "shortest predicted execution first, one static configuration per stage",
-    .parameters = sjf_parameters,
-    .parameter_count = sizeof sjf_parameters / sizeof *sjf_parameters,
-    .state_bytes = sizeof(struct sjf),
     .init = sjf_init,
-    .on_ready = dispatcher_on_ready,
-    .on_withdrawn = dispatcher_on_withdrawn,
-    .on_finish = dispatcher_on_finish,
-    .decide = dispatcher_decide,
+    DISPATCHER_POLICY(struct sjf, sjf_parameters),
     .finish = dispatcher_finish,
 };

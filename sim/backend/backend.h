@@ -1,7 +1,7 @@
 /* Interface to hardware that executes batches.
  *
  * A simulation computes when a batch ends. A replay runs the same controller, queues and policy,
- * but passes each batch to a backend (a GPU, see traces/capture) when it starts. The backend
+ * but passes each batch to a backend (a GPU, see worker.h) when it starts. The backend
  * reports when it ends. Both record the same rows, so their results can be compared row by row.
  *
  * There is one clock: nanoseconds since `open` returned. The loop handles everything in order of

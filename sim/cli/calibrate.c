@@ -3,31 +3,31 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
-#include "results/store/capture.h"
 #include "sim/cli/calibrate_report.h"
 #include "sim/cli/cli.h"
 #include "sim/cli/progress_bar.h"
 #include "traces/calibrate/calibrate.h"
+#include "traces/calibrate/measured_folder.h"
 #include "traces/json/atomic_file.h"
 
 #ifndef ESGSIM_DATADIR
 #define ESGSIM_DATADIR "."
 #endif
 
-enum { PATH_SIZE = 4096, SEVENTHS = 7, HUNDREDTHS = 100 };
+enum { PATH_SIZE = 4096 };
 
 struct request {
     const char *const *files;
     size_t file_count;
     const char *out, *points, *base;
     const char *device, *evidence, *source, *licence;
-    struct capture_options capture;
     uint64_t unit, extend_batch, sms; /* 0: not given */
     struct sample_filter filters[SAMPLE_FILTERS];
     size_t filter_count;
-    bool json, check, full_grid, quiet;
+    bool json, check, full_grid, rehearsal, quiet;
 };
 
 /* ---- Arguments ------------------------------------------------------------------------------- */
@@ -66,10 +66,8 @@ static const struct cli_option calibrate_table[] = {
     {"--sms", "N", "multiprocessors of the GPU, for a table with a column sms and none of sm_count",
      MEMBER(sms), .least = 1, .most = SMS_MOST},
     {"--points", "F.csv", "write measured points, fit and residuals", MEMBER(points)},
-    {"--unit", "N",
-     "slices of a GPU in the profile (default: the samples' own; of a capture 7 where it "
-     "has sevenths, else 100)",
-     MEMBER(unit), .least = 1, .most = 1000},
+    {"--unit", "N", "slices of a GPU in the profile (default: the samples' own)", MEMBER(unit),
+     .least = 1, .most = 1000},
     {"--extend-batch", "N",
      "extend latencies beyond the measured grid by the fitted law, up to batch N",
      MEMBER(extend_batch), .least = 1, .most = UINT16_MAX},
@@ -83,14 +81,7 @@ static const struct cli_option calibrate_table[] = {
     {"--evidence", "TEXT", "the profile's evidence, such as measured", MEMBER(evidence)},
     {"--source", "TEXT", "the profile's source", MEMBER(source)},
     {"--licence", "TEXT", "the licence of the samples", MEMBER(licence)},
-    {"--precision", "fp32|fp16",
-     "for a capture: only this precision; functions are then named after their networks "
-     "alone",
-     .kind = OPTION_WORD, .place = offsetof(struct request, capture.precision)},
-    {"--mechanism", "mps|green", "for a capture: shares of this mechanism", .kind = OPTION_WORD,
-     .place = offsetof(struct request, capture.mechanism)},
-    {"--rehearsal", NULL, "accept a capture that was not measured on a GPU",
-     MEMBER(capture.rehearsal)},
+    {"--rehearsal", NULL, "accept a folder that was not measured on a GPU", MEMBER(rehearsal)},
     {"--check", NULL,
      "calibrate the shipped public data sets and compare the errors with their targets; exit "
      "status 1 if one is missed",
@@ -118,7 +109,7 @@ static bool parse_arguments(int argc, char **argv, struct request *request, stru
         (request->file_count > 0 || request->out != NULL || request->points != NULL))
         return cli_usage_error(&command_calibrate, "--check takes no files and writes none", error);
     if (!request->check && request->file_count == 0)
-        return cli_usage_error(&command_calibrate, "a capture or a table is missing", error);
+        return cli_usage_error(&command_calibrate, "a folder or a table is missing", error);
     return check_outputs(request, error);
 }
 
@@ -133,6 +124,12 @@ static bool check_filters(const struct sample_set *set, struct error *error)
                                set->filters[i].value != NULL ? "--where" : "--ignore",
                                set->filters[i].column);
     return true;
+}
+
+static bool is_folder(const char *path)
+{
+    struct stat status;
+    return stat(path, &status) == 0 && S_ISDIR(status.st_mode);
 }
 
 static bool read_files(const struct request *request, const char *const *files, size_t count,
@@ -152,8 +149,8 @@ static bool read_files(const struct request *request, const char *const *files, 
     set->filter_count = request->filter_count;
     set->sms = (int)request->sms;
     for (size_t i = 0; i < count; i++)
-        if (!(capture_is_hdf5(files[i]) ? capture_read(set, files[i], &request->capture, error)
-                                        : sample_table_read(set, files[i], error)))
+        if (!(is_folder(files[i]) ? measured_folder_read(set, files[i], request->rehearsal, error)
+                                  : sample_table_read(set, files[i], error)))
             return false;
     if (!check_filters(set, error))
         return false;
@@ -177,22 +174,10 @@ static bool calibrate(const struct request *request, const struct sample_set *se
     return fine;
 }
 
-/* Unit of the profile's shares: 7 if the capture has sevenths. */
-static int profile_unit(const struct request *request, const struct sample_set *set)
-{
-    if (request->unit > 0 || set->unit != CAPTURE_UNIT)
-        return (int)request->unit;
-    for (size_t i = 0; i < set->latency_count; i++)
-        if (set->latencies[i].share != CAPTURE_UNIT &&
-            set->latencies[i].share % (CAPTURE_UNIT / SEVENTHS) == 0)
-            return SEVENTHS;
-    return HUNDREDTHS;
-}
-
 /* Notes the points that are no cells of the profile, and a missing edge. */
 static bool note_points(const struct request *request, struct sample_set *set, struct error *error)
 {
-    const int unit = profile_unit(request, set) > 0 ? profile_unit(request, set) : set->unit;
+    const int unit = request->unit > 0 ? (int)request->unit : set->unit;
     size_t outside = 0, whole = 0;
     for (size_t i = 0; i < set->latency_count; i++) {
         outside += samples_in_unit(set, set->latencies[i].share, unit) < 0;
@@ -226,8 +211,8 @@ static bool outputs_write(const struct request *request, struct outputs *outputs
                           const struct calibration *calibration, const struct profile *base,
                           struct error *error)
 {
-    const struct profile_options options = {profile_unit(request, calibration->set),
-                                            (int)request->extend_batch, request->full_grid, base};
+    const struct profile_options options = {(int)request->unit, (int)request->extend_batch,
+                                            request->full_grid, base};
     if (request->points != NULL)
         calibration_write_points(calibration, outputs->points.stream);
     return request->out == NULL ||
@@ -398,7 +383,7 @@ const struct command command_calibrate = {
     .name = "calibrate",
     .summary = "fits latency and interference models to measurements, with cross-validation errors",
     .help =
-        "Reads capture files and tables of measurements; the format is recognised by the content\n"
+        "Reads folders of traces/capture/measure.py, and tables recognised by their header\n"
         "(see traces/README.md). For each function and vCPU count the predictor with the least\n"
         "left-out error is selected: a kinked law (launch-bound floor, then work / share), or "
         "laws\n"
@@ -415,6 +400,6 @@ const struct command command_calibrate = {
         "Example: esgsim calibrate traces/profiles/raw/igniter/solo.csv \\\n"
         "             traces/profiles/raw/igniter/pairs.csv --out v100.json\n",
     .run = calibrate_run,
-    .operands = "[CAPTURE.h5|TABLE.csv…]",
+    .operands = "[FOLDER|TABLE.csv…]",
     .options = calibrate_table,
 };

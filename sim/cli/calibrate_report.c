@@ -3,7 +3,6 @@
 #include <math.h>
 
 #include "results/report/table.h"
-#include "traces/calibrate/calibrate_launches.h"
 
 enum { PERCENT = 100 };
 
@@ -67,40 +66,11 @@ static bool surfaces_text(FILE *out, const struct calibration *calibration)
     return fine;
 }
 
-/* Nothing where no launches are known. */
-static bool launches_text(FILE *out, const struct calibration *calibration)
-{
-    static const char *const headers[] = {"launches", "of one inference", "us each, whole GPU",
-                                          "least / whole", "bound up to batch"};
-    struct text_table *table = text_table_create(headers, sizeof headers / sizeof headers[0]);
-    const struct sample_set *set = calibration->set;
-    struct launches launches;
-    size_t rows = 0;
-    for (size_t f = 0; f < set->functions.count; f++) {
-        if (!launches_of(set, (uint32_t)f, &launches))
-            continue;
-        rows++;
-        text_table_row(table);
-        text_table_cell(table, 0, "%s", set->functions.names[f]);
-        text_table_cell(table, 1, "%.0f", launches.count);
-        text_table_cell(table, 2, "%.2f", 1e3 * launches.ms / launches.count);
-        text_table_cell(table, 3, "%.3f", launches.ratio);
-        if (launches.up_to > 0)
-            text_table_cell(table, 4, "%d", launches.up_to);
-        else
-            text_table_cell(table, 4, "none");
-    }
-    const bool fine = rows == 0 || text_table_print(table, 2, out);
-    text_table_free(table);
-    if (rows > 0)
-        (void)fprintf(out, "  %s\n", LAUNCHES_RULE);
-    return fine;
-}
-
 static bool interference_text(FILE *out, const struct interference_fit *fit)
 {
-    static const char *const headers[] = {"interference", "co-location", "batches", "functions",
-                                          "met once",     "twice",       "4 times"};
+    static const char *const headers[] = {"interference", "co-location", "batches",
+                                          "functions",    "groups",      "met once",
+                                          "twice",        "4 times",     "8 times"};
     const size_t columns = sizeof headers / sizeof headers[0];
     struct text_table *table = text_table_create(headers, columns);
     for (int kind = 0; kind < INTERFERENCE_LAWS; kind++) {
@@ -120,10 +90,14 @@ static bool interference_text(FILE *out, const struct interference_fit *fit)
         cell_percent(table, column, fit->none.mape);
     bool fine = text_table_print(table, 2, out);
     text_table_free(table);
+    if (fit->errors[fit->kind][FOLD_GROUPS].count > 0)
+        (void)fprintf(out,
+                      "  groups: %zu slowdowns among three or more, predicted by the sum of the "
+                      "excesses of pairs\n",
+                      fit->errors[fit->kind][FOLD_GROUPS].count);
     return fine;
 }
 
-/* Prints the errors of pair levels and the analysis of variance. */
 static bool unseen_text(FILE *out, const struct unseen_pairs *unseen)
 {
     static const char *const headers[] = {"level of a pair, all else known", "seen", "left out"};
@@ -136,13 +110,6 @@ static bool unseen_text(FILE *out, const struct unseen_pairs *unseen)
     }
     bool fine = text_table_print(table, 2, out);
     text_table_free(table);
-    (void)fprintf(out,
-                  "  %zu pairs of %zu functions, excess %.2f %% on average, %.2f between pairs: "
-                  "%.0f %% of that variance\n"
-                  "  belongs to the functions, F(%zu, %zu) = %.2f, p = %.2f\n",
-                  unseen->pairs, unseen->functions, PERCENT * unseen->excess,
-                  PERCENT * unseen->spread, PERCENT * unseen->explained, unseen->freedom[0],
-                  unseen->freedom[1], unseen->f, unseen->probability);
     return fine;
 }
 
@@ -157,7 +124,6 @@ bool calibrate_report_text(FILE *out, const char *name, const struct calibration
         (void)fprintf(out, "  shares are fractions: the unit is 1/%d of a GPU in place of 1/%d\n",
                       calibration->set->unit, calibration->set->base);
     bool fine = calibration->surface_count == 0 || surfaces_text(out, calibration);
-    fine = fine && launches_text(out, calibration);
     if (fine && calibration->has_interference)
         fine = interference_text(out, &calibration->interference);
     if (fine && calibration->unseen.pairs > 0)
@@ -207,7 +173,8 @@ static cJSON *surface_json(const struct calibration *calibration,
 
 static void put_met(cJSON *object, const struct mean_error met[INTERFERENCE_MET])
 {
-    static const char *const keys[INTERFERENCE_MET] = {"met once", "met twice", "met 4 times"};
+    static const char *const keys[INTERFERENCE_MET] = {"met once", "met twice", "met 4 times",
+                                                       "met 8 times"};
     for (size_t i = 0; i < INTERFERENCE_MET; i++)
         put_percent(object, keys[i], met[i].count > 0 ? met[i].mape : NAN);
 }
@@ -231,34 +198,10 @@ static void put_unseen(cJSON *object, const struct unseen_pairs *unseen)
 {
     cJSON *entry = cJSON_AddObjectToObject(object, "unmet");
     (void)cJSON_AddNumberToObject(entry, "pairs", (double)unseen->pairs);
-    (void)cJSON_AddNumberToObject(entry, "functions", (double)unseen->functions);
-    put_percent(entry, "excess", unseen->excess);
-    put_percent(entry, "spread", unseen->spread);
-    put_percent(entry, "explained", unseen->explained);
-    (void)cJSON_AddNumberToObject(entry, "f", unseen->f);
-    (void)cJSON_AddNumberToObject(entry, "probability", unseen->probability);
     for (int i = 0; i < UNSEEN_LEVELS; i++) {
         cJSON *level = cJSON_AddObjectToObject(entry, unseen_level_names[i]);
         put_percent(level, "seen", unseen->seen[i]);
         put_percent(level, "left_out", unseen->left_out[i]);
-    }
-}
-
-static void put_launches(cJSON *object, const struct sample_set *set)
-{
-    cJSON *list = NULL;
-    struct launches launches;
-    for (size_t f = 0; f < set->functions.count; f++) {
-        if (!launches_of(set, (uint32_t)f, &launches))
-            continue;
-        if (list == NULL)
-            list = cJSON_AddArrayToObject(object, "launch_bound");
-        cJSON *entry = cJSON_CreateObject();
-        (void)cJSON_AddStringToObject(entry, "function", set->functions.names[f]);
-        (void)cJSON_AddNumberToObject(entry, "launches", launches.count);
-        (void)cJSON_AddNumberToObject(entry, "least_over_whole", launches.ratio);
-        (void)cJSON_AddNumberToObject(entry, "batch", launches.up_to);
-        (void)cJSON_AddItemToArray(list, entry);
     }
 }
 
@@ -276,7 +219,6 @@ cJSON *calibrate_report_json(const char *name, const struct calibration *calibra
         put_percent(all, "naive_inner", calibration_naive_error(calibration, true).mape);
         put_percent(all, "naive_point", calibration_naive_error(calibration, false).mape);
     }
-    put_launches(object, calibration->set);
     if (calibration->has_interference)
         put_interference(object, &calibration->interference);
     if (calibration->unseen.pairs > 0)

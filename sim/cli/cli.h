@@ -51,7 +51,6 @@ struct cli_option {
 
 struct command {
     const char *name;
-    bool alone;          /* the name is that of a program, not of a command of esgsim */
     const char *summary; /* one line */
     /* One word per operand, as in usage: "EXP.json", "FILE…" (one or more), "[FILE…]"; NULL if the
      * command takes none. */
@@ -67,7 +66,7 @@ struct command {
 extern const struct command command_run, command_sweep, command_merge, command_report,
     command_capacity, command_search, command_slo, command_explain, command_list, command_check,
     command_trace, command_calibrate, command_validate, command_bench, command_plot, command_claims,
-    command_predict;
+    command_predict, command_replay;
 
 /* Parses the command line by the command's table. Values are stored in `options`, the command's own
  * struct, which initially has the defaults. Operands are moved to argv[1] and following, and `argc`
@@ -79,9 +78,6 @@ bool cli_parse(const struct command *command, int *argc, char **argv, void *opti
 
 /* Prints usage, summary, options and help of the command on standard output. */
 void cli_print_help(const struct command *command);
-
-/* Returns whether --help or -h is among the arguments before "--". */
-bool cli_asks_help(int argc, char *const *argv);
 
 /* Prints the table of options, one paragraph each, in lines of at most 90 columns. */
 void cli_print_options(FILE *stream, const struct command *command);

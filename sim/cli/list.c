@@ -9,7 +9,6 @@
 #include "sim/cli/listing.h"
 #include "traces/readers/arrival_trace.h"
 #include "traces/readers/training_trace.h"
-#include "traces/networks/graph.h"
 #include "traces/json/json.h"
 #include "traces/profile/profile.h"
 #include "workloads/experiment.h"
@@ -39,8 +38,6 @@ const struct command command_list = {
         "Without a kind: how many there are of each. With a NAME: that entry in full. A policy or\n"
         "keep-alive has its parameters then: name = default [range or choices], meaning (grade of\n"
         "the default). In brackets: whether a policy serves requests, trainings or both.\n"
-        "Networks come with their cost at batch 1 and their default input: parameters, multiply-\n"
-        "accumulates, weights and largest activations at FP32.\n"
         "Traces come with their format, as `esgsim trace --help` and an experiment's \"arrivals\"\n"
         "name it; those of trainings with the format of \"training.arrivals\".\n"
         "The others are the files of workloads/ and traces/ in the working folder or, if it has\n"
@@ -49,8 +46,8 @@ const struct command command_list = {
         "Examples: esgsim list policies\n"
         "          esgsim list policies esg\n",
     .run = list_run,
-    .operands = "[policies|keep-alives|experiments|clusters|applications|functions|profiles|"
-                "networks|traces|models] [NAME]",
+    .operands = "[policies|keep-alives|experiments|clusters|applications|functions|profiles|traces|"
+                "models] [NAME]",
     .options = list_table,
 };
 
@@ -223,34 +220,6 @@ static bool list_profile(struct listing *listing, const char *path, const char *
     return true;
 }
 
-/* "25.56 M parameters, 4.09 GMACs, weights 102 MB, activations 7.2 MB at image 3x224x224". */
-static bool list_network(struct listing *listing, const char *path, const char *name,
-                         struct error *error)
-{
-    (void)name;
-    struct graph *graph = graph_load(path, error);
-    struct graph_arena arena;
-    if (graph == NULL || !graph_arena_plan(graph, sizeof(float), 1, &arena, error)) {
-        graph_free(graph);
-        return false;
-    }
-    struct line line = {.used = 0};
-    line_add(&line, "%s: %.2f M parameters, %.2f GMACs, weights %.1f MB, activations %.1f MB at",
-             graph->title, (double)graph->parameters / 1e6, (double)graph->macs / 1e9,
-             (double)graph_weight_bytes(graph, sizeof(float)) / 1e6,
-             (double)arena.peak_live_bytes / 1e6);
-    for (size_t i = 0; i < graph->node_count; i++) {
-        char shape[64];
-        if (graph->nodes[i].kind == GRAPH_INPUT)
-            line_add(&line, "%s %s %s", i == 0 ? "" : ",", graph->nodes[i].name,
-                     graph_shape_text(&graph->nodes[i].shape, shape, sizeof shape));
-    }
-    listing_add(listing, graph->name, line.text);
-    graph_arena_free(&arena);
-    graph_free(graph);
-    return true;
-}
-
 static bool list_trace(struct listing *listing, const char *path, const char *name,
                        struct error *error)
 {
@@ -359,11 +328,6 @@ static bool list_profiles(struct listing *listing, const char *folder, struct er
     return list_folder(listing, folder, list_profile, error);
 }
 
-static bool list_networks(struct listing *listing, const char *folder, struct error *error)
-{
-    return list_folder(listing, folder, list_network, error);
-}
-
 static bool list_traces(struct listing *listing, const char *folder, struct error *error)
 {
     return list_folder(listing, folder, list_trace, error) &&
@@ -395,8 +359,6 @@ static const struct kind {
      "what a stage runs: a network and its input"},
     {"profiles", "profile", "traces/profiles", list_profiles,
      "measured or reconstructed latencies, by device"},
-    {"networks", "network", "traces/networks", list_networks,
-     "networks layer by layer, for measurements of your own"},
     {"traces", "trace", "traces/arrivals", list_traces, "arrivals and trainings of real systems"},
     {"models", "model", "workloads/models", list_training_models,
      "models that are trained; \"training.models\" names the file"},

@@ -40,7 +40,7 @@ static void print_option_usage(FILE *stream, const struct cli_option *option)
 /* "usage: esgsim run EXP.json [--set KEY=VALUE]… …" without a line end. */
 static void print_usage(FILE *stream, const struct command *command)
 {
-    (void)fprintf(stream, "usage: %s%s", command->alone ? "" : "esgsim ", command->name);
+    (void)fprintf(stream, "usage: esgsim %s", command->name);
     if (command->operands != NULL)
         (void)fprintf(stream, " %s", command->operands);
     const size_t count = options_count(command->options);
@@ -105,14 +105,6 @@ void cli_print_help(const struct command *command)
     printf("\n\n%s\n\n", command->summary);
     cli_print_options(stdout, command);
     printf("%s%s", command->options != NULL ? "\n" : "", command->help);
-}
-
-bool cli_asks_help(int argc, char *const *argv)
-{
-    for (int i = 1; i < argc && strcmp(argv[i], "--") != 0; i++)
-        if (strcmp(argv[i], "--help") == 0 || strcmp(argv[i], "-h") == 0)
-            return true;
-    return false;
 }
 
 /* ---- Errors ---------------------------------------------------------------------------------- */

@@ -198,7 +198,7 @@ static bool run_execute(struct policy_run *run, const struct sinks *sinks,
         return false;
     if (sinks->rehearsal == NULL)
         return true;
-    target.describe(target.backend.context, &execution);
+    target.describe(target.context, &execution);
     return sinks->store == NULL || store_set_execution(sinks->store, &execution, error);
 }
 

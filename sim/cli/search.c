@@ -458,7 +458,7 @@ static bool search_run(int argc, char **argv, bool quiet, struct error *error)
     struct experiment *experiment = experiment_load(request.path, NULL, 0, error);
     if (experiment == NULL)
         return false;
-    struct decision decision = {.request = &request, .workload = &experiment->workload};
+    struct decision decision = {.request = &request, .workload = experiment_planned(experiment)};
     decision.application = cli_find_application(decision.workload, request.application, error);
     bool done = decision.application != NULL && search_decide(&decision, error);
     for (size_t f = 0; decision.tables != NULL && f < decision.workload->function_count; f++)

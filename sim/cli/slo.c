@@ -174,7 +174,7 @@ static bool slo_run(int argc, char **argv, bool quiet, struct error *error)
     struct experiment *experiment = experiment_load(request.path, NULL, 0, error);
     if (experiment == NULL)
         return false;
-    const struct workload *workload = &experiment->workload;
+    const struct workload *workload = experiment_planned(experiment);
     const struct application *application =
         cli_find_application(workload, request.application, error);
     size_t group_size = 0;

@@ -380,6 +380,8 @@ static void batch_record(struct platform *platform, const struct batch *batch, d
         return;
     const struct configuration *spec = batch_configuration(platform, batch);
     const struct queue *queue = &platform->queues[batch->queue];
+    const sim_time_t planned =
+        platform->planned->functions[queue->function].configurations[batch->configuration].time;
     struct batch_row row = {.batch = batch->number,
                             .queue = batch->queue,
                             .application = queue->application,
@@ -404,7 +406,8 @@ static void batch_record(struct platform *platform, const struct batch *batch, d
                             .launched_ns = batch->launched,
                             .transfer_ns = batch->transfer,
                             .cold_ns = batch_cold_wait(batch),
-                            .noise = platform->jobs[batch->first_job].used_noise};
+                            .noise = platform->jobs[batch->first_job].used_noise,
+                            .planned_ms = sim_to_ms(planned) / quota_part(1, batch->quota)};
     if (!recorder->batch(recorder->context, &row, platform->error))
         platform->failed = true;
 }

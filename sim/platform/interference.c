@@ -11,43 +11,33 @@
 
 /* ---- Tables of the interference model -------------------------------------------------------- */
 
-/* Index of the share of `vgpu` units for `quota` per cent of the time. */
-static inline uint32_t share_place(uint32_t vgpu, uint32_t quota)
+/* A batch of a configuration, with a part of the GPU. */
+static struct prepared_runner runner_prepare(const struct workload *workload, size_t kind,
+                                             uint32_t function, size_t configuration, double share)
 {
-    return vgpu * UNIT_PARTS - quota;
+    const struct function_gpu *gpu = &workload->functions[function].gpus[kind];
+    const struct co_runner runner = {
+        .index = gpu->interference_index,
+        .demand = gpu->bandwidth_share,
+        .share = share,
+        .batch = workload->functions[function].configurations[configuration].batch};
+    return interference_prepare(workload->kinds[kind].interference, &runner);
 }
 
-/* Prepares share^share_exponent (as_other) for every share of a GPU of this kind. */
-static double *shares_prepare(const struct gpu_kind *kind)
-{
-    const uint16_t units = kind->units;
-    double *as_other = malloc((size_t)units * UNIT_PARTS * sizeof *as_other);
-    for (uint32_t vgpu = 1; as_other != NULL && vgpu <= units; vgpu++)
-        for (uint32_t quota = 1; quota <= UNIT_PARTS; quota++) {
-            const struct co_runner runner = {.share = quota_part((double)vgpu / units, quota)};
-            as_other[share_place(vgpu, quota)] =
-                interference_prepare(kind->interference, &runner).as_other;
-        }
-    return as_other;
-}
-
-/* Prepares the functions' demands and the shares on GPUs of one kind. */
+/* Prepares all configurations on GPUs of one kind. */
 static bool table_prepare_kind(struct platform *platform, size_t kind)
 {
     const struct workload *workload = platform->workload;
-    const struct gpu_kind *spec = &workload->kinds[kind];
-    struct gpu_work_kind *table = &platform->work_table.kinds[kind];
-    table->functions = calloc(workload->function_count, sizeof *table->functions);
-    table->as_other = shares_prepare(spec);
-    if (table->functions == NULL || table->as_other == NULL)
-        return false;
-    for (size_t f = 0; f < workload->function_count; f++) {
-        const struct function_gpu *gpu = &workload->functions[f].gpus[kind];
-        const struct co_runner runner = {
-            .index = gpu->interference_index, .demand = gpu->bandwidth_share, .share = 1};
-        table->functions[f] = interference_prepare(spec->interference, &runner);
-    }
-    return true;
+    const size_t *first = platform->work_table.first;
+    struct prepared_runner *table = calloc(first[workload->function_count] + 1, sizeof *table);
+    platform->work_table.kinds[kind] = table;
+    for (uint32_t f = 0; table != NULL && f < workload->function_count; f++)
+        for (size_t c = 0; c < workload->functions[f].configuration_count; c++) {
+            const double vgpu = workload->functions[f].configurations[c].vgpu;
+            table[first[f] + c] =
+                runner_prepare(workload, kind, f, c, vgpu / workload->kinds[kind].units);
+        }
+    return table != NULL;
 }
 
 static bool table_make_room(struct gpu_work_table *table, size_t count)
@@ -57,15 +47,18 @@ static bool table_make_room(struct gpu_work_table *table, size_t count)
            array_reserve(&table->slowdowns, &table->room, count, sizeof *table->slowdowns);
 }
 
-static bool table_init(struct platform *platform)
+static bool table_init(struct platform *platform, bool interference)
 {
     const struct workload *workload = platform->workload;
     struct gpu_work_table *table = &platform->work_table;
     table->kinds = calloc(workload->kind_count, sizeof *table->kinds);
-    if (table->kinds == NULL)
+    table->first = calloc(workload->function_count + 1, sizeof *table->first);
+    if (table->kinds == NULL || table->first == NULL)
         return false;
     table->kind_count = workload->kind_count;
-    for (size_t k = 0; k < workload->kind_count; k++)
+    for (size_t f = 0; f < workload->function_count; f++)
+        table->first[f + 1] = table->first[f] + workload->functions[f].configuration_count;
+    for (size_t k = 0; interference && k < workload->kind_count; k++)
         if (workload->kinds[k].interference != NULL && !table_prepare_kind(platform, k))
             return false;
     return true;
@@ -73,11 +66,10 @@ static bool table_init(struct platform *platform)
 
 static void table_clear(struct gpu_work_table *table)
 {
-    for (size_t k = 0; k < table->kind_count; k++) {
-        free(table->kinds[k].functions);
-        free(table->kinds[k].as_other);
-    }
+    for (size_t k = 0; k < table->kind_count; k++)
+        free(table->kinds[k]);
     free(table->kinds);
+    free(table->first);
     free(table->runners);
     free(table->slowdowns);
 }
@@ -94,7 +86,7 @@ bool gpu_work_init(struct platform *platform, bool interference)
                          platform->workload->kinds[gpu->spec->kind].interference != NULL;
         work->interferes = work->modelled || gpu->parts > gpu_unit_parts(gpu);
     }
-    return platform->gpu_work != NULL && (!interference || table_init(platform));
+    return platform->gpu_work != NULL && table_init(platform, interference);
 }
 
 void gpu_work_clear(struct platform *platform)
@@ -136,7 +128,8 @@ static struct execution execution_of(const struct platform *platform, uint32_t i
                               .vgpu = function->configurations[batch->configuration].vgpu,
                               .quota = batch->quota,
                               .batch = id,
-                              .function = function_id};
+                              .place =
+                                  platform->work_table.first[function_id] + batch->configuration};
 }
 
 /* ---- Rates ----------------------------------------------------------------------------------- */
@@ -165,12 +158,13 @@ static struct prepared_runner training_runner(const struct platform *platform, u
 
 /* Effect of the shares of a training and a batch on what they do to one another, relative to the
  * mean of the pairs. Two functions of a pair had shares t and 100 - t, t of 20, 40, 50, 60 and 80:
- * a product of 0.21 of a GPU² on average. The bandwidth model has an exponent of its own. */
+ * a product of 0.21 of a GPU² on average. Two models have exponents of their own. */
 static double effect_of_shares(const struct platform *platform, uint32_t gpu, double training,
                                double batch)
 {
     static const double measured = 0.21;
-    if (interference_of(platform, gpu)->kind == INTERFERENCE_BANDWIDTH)
+    const enum interference_kind kind = interference_of(platform, gpu)->kind;
+    if (kind == INTERFERENCE_BANDWIDTH || kind == INTERFERENCE_SHAPED)
         return 1;
     return pow(training * batch / measured, platform->trainings->plan->share_exponent);
 }
@@ -220,31 +214,23 @@ double gpu_work_part(const struct platform *platform, uint32_t gpu, uint32_t id,
     return sum > units ? (double)units / (double)sum : 1;
 }
 
-/* share^share_exponent of an execution that has `part` of its share. */
-static double execution_as_other(const struct platform *platform, const struct gpu_spec *gpu,
-                                 const struct execution *execution, double part)
-{
-    const struct co_runner runner = {
-        .share = part * quota_part((double)execution->vgpu / gpu->units, execution->quota)};
-    return interference_prepare(platform->workload->kinds[gpu->kind].interference, &runner)
-        .as_other;
-}
-
 /* Prepares the executions, the one that started last first. A batch that has its share
  * for a part of the time affects the others in proportion. */
 static inline void runners_prepare(const struct platform *platform, const struct gpu_work *work,
                                    uint32_t gpu, double part)
 {
     const struct gpu_work_table *table = &platform->work_table;
-    const struct gpu_spec *spec = platform->cluster.gpus[gpu].spec;
-    const struct gpu_work_kind *kind = &table->kinds[spec->kind];
-    const uint32_t count = work->count;
-    for (uint32_t i = 0; i < count; i++) {
-        const struct execution *execution = &work->executions[count - 1 - i];
-        table->runners[i] = kind->functions[execution->function];
-        table->runners[i].as_other =
-            part < 1 ? execution_as_other(platform, spec, execution, part)
-                     : kind->as_other[share_place(execution->vgpu, execution->quota)];
+    const size_t kind = platform->cluster.gpus[gpu].spec->kind;
+    for (uint32_t i = 0; i < work->count; i++) {
+        const struct execution *execution = &work->executions[work->count - 1 - i];
+        if (part < 1 || execution->quota < UNIT_PARTS)
+            table->runners[i] =
+                runner_prepare(platform->workload, kind,
+                               batch_function(platform, &platform->batches[execution->batch]),
+                               platform->batches[execution->batch].configuration,
+                               part * execution_share(platform, gpu, execution));
+        else
+            table->runners[i] = table->kinds[kind][execution->place];
     }
 }
 

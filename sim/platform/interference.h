@@ -32,8 +32,8 @@ void gpu_work_trainings_changed(struct platform *platform, uint32_t gpu);
  * gang). */
 double gpu_work_part(const struct platform *platform, uint32_t gpu, uint32_t id, uint32_t parts);
 /* Slowdown - 1 of training `id`, with `share` of the GPU, by the batches that execute there. It and
- * they have `part` of their shares (gpu_work_part). Except under the bandwidth model each adds the
- * constant of the pairs × (its share × `share` / 0.21) ^ training.share_exponent, and the training
+ * they have `part` of their shares (gpu_work_part). Under the constant and the pairs without slopes
+ * each adds the constant × (its share × `share` / 0.21) ^ training.share_exponent, and the training
  * adds the same to the batch. O(batches there). */
 double gpu_work_excess(const struct platform *platform, uint32_t gpu, uint32_t id, double share,
                        double part);

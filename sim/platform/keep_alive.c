@@ -47,7 +47,7 @@ bool keep_alive_init(struct platform *platform)
     if (keep_alive_state->state == NULL || keep_alive_state->uses == NULL)
         return error_run(platform->error, "out of memory for keep-alive %s", policy->name);
     platform->cluster.rank = policy->priority != NULL ? keep_alive_rank : NULL;
-    return policy->init == NULL || policy->init(keep_alive_state->state, platform->workload,
+    return policy->init == NULL || policy->init(keep_alive_state->state, platform->planned,
                                                 spec->keep_alive_values, platform->error);
 }
 

@@ -68,7 +68,7 @@ static void add_interference(FILE *text, const struct experiment *experiment)
             earlier++; /* a profile is named once */
         if (kind->interference != NULL || earlier < k)
             continue;
-        if (experiment->profile_count > 1)
+        if (experiment->profiles.count > 1)
             (void)snprintf(gpu, sizeof gpu, " for %s", kind->model);
         const bool stated = kind->profile->states_no_interference;
         add(text,
@@ -141,13 +141,49 @@ static void add_predicted(FILE *text, const struct run_measures *run)
             (int)(10 * run->predicted_share) * 10);
 }
 
+/* Without the run's seed, because reports collect equal notices. */
+static void add_planning(FILE *text, const struct experiment *experiment)
+{
+    const struct planning *planning = &experiment->planning;
+    const struct experiment_profiles *list = &planning->profiles;
+    const bool erring = planning->error_cv > 0 || planning->error_bias != 0;
+    const char *next = " with ";
+    if (list->count == 0 && !erring && planning->guard == 0)
+        return;
+    add(text, "note: policies plan");
+    for (size_t i = 0; i < list->count; i++, next = ", ")
+        (void)fprintf(text, "%s%s%s%s", next, file_name(list->entries[i].profile->path),
+                      list->entries[i].model[0] != '\0' ? " for " : "", list->entries[i].model);
+    if (erring) {
+        (void)fprintf(text, "%serrors of cv %g and bias %g per %s", next, planning->error_cv,
+                      planning->error_bias, planning_per_names[planning->error_per]);
+        if (planning->error_seed >= 0)
+            (void)fprintf(text, " (seed %" PRId64 ")", planning->error_seed);
+        next = ", ";
+    }
+    if (planning->guard > 0)
+        (void)fprintf(text, "%sguard %g", next, planning->guard);
+    if (planning->guard > 0 && planning->unguarded > 0)
+        (void)fprintf(text, " (not for %zu of %zu configurations, which have no expected error)",
+                      planning->unguarded, planning->configurations);
+}
+
 /* What is assumed about trainings: GPUs of another model, pairs without a measurement. */
 static void add_trainings(FILE *text, const struct experiment *experiment, bool gpus_shared)
 {
     const struct training_models *models = experiment->training->models;
     const bool stated = !isnan(models->default_pair);
+    char slowdown[96];
     size_t pairs = 0;
     const size_t missing = training_pairs_missing(models, &pairs);
+    if (models->derived != NULL)
+        (void)snprintf(slowdown, sizeof slowdown, "the effects of the measured pairs (derived)");
+    else if (stated)
+        (void)snprintf(slowdown, sizeof slowdown, "%g, its default", models->default_pair);
+    else
+        (void)snprintf(slowdown, sizeof slowdown,
+                       "1; measure them, or state \"pairs\": {\"default\": \"effects\", a slowdown "
+                       "or \"none\"}");
     for (size_t k = 0; models->gpu != NULL && k < experiment->workload.kind_count; k++) {
         const struct gpu_kind *kind = &experiment->workload.kinds[k];
         if (kind->speed == 1 && strcasecmp(kind->model, models->gpu) != 0)
@@ -159,11 +195,8 @@ static void add_trainings(FILE *text, const struct experiment *experiment, bool 
     if (gpus_shared && missing > 0)
         add(text,
             "%s: %zu of %zu pairs of models have no slowdown in the models \"%s\"; trainings that "
-            "share a GPU then slow one another by %g%s",
-            stated ? "note" : "warning", missing, pairs, models->name,
-            stated ? models->default_pair : 1,
-            stated ? ", its default"
-                   : "; measure them, or state \"pairs\": {\"default\": a slowdown or \"none\"}");
+            "share a GPU then slow one another by %s",
+            stated ? "note" : "warning", missing, pairs, models->name, slowdown);
 }
 
 char *notices_text(const struct experiment *experiment, const struct simulation_result *result)
@@ -174,6 +207,7 @@ char *notices_text(const struct experiment *experiment, const struct simulation_
     if (text == NULL)
         return NULL;
     add_interference(text, experiment);
+    add_planning(text, experiment);
     add_predicted(text, &result->run);
     add_stationarity(text, result);
     if (experiment->workload.application_count > 0 && experiment->arrivals.process == ARRIVAL_TRACE)

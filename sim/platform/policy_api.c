@@ -69,7 +69,7 @@ sim_time_t platform_now(const struct platform *platform)
 
 const struct workload *platform_workload(const struct platform *platform)
 {
-    return platform->workload;
+    return platform->planned;
 }
 
 double platform_random(struct platform *platform)

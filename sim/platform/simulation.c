@@ -612,6 +612,7 @@ bool simulation_run_with(const struct experiment *experiment, const struct polic
     struct error local = {0};
     struct platform platform = {.experiment = experiment,
                                 .workload = &experiment->workload,
+                                .planned = experiment_planned(experiment),
                                 .policy = policy,
                                 .recorder = options->recorder,
                                 .backend = options->backend,

@@ -92,6 +92,7 @@ struct batch_row {
     sim_time_t launched_ns;           /* dispatch plus the time of the decision */
     sim_time_t transfer_ns, cold_ns;  /* durations; the cold start follows the transfer */
     double noise;                     /* of its oldest job: a factor, or the service time in ms */
+    double planned_ms;                /* execution time that the policy could expect */
 };
 
 /* One job of a finished batch. The rows of its jobs follow the row of the batch. */

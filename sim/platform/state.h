@@ -125,7 +125,8 @@ struct execution {
     double rate;
     sim_time_t finish; /* SIM_FOREVER: it has just started and has no rate yet */
     uint64_t order;    /* tie-break among events at the time `finish` */
-    uint32_t batch, function;
+    size_t place;      /* of its configuration in gpu_work_table */
+    uint32_t batch;
     uint16_t vgpu;
     uint8_t quota;
 };
@@ -144,11 +145,10 @@ struct gpu_work {
 
 /* Inputs of the slowdowns of batches that share a GPU, and buffers for their computation. */
 struct gpu_work_table {
-    struct gpu_work_kind {                 /* of a kind of GPU; empty if it has no model */
-        struct prepared_runner *functions; /* per function, on a whole GPU */
-        double *as_other;                  /* per share */
-    } * kinds;
+    /* By kind of GPU: each configuration with the whole quota; NULL: no model. */
+    struct prepared_runner **kinds;
     size_t kind_count;
+    size_t *first; /* by function: its first configuration there */
     /* For the GPU whose rates are computed: */
     struct prepared_runner *runners;
     double *slowdowns;
@@ -204,7 +204,8 @@ struct keep_alive_state {
 
 struct platform {
     const struct experiment *experiment;
-    const struct workload *workload;
+    const struct workload *workload; /* of the world */
+    const struct workload *planned;  /* as policies see it */
     const struct policy *policy;
     void *policy_state;
     struct simulation_place *place; /* own_place, or memory shared with another process */

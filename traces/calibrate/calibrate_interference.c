@@ -5,15 +5,17 @@
 #include <string.h>
 
 #include <gsl/gsl_errno.h>
+#include <gsl/gsl_linalg.h>
 #include <gsl/gsl_math.h>
 #include <gsl/gsl_multifit_nlinear.h>
 
 enum { ITERATIONS = 200, MEMBERS = 64, BANDWIDTH_PARAMETERS = 3 };
 
-const char *const interference_law_names[INTERFERENCE_LAWS] = {"constant", "pairs", "bandwidth"};
-const size_t interference_met[INTERFERENCE_MET] = {1, 2, 4};
+const char *const interference_law_names[INTERFERENCE_LAWS] = {"constant", "pairs", "bandwidth",
+                                                               "pairs, slopes"};
+const size_t interference_met[INTERFERENCE_MET] = {1, 2, 4, 8};
 const char *const interference_fold_names[INTERFERENCE_FOLDS] = {"co-location", "batches",
-                                                                 "functions"};
+                                                                 "functions", "groups"};
 
 /* ---- Groups ---------------------------------------------------------------------------------- */
 
@@ -45,7 +47,8 @@ static struct co_runner runner_of(const struct sample_set *set, const struct co_
     double demand = set->facts[run->function].demand;
     return (struct co_runner){.index = run->function,
                               .demand = isnan(demand) ? 0 : demand,
-                              .share = (double)run->share / set->unit};
+                              .share = (double)run->share / set->unit,
+                              .batch = run->batch};
 }
 
 double interference_law_slowdown(const struct interference *law, const struct sample_set *set,
@@ -61,23 +64,24 @@ double interference_law_slowdown(const struct interference *law, const struct sa
 
 /* ---- Fits ------------------------------------------------------------------------------------ */
 
-/* Least squares on relative errors has a closed form. With excess e = constant × partners n and
- * weight w = 1/slowdown², constant = Σ w n e / Σ w n². */
+/* Least squares on relative errors has a closed form. With excess e = level × multiple n, which is
+ * the number of partners where there is no shape, and weight w = 1/slowdown², level = Σ w n e / Σ w
+ * n². */
 struct excess_sum {
     double product, square;
     size_t count;
-    double mean, deviations; /* mean excess and sum of squared deviations (Welford) */
+    double mean, deviations; /* mean excess ÷ multiple, sum of squared deviations (Welford) */
 };
 
-static void sum_add(struct excess_sum *sum, double slowdown, double partners)
+static void sum_add(struct excess_sum *sum, double slowdown, double multiple)
 {
-    double weight = 1 / (slowdown * slowdown);
-    sum->product += weight * partners * (slowdown - 1);
-    sum->square += weight * partners * partners;
-    double from_mean = slowdown - 1 - sum->mean;
+    const double weight = 1 / (slowdown * slowdown), level = (slowdown - 1) / multiple;
+    sum->product += weight * multiple * (slowdown - 1);
+    sum->square += weight * multiple * multiple;
+    double from_mean = level - sum->mean;
     sum->count++;
     sum->mean += from_mean / (double)sum->count;
-    sum->deviations += from_mean * (slowdown - 1 - sum->mean);
+    sum->deviations += from_mean * (level - sum->mean);
 }
 
 static double sum_excess(const struct excess_sum *sum)
@@ -85,23 +89,34 @@ static double sum_excess(const struct excess_sum *sum)
     return sum->square > 0 ? fmax(0, sum->product / sum->square) : NAN;
 }
 
+/* The six terms of a side of a pair, then ln(excess). */
+enum { SLOPES = 2 * INTERFERENCE_TERMS, COLUMNS = SLOPES + 1 };
+
+/* Of the sides of one victim and co-runner. */
+struct cell {
+    struct excess_sum level;
+    double weight, columns[COLUMNS]; /* of the shape: Σ weight, means */
+};
+
 /* Weight of the prior mean in samples: the variance within cells divided by that between cells.
  * This is the empirical Bayes estimate for normal means with a normal prior. 0, which disables
  * shrinking, if either variance is unknown. */
-static double prior_samples(const struct excess_sum *cells, size_t count)
+static double prior_samples(const struct cell *cells, size_t count)
 {
     double deviations = 0, inverse = 0, mean = 0, between = 0;
     size_t seen = 0, repeats = 0;
-    for (size_t i = 0; i < count; i++)
-        if (cells[i].count > 0) {
-            double from_mean = cells[i].mean - mean;
-            seen++;
-            mean += from_mean / (double)seen;
-            between += from_mean * (cells[i].mean - mean);
-            inverse += 1 / (double)cells[i].count;
-            deviations += cells[i].deviations;
-            repeats += cells[i].count - 1;
-        }
+    for (size_t i = 0; i < count; i++) {
+        const struct excess_sum *level = &cells[i].level;
+        if (level->count == 0)
+            continue;
+        double from_mean = level->mean - mean;
+        seen++;
+        mean += from_mean / (double)seen;
+        between += from_mean * (level->mean - mean);
+        inverse += 1 / (double)level->count;
+        deviations += level->deviations;
+        repeats += level->count - 1;
+    }
     if (seen < 3 || repeats == 0 || !(deviations > 0))
         return 0;
     double within = deviations / (double)repeats;
@@ -118,47 +133,127 @@ static double shrink(const struct excess_sum *cell, double all, double prior)
     return isinf(prior) ? all : (samples * own + prior * all) / (samples + prior);
 }
 
-static bool fit_pairs(const struct sample_set *set, const bool *left_out, struct interference *law,
-                      struct error *error)
+/* The other member of a pair; NULL in a larger group. */
+static const struct co_run *partner_of(const struct sample_set *set, size_t index)
 {
-    size_t functions = set->functions.count;
-    struct excess_sum all = {0};
-    struct excess_sum *cells = calloc(functions * functions, sizeof *cells);
-    law->pair_names = set->functions.names;
-    law->pairs = calloc(functions * functions, sizeof *law->pairs);
-    if (cells == NULL || law->pairs == NULL) {
-        free(cells);
-        return error_run(error, "out of memory for a pair table of %zu functions", functions);
-    }
-    law->pair_count = functions;
-    for (size_t i = 0; i < set->co_run_count; i++) {
-        struct group group = group_of(set, i);
-        const struct co_run *run = &set->co_runs[i];
-        if (!is_seen(set, left_out, i))
-            continue;
-        sum_add(&all, run->slowdown, (double)(group.end - group.first - 1));
-        const struct co_run *other = &set->co_runs[i == group.first ? i + 1 : group.first];
-        if (group.end - group.first == 2)
-            sum_add(&cells[run->function * functions + other->function], run->slowdown, 1);
-    }
-    law->constant = all.square > 0 ? sum_excess(&all) : 0;
-    double prior = prior_samples(cells, functions * functions);
-    for (size_t i = 0; i < functions * functions; i++)
-        law->pairs[i] = shrink(&cells[i], law->constant, prior);
-    free(cells);
-    return true;
+    struct group group = group_of(set, index);
+    return group.end - group.first == 2 ? &set->co_runs[group.first + group.end - 1 - index] : NULL;
 }
 
-static void fit_constant(const struct sample_set *set, const bool *left_out,
+/* Fills the columns of a side and returns its weight, by which errors count as those of the
+ * slowdown. 0: it has no logarithm, or is not of a pair that is seen. */
+static double shape_columns(const struct interference *law, const struct sample_set *set,
+                            const bool *left_out, size_t index, double columns[COLUMNS])
+{
+    const struct co_run *own = &set->co_runs[index], *other = partner_of(set, index);
+    if (other == NULL || !is_seen(set, left_out, index) || own->slowdown <= 1)
+        return 0;
+    interference_terms(law, own->batch, (double)own->share / set->unit, columns);
+    interference_terms(law, other->batch, (double)other->share / set->unit,
+                       columns + INTERFERENCE_TERMS);
+    columns[SLOPES] = log(own->slowdown - 1);
+    return gsl_pow_2(1 - 1 / own->slowdown);
+}
+
+/* Levels hold at the mean logarithms of batch and share. */
+static void center_shape(const struct sample_set *set, const bool *left_out,
                          struct interference *law)
 {
-    struct excess_sum sum = {0};
+    double count = 0, columns[COLUMNS] = {0}, batch = 0, share = 0;
+    law->shape[INTERFERENCE_BATCH] = law->shape[INTERFERENCE_SHARE] = 1;
+    for (size_t i = 0; i < set->co_run_count; i++)
+        if (shape_columns(law, set, left_out, i, columns) > 0) {
+            batch += (columns[0] - batch) / ++count;
+            share += (columns[1] - share) / count;
+        }
+    law->shape[INTERFERENCE_BATCH] = exp(batch);
+    law->shape[INTERFERENCE_SHARE] = exp(share);
+}
+
+static struct cell *cell_of(struct cell *cells, const struct sample_set *set, size_t index)
+{
+    return &cells[set->co_runs[index].function * set->functions.count +
+                  partner_of(set, index)->function];
+}
+
+/* Least squares of ln(excess) on the terms within cells, each of which has a level of its own. A
+ * slope that the table does not determine becomes 0. */
+static bool fit_shape(const struct sample_set *set, const bool *left_out, struct cell *cells,
+                      struct interference *law)
+{
+    static const double unshrunk = 1e-9;
+    double normal[COLUMNS * COLUMNS] = {0};
+    center_shape(set, left_out, law);
     for (size_t i = 0; i < set->co_run_count; i++) {
-        struct group group = group_of(set, i);
-        if (is_seen(set, left_out, i))
-            sum_add(&sum, set->co_runs[i].slowdown, (double)(group.end - group.first - 1));
+        double x[COLUMNS] = {0};
+        const double weight = shape_columns(law, set, left_out, i, x);
+        if (weight == 0)
+            continue;
+        /* Welford's update of weighted means and products. */
+        struct cell *cell = cell_of(cells, set, i);
+        cell->weight += weight;
+        for (size_t k = 0; k < COLUMNS; k++) {
+            x[k] -= cell->columns[k];
+            cell->columns[k] += x[k] * weight / cell->weight;
+        }
+        for (size_t k = 0; k < COLUMNS * COLUMNS; k++)
+            normal[k] += weight * (1 - weight / cell->weight) * x[k / COLUMNS] * x[k % COLUMNS];
     }
-    law->constant = sum.square > 0 ? sum_excess(&sum) : 0;
+    for (size_t k = 0; k < SLOPES; k++)
+        normal[k * COLUMNS + k] += unshrunk;
+    gsl_matrix_view left = gsl_matrix_view_array_with_tda(normal, SLOPES, SLOPES, COLUMNS);
+    gsl_vector_view right = gsl_vector_view_array_with_stride(normal + SLOPES, COLUMNS, SLOPES);
+    gsl_vector_view slopes = gsl_vector_view_array(law->shape + INTERFERENCE_VICTIM_SLOPES, SLOPES);
+    bool fine =
+        gsl_linalg_cholesky_decomp1(&left.matrix) == GSL_SUCCESS &&
+        gsl_linalg_cholesky_solve(&left.matrix, &right.vector, &slopes.vector) == GSL_SUCCESS;
+    for (size_t k = 0; fine && k < SLOPES; k++) {
+        double *slope = &law->shape[INTERFERENCE_VICTIM_SLOPES + k];
+        *slope = fmax(-INTERFERENCE_SLOPE_MOST, fmin(INTERFERENCE_SLOPE_MOST, *slope));
+    }
+    return fine;
+}
+
+/* Fits the constant and the cells' levels, by which each excess is a multiple of what the law says
+ * of it with 1 in place of all levels. */
+static void fit_levels(const struct sample_set *set, const bool *left_out, struct cell *cells,
+                       struct interference *law)
+{
+    struct excess_sum all = {0};
+    law->constant = 1;
+    for (size_t i = 0; i < set->co_run_count; i++) {
+        const double multiple = interference_law_slowdown(law, set, i) - 1;
+        if (!is_seen(set, left_out, i) || !(multiple > 0))
+            continue;
+        sum_add(&all, set->co_runs[i].slowdown, multiple);
+        if (partner_of(set, i) != NULL)
+            sum_add(&cell_of(cells, set, i)->level, set->co_runs[i].slowdown, multiple);
+    }
+    law->constant = all.square > 0 ? sum_excess(&all) : 0;
+}
+
+/* Fits all laws but the bandwidth law. */
+static bool fit_table(const struct sample_set *set, const bool *left_out, struct interference *law,
+                      struct error *error)
+{
+    const size_t functions = set->functions.count, count = functions * functions;
+    struct cell *cells = calloc(count, sizeof *cells);
+    law->pairs = calloc(count, sizeof *law->pairs);
+    bool fine = cells != NULL && law->pairs != NULL;
+    if (!fine)
+        (void)error_run(error, "out of memory for a pair table of %zu functions", functions);
+    else if (law->kind == INTERFERENCE_SHAPED && !fit_shape(set, left_out, cells, law))
+        fine = error_run(error, "a fit of slopes to pairs of %zu functions failed", functions);
+    if (fine) {
+        fit_levels(set, left_out, cells, law);
+        const double prior = prior_samples(cells, count);
+        for (size_t i = 0; i < count; i++)
+            law->pairs[i] = shrink(&cells[i].level, law->constant, prior);
+        law->pair_names = set->functions.names;
+        law->pair_count = functions;
+    }
+    free(cells);
+    return fine;
 }
 
 struct bandwidth_problem {
@@ -226,45 +321,32 @@ bool interference_law_fit_held(enum interference_kind kind, double share_exponen
                                struct interference *law, struct error *error)
 {
     *law = (struct interference){.kind = kind};
-    switch (kind) {
-    case INTERFERENCE_CONSTANT:
-        fit_constant(set, left_out, law);
-        return true;
-    case INTERFERENCE_PAIRS:
-        return fit_pairs(set, left_out, law, error);
-    case INTERFERENCE_BANDWIDTH:
-        return fit_bandwidth(set, left_out, share_exponent, law, error);
-    }
-    return false;
-}
-
-bool interference_law_fit(enum interference_kind kind, const struct sample_set *set,
-                          const bool *left_out, struct interference *law, struct error *error)
-{
-    return interference_law_fit_held(kind, NAN, set, left_out, law, error);
+    return kind == INTERFERENCE_BANDWIDTH ? fit_bandwidth(set, left_out, share_exponent, law, error)
+                                          : fit_table(set, left_out, law, error);
 }
 
 /* ---- Cross-validation ------------------------------------------------------------------------ */
 
-/* Returns whether two groups have the same functions (with_batch: also the same batch sizes), in
- * any order. */
+/* How many members of a group have the function of a run (with_batch: and its batch size). */
+static size_t count_alike(const struct sample_set *set, struct group group,
+                          const struct co_run *run, bool with_batch)
+{
+    size_t count = 0;
+    for (size_t i = group.first; i < group.end; i++)
+        count += set->co_runs[i].function == run->function &&
+                 (!with_batch || set->co_runs[i].batch == run->batch);
+    return count;
+}
+
+/* Returns whether two groups have the same members, in any order. */
 static bool same_members(const struct sample_set *set, struct group a, struct group b,
                          bool with_batch)
 {
-    bool taken[MEMBERS] = {false};
-    if (a.end - a.first != b.end - b.first || a.end - a.first > MEMBERS)
-        return false;
-    for (size_t i = a.first; i < a.end; i++) {
-        size_t j = b.first;
-        while (j < b.end &&
-               (taken[j - b.first] || set->co_runs[j].function != set->co_runs[i].function ||
-                (with_batch && set->co_runs[j].batch != set->co_runs[i].batch)))
-            j++;
-        if (j == b.end)
-            return false;
-        taken[j - b.first] = true;
-    }
-    return true;
+    bool same = a.end - a.first == b.end - b.first;
+    for (size_t i = a.first; same && i < a.end; i++)
+        same = count_alike(set, a, &set->co_runs[i], with_batch) ==
+               count_alike(set, b, &set->co_runs[i], with_batch);
+    return same;
 }
 
 static void mark_fold(const struct sample_set *set, enum interference_fold fold, size_t index,
@@ -277,7 +359,8 @@ static void mark_fold(const struct sample_set *set, enum interference_fold fold,
     struct group group = group_of(set, index);
     for (size_t i = 0; i < set->co_run_count;) {
         struct group other = group_of(set, i);
-        if (same_members(set, group, other, fold == FOLD_BATCHES))
+        if (fold == FOLD_GROUPS ? other.end - other.first > 2
+                                : same_members(set, group, other, fold == FOLD_BATCHES))
             left_out[set->co_runs[i].location] = true;
         i = other.end;
     }
@@ -290,6 +373,24 @@ static void error_add(struct mean_error *sum, double size)
     sum->worst = fmax(sum->worst, size);
 }
 
+/* Fits without the co-locations that are left out, and adds the errors there, except at those that
+ * are `done` (NULL: none). */
+static bool add_errors(enum interference_kind kind, double share_exponent,
+                       const struct sample_set *set, const bool *left_out, const bool *done,
+                       struct mean_error *errors, struct error *error)
+{
+    struct interference law;
+    const bool fine = interference_law_fit_held(kind, share_exponent, set, left_out, &law, error);
+    for (size_t i = 0; fine && i < set->co_run_count; i++) {
+        const struct co_run *run = &set->co_runs[i];
+        if (left_out[run->location] && (done == NULL || !done[run->location]) &&
+            !isnan(run->slowdown))
+            error_add(errors, fabs(interference_law_slowdown(&law, set, i) / run->slowdown - 1));
+    }
+    free(law.pairs);
+    return fine;
+}
+
 bool interference_cross_validate(enum interference_kind kind, double share_exponent,
                                  enum interference_fold fold, const struct sample_set *set,
                                  size_t locations, struct mean_error *errors, struct error *error)
@@ -300,79 +401,42 @@ bool interference_cross_validate(enum interference_kind kind, double share_expon
         return error_run(error, "out of memory for %zu co-locations", locations);
     bool *done = left_out + locations;
     for (size_t i = 0; fine && i < set->co_run_count; i++) {
-        struct interference law;
-        if (done[set->co_runs[i].location] || isnan(set->co_runs[i].slowdown))
+        if (done[set->co_runs[i].location] || isnan(set->co_runs[i].slowdown) ||
+            (fold == FOLD_GROUPS && partner_of(set, i) != NULL))
             continue;
         mark_fold(set, fold, i, left_out, locations);
-        fine = interference_law_fit_held(kind, share_exponent, set, left_out, &law, error);
-        for (size_t j = 0; fine && j < set->co_run_count; j++) {
-            const struct co_run *run = &set->co_runs[j];
-            if (!left_out[run->location] || done[run->location] || isnan(run->slowdown))
-                continue;
-            error_add(errors, fabs(interference_law_slowdown(&law, set, j) / run->slowdown - 1));
-        }
+        fine = add_errors(kind, share_exponent, set, left_out, done, errors, error);
         for (size_t j = 0; j < locations; j++)
             done[j] = done[j] || left_out[j];
-        free(law.pairs);
     }
     free(left_out);
     return fine;
 }
 
-/* Errors at co-locations of two functions if `met` of their co-locations are known. */
-struct meeting {
-    enum interference_kind kind;
-    size_t met;
-    struct mean_error *errors;
-};
-
-/* For each of the pair's co-locations, fits the law with it and met - 1 others, equally spaced in
- * the cyclic list of the pair's co-locations. Adds the errors at the co-locations left out. */
-static bool leave_out_but(const struct meeting *meeting, const struct sample_set *set,
-                          const size_t *of_pair, size_t count, bool *left_out, struct error *error)
+/* Adds the errors at the co-locations of two functions if `met` of theirs are known. For each
+ * co-location of a pair, these are it and met - 1 others, equally spaced in the cyclic list of the
+ * pair's co-locations. */
+static bool leave_out_all_but(enum interference_kind kind, size_t met, const struct sample_set *set,
+                              size_t locations, struct mean_error *errors, struct error *error)
 {
-    bool fine = true;
-    for (size_t t = 0; fine && count > meeting->met && t < count; t++) {
-        struct interference law;
-        for (size_t i = 0; i < count; i++)
-            left_out[of_pair[i]] = true;
-        for (size_t i = 0; i < meeting->met; i++) {
-            const size_t place = t + i * count / meeting->met;
-            left_out[of_pair[place < count ? place : place - count]] = false;
-        }
-        fine = interference_law_fit(meeting->kind, set, left_out, &law, error);
-        for (size_t j = 0; fine && j < set->co_run_count; j++) {
-            const struct co_run *run = &set->co_runs[j];
-            if (left_out[run->location] && !isnan(run->slowdown))
-                error_add(meeting->errors,
-                          fabs(interference_law_slowdown(&law, set, j) / run->slowdown - 1));
-        }
-        free(law.pairs);
-    }
-    return fine;
-}
-
-static bool leave_out_all_but(const struct meeting *meeting, const struct sample_set *set,
-                              size_t locations, struct error *error)
-{
-    bool *left_out = calloc(2 * locations, sizeof *left_out);
+    bool *left_out = calloc(locations, sizeof *left_out);
     size_t *of_pair = calloc(locations, sizeof *of_pair);
     bool fine = left_out != NULL && of_pair != NULL;
-    bool *done = left_out + locations;
     if (!fine)
         (void)error_run(error, "out of memory for %zu co-locations", locations);
     for (size_t i = 0; fine && i < set->co_run_count; i++) {
-        struct group group = group_of(set, i);
-        size_t count = 0;
-        if (done[set->co_runs[i].location] || group.end - group.first != 2)
+        size_t count = 0, own = 0;
+        if (partner_of(set, i) == NULL || group_of(set, i).first != i)
             continue;
         mark_fold(set, FOLD_FUNCTIONS, i, left_out, locations);
-        for (size_t j = 0; j < locations; j++)
-            if (left_out[j]) {
-                done[j] = true;
+        for (size_t j = 0; j < locations; j++) {
+            own = j == set->co_runs[i].location ? count : own;
+            if (left_out[j])
                 of_pair[count++] = j;
-            }
-        fine = leave_out_but(meeting, set, of_pair, count, left_out, error);
+        }
+        for (size_t j = 0; j < met && count > met; j++)
+            left_out[of_pair[(own + j * count / met) % count]] = false;
+        fine = count <= met || add_errors(kind, NAN, set, left_out, NULL, errors, error);
     }
     free(of_pair);
     free(left_out);
@@ -411,13 +475,13 @@ bool interference_calibrate(const struct sample_set *set, struct interference_fi
         enum interference_kind law = (enum interference_kind)kind;
         if (law == INTERFERENCE_BANDWIDTH && !fit->has_demand)
             continue;
-        fine = interference_law_fit(law, set, NULL, &fit->laws[kind], error);
+        fine = interference_law_fit_held(law, NAN, set, NULL, &fit->laws[kind], error);
         for (int fold = 0; fine && fold < INTERFERENCE_FOLDS; fold++)
             fine = interference_cross_validate(law, NAN, (enum interference_fold)fold, set,
                                                fit->locations, &fit->errors[kind][fold], error);
         for (size_t i = 0; fine && law != INTERFERENCE_BANDWIDTH && i < INTERFERENCE_MET; i++) {
-            const struct meeting meeting = {law, interference_met[i], &fit->met[kind][i]};
-            fine = leave_out_all_but(&meeting, set, fit->locations, error);
+            fine = leave_out_all_but(law, interference_met[i], set, fit->locations,
+                                     &fit->met[kind][i], error);
         }
         if (fine && fit->errors[kind][FOLD_LOCATION].mape < least - noticed) {
             least = fit->errors[kind][FOLD_LOCATION].mape;

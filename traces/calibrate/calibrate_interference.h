@@ -1,18 +1,20 @@
 /* Selects the interference law that describes measured slowdowns best, by cross-validation.
  *
- * The laws (traces/profile/interference.h) are `constant`, `pairs` and `bandwidth`. For a
- * co-location of three or more they predict the sum of the pairs' excess slowdowns, as the
- * simulator does. The pair table is fitted to pairs only. Each cell is shrunk towards the mean of
- * all cells, by an amount that follows from the variances within and between cells. Functions that
- * were not measured together use the constant of the table.
+ * The laws (traces/profile/interference.h) are `constant`, `pairs`, `bandwidth`, and pairs with a
+ * shape. For a co-location of three or more they predict the sum of the pairs' excess slowdowns, as
+ * the simulator does. Pair table and shape are fitted to pairs only: the shape by linear least
+ * squares of the logarithm of the excess within cells, then the cells' levels. Each level is shrunk
+ * towards the mean of all, by an amount that follows from the variances within and between cells.
+ * Functions that were not measured together use the constant of the table.
  *
- * There are three ways to form folds, and each answers a different question:
+ * There are four ways to form folds, and each answers a different question:
  * - One co-location (both its sides): how well does the law interpolate between batches and shares
  *   of functions that were measured together?
  * - All co-locations of the same functions at the same batch sizes: the same question for
  *   combinations of batch sizes that were not measured.
  * - All co-locations of the same functions: how well does the law predict functions that were not
  *   measured together?
+ * - All co-locations of three or more: what do pairs say of larger groups?
  */
 #ifndef ESGSIM_TRACES_CALIBRATE_CALIBRATE_INTERFERENCE_H
 #define ESGSIM_TRACES_CALIBRATE_CALIBRATE_INTERFERENCE_H
@@ -25,14 +27,18 @@
 #include "traces/profile/interference.h"
 #include "traces/calibrate/samples.h"
 
-enum { INTERFERENCE_LAWS = INTERFERENCE_BANDWIDTH + 1 };
+enum { INTERFERENCE_LAWS = INTERFERENCE_SHAPED + 1, INTERFERENCE_MET = 4 };
 
-enum { INTERFERENCE_MET = 3 };
-
-enum interference_fold { FOLD_LOCATION, FOLD_BATCHES, FOLD_FUNCTIONS, INTERFERENCE_FOLDS };
+enum interference_fold {
+    FOLD_LOCATION,
+    FOLD_BATCHES,
+    FOLD_FUNCTIONS,
+    FOLD_GROUPS,
+    INTERFERENCE_FOLDS
+};
 
 extern const char *const interference_law_names[INTERFERENCE_LAWS];
-/* Numbers of known co-locations per pair of functions: 1, 2, 4. */
+/* Numbers of known co-locations per pair of functions: 1, 2, 4, 8. */
 extern const size_t interference_met[INTERFERENCE_MET];
 extern const char *const interference_fold_names[INTERFERENCE_FOLDS];
 
@@ -52,10 +58,8 @@ struct interference_fit {
 };
 
 /* Fits a law to the co-runs that have a slowdown, except those with `left_out[location]` (NULL:
- * none). Allocates `law->pairs`. */
-bool interference_law_fit(enum interference_kind kind, const struct sample_set *set,
-                          const bool *left_out, struct interference *law, struct error *error);
-/* The same, with the exponent of the share held if the law has one (NAN: fitted). */
+ * none). Allocates `law->pairs`. An exponent of the share, if the law has one, is held at
+ * `share_exponent` (NAN: fitted). */
 bool interference_law_fit_held(enum interference_kind kind, double share_exponent,
                                const struct sample_set *set, const bool *left_out,
                                struct interference *law, struct error *error);

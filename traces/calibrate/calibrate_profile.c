@@ -7,7 +7,6 @@
 
 #include "traces/calibrate/calibrate.h"
 #include "traces/calibrate/calibrate_grid.h"
-#include "traces/calibrate/calibrate_launches.h"
 #include "traces/calibrate/profile_writer.h"
 
 /* The surfaces of one function are [first, end). */
@@ -173,12 +172,18 @@ static void put_laws(const struct writer *writer, struct span span,
         }
 }
 
+static const char *grade(const struct sample_set *set)
+{
+    return set->rehearsal ? "rehearsal" : "measured";
+}
+
 /* Returns the measured value, or the base profile's if there is none, and records the source in
  * `evidence`. */
-static double fact(double measured, double base, const char *key, cJSON *evidence)
+static double fact(const struct writer *writer, double measured, double base, const char *key,
+                   cJSON *evidence)
 {
     if (isfinite(measured))
-        profile_put_text(evidence, key, "measured");
+        profile_put_text(evidence, key, "%s", grade(writer->calibration->set));
     else if (isfinite(base))
         profile_put_text(evidence, key, "taken from the base profile");
     return isfinite(measured) ? measured : base;
@@ -200,35 +205,21 @@ static void put_facts(const struct writer *writer, uint32_t index, cJSON *functi
                                       : profile_find(writer->options->base, function->string);
     struct profile_function facts = base == NULL ? unknown : *base;
     const bool sampled = measured->cold_count > 0;
-    facts.noise_cv =
-        fact(calibration_noise(writer->calibration, index), facts.noise_cv, "noise.cv", evidence);
-    facts.cold_start_mean_ms =
-        fact(sampled ? measured->cold_samples_ms[0] : measured->cold_start_ms,
-             facts.cold_start_mean_ms, "cold_start_ms", evidence);
-    if (isfinite(measured->cold_start_ms))
-        facts.cold_start_cv = measured->cold_start_cv;
+    facts.noise_cv = fact(writer, calibration_noise(writer->calibration, index), facts.noise_cv,
+                          "noise.cv", evidence);
+    facts.cold_start_mean_ms = fact(writer, sampled ? measured->cold_samples_ms[0] : NAN,
+                                    facts.cold_start_mean_ms, "cold_start_ms", evidence);
     facts.cold_start_samples_ms = sampled ? measured->cold_samples_ms : NULL;
     facts.cold_start_sample_count = measured->cold_count;
     facts.gpu_weights_mb =
-        fact(measured->weights_mb, facts.gpu_weights_mb, "gpu_memory_mb.weights", evidence);
-    facts.gpu_per_item_mb =
-        fact(measured->per_item_mb, facts.gpu_per_item_mb, "gpu_memory_mb.per_item", evidence);
-    facts.host_memory_mb =
-        fact(measured->host_memory_mb, facts.host_memory_mb, "host_memory_mb", evidence);
+        fact(writer, measured->weights_mb, facts.gpu_weights_mb, "gpu_memory_mb.weights", evidence);
+    facts.gpu_per_item_mb = fact(writer, measured->per_item_mb, facts.gpu_per_item_mb,
+                                 "gpu_memory_mb.per_item", evidence);
+    facts.host_memory_mb = fact(writer, NAN, facts.host_memory_mb, "host_memory_mb", evidence);
     facts.bandwidth_share =
-        fact(measured->demand, facts.bandwidth_share, "bandwidth_share", evidence);
-    facts.input_bytes = fact(measured->input_bytes, facts.input_bytes, "input_bytes", evidence);
+        fact(writer, measured->demand, facts.bandwidth_share, "bandwidth_share", evidence);
+    facts.input_bytes = fact(writer, NAN, facts.input_bytes, "input_bytes", evidence);
     profile_put_facts(function, &facts);
-}
-
-static void put_launches(const struct sample_set *set, uint32_t index, cJSON *function)
-{
-    struct launches launches;
-    if (!launches_of(set, index, &launches))
-        return;
-    cJSON *object = cJSON_AddObjectToObject(function, "launch_bound");
-    profile_put_number(object, "launches", launches.count);
-    profile_put_number(object, "batch", launches.up_to);
 }
 
 static bool put_function(struct writer *writer, struct span span, cJSON *functions,
@@ -254,7 +245,6 @@ static bool put_function(struct writer *writer, struct span span, cJSON *functio
                      "ranges are wider");
     calibrated_grid_clear(&grid);
     put_facts(writer, first->function, function, evidence);
-    put_launches(writer->calibration->set, first->function, function);
     (void)cJSON_AddItemToObject(function, "evidence", evidence);
     cJSON *list = cJSON_AddArrayToObject(function, "calibration");
     for (size_t s = span.first; s < span.end; s++)
@@ -268,7 +258,7 @@ static void put_interference(const struct writer *writer, cJSON *profile)
 {
     const struct interference_fit *fit = &writer->calibration->interference;
     cJSON *object = profile_put_interference(profile, &fit->laws[fit->kind]);
-    profile_put_text(object, "evidence", "measured");
+    profile_put_text(object, "evidence", "%s", grade(writer->calibration->set));
     cJSON *errors = cJSON_AddObjectToObject(object, "calibration");
     profile_put_number(errors, "slowdowns", (double)fit->none.count);
     profile_put_number(errors, "none", fit->none.mape);

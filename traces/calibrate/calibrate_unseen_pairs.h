@@ -5,8 +5,7 @@
  * sensitivities, demands, utilisations. This module tests whether the measured pairs support any
  * such law. Each pair is reduced to its level, the mean slowdown of each side. The effects of batch
  * and share within a pair are taken as known exactly. The remaining error is that of the level, and
- * it is a lower bound on the error of any law of this kind. An analysis of variance separates the
- * variance between pairs into main effects of the functions and a part specific to the pair.
+ * it is a lower bound on the error of any law of this kind.
  */
 #ifndef ESGSIM_TRACES_CALIBRATE_CALIBRATE_UNSEEN_PAIRS_H
 #define ESGSIM_TRACES_CALIBRATE_CALIBRATE_UNSEEN_PAIRS_H
@@ -21,11 +20,7 @@
 enum unseen_level {
     UNSEEN_ONE,       /* one level for all. `seen`: the one with the least error, a lower bound;
                         `left_out`: the mean of the other pairs */
-    UNSEEN_FUNCTIONS, /* 1 + mean + sensitivity of the victim + demand of the other, by least
-                       * squares
-                       */
-    UNSEEN_SHRUNK,    /* the same with ridge regression; its strength is chosen by cross-validation
-                        among the known pairs */
+    UNSEEN_FUNCTIONS, /* sensitivity of the victim + demand of the other (pair_effects.h) */
     UNSEEN_LEVELS
 };
 
@@ -33,20 +28,13 @@ extern const char *const unseen_level_names[UNSEEN_LEVELS];
 
 /* All errors are means over samples of |predicted / measured - 1|. */
 struct unseen_pairs {
-    size_t functions, pairs; /* pairs 0: too few pairs, and no other field is set */
-    double excess;           /* mean over pairs of the mean excess slowdown of both sides */
-    double spread;           /* standard deviation of that between pairs */
-    double explained;        /* fraction of the variance between pairs explained by the functions */
-    size_t freedom[2];       /* degrees of freedom of the functions and of the residual */
-    double f;                /* ratio of their mean squares */
-    double probability;      /* p-value: of an F at least as large if functions explained nothing */
-    double seen[UNSEEN_LEVELS];     /* error if the pair itself is known; NAN for UNSEEN_SHRUNK */
+    size_t pairs;                   /* 0: fewer than three, and no other field is set */
+    double seen[UNSEEN_LEVELS];     /* error if the pair itself is known */
     double left_out[UNSEEN_LEVELS]; /* error if the pair is left out */
 };
 
-/* Uses the co-locations of two different functions in which both slowdowns were measured. Returns
- * true with `pairs` 0 if there are fewer than three pairs, or no more pairs than function effects.
- * O(pairs² × functions³). */
+/* Uses the co-locations of two different functions in which both slowdowns were measured. O(pairs ×
+ * functions³). */
 bool unseen_pairs_measure(const struct sample_set *set, struct unseen_pairs *unseen,
                           struct error *error);
 

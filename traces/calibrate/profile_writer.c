@@ -30,30 +30,15 @@ void profile_put_known(cJSON *object, const char *key, double value)
         profile_put_number(object, key, value);
 }
 
-static cJSON *text_of(const char *format, va_list args)
-{
-    char *text = NULL;
-    if (vasprintf(&text, format, args) < 0)
-        return NULL;
-    cJSON *item = cJSON_CreateString(text);
-    free(text);
-    return item;
-}
-
-cJSON *profile_text(const char *format, ...)
-{
-    va_list args;
-    va_start(args, format);
-    cJSON *item = text_of(format, args);
-    va_end(args);
-    return item;
-}
-
 void profile_put_text(cJSON *object, const char *key, const char *format, ...)
 {
+    char *text = NULL;
     va_list args;
     va_start(args, format);
-    (void)cJSON_AddItemToObject(object, key, text_of(format, args));
+    if (vasprintf(&text, format, args) >= 0) {
+        (void)cJSON_AddStringToObject(object, key, text);
+        free(text);
+    }
     va_end(args);
 }
 
@@ -118,7 +103,9 @@ static void put_pairs(cJSON *profile, const struct interference *law, cJSON *obj
 cJSON *profile_put_interference(cJSON *profile, const struct interference *law)
 {
     cJSON *object = cJSON_AddObjectToObject(profile, "interference");
-    profile_put_text(object, "model", "%s", interference_law_names[law->kind]);
+    const bool shaped = law->kind == INTERFERENCE_SHAPED;
+    profile_put_text(object, "model", "%s",
+                     interference_law_names[shaped ? INTERFERENCE_PAIRS : law->kind]);
     if (law->kind == INTERFERENCE_BANDWIDTH) {
         profile_put_number(object, "coefficient", law->coefficient);
         profile_put_number(object, "victim_exponent", law->victim_exponent);
@@ -126,8 +113,11 @@ cJSON *profile_put_interference(cJSON *profile, const struct interference *law)
     } else {
         profile_put_number(object, "constant", law->constant);
     }
-    if (law->kind == INTERFERENCE_PAIRS)
+    if (law->kind == INTERFERENCE_PAIRS || shaped)
         put_pairs(profile, law, object);
+    cJSON *slopes = shaped ? cJSON_AddObjectToObject(object, "slopes") : NULL;
+    for (size_t i = 0; shaped && i < INTERFERENCE_NUMBERS; i++)
+        profile_put_number(slopes, interference_number_keys[i], law->shape[i]);
     return object;
 }
 

@@ -13,9 +13,8 @@
 /* Rounds to `digits` (1..17) significant decimal digits. */
 double profile_round(double value, int digits);
 
-/* A number with 6 significant digits, null if it is not finite; a formatted string. */
+/* A number with 6 significant digits, null if it is not finite. */
 cJSON *profile_number(double value);
-cJSON *profile_text(const char *format, ...) __attribute__((format(printf, 1, 2)));
 
 /* Add a member to an object: a number, a number if it is finite, or a formatted string. */
 void profile_put_number(cJSON *object, const char *key, double value);

@@ -6,14 +6,16 @@
  *   model (function, network), batch,      latencies alone; optional columns: a share (else the
  *   latency_ms                             whole GPU), cpu_cores or vcpu, mps_procs, saturated,
  *                                          dram_util_pct, std_ms (std), gpu_memory_mb (memory_mb)
- *   model (…), cold_start_ms               samples of cold starts, one a row
- *   no header, 4 numbers                   a Dilu file as published, named after its model
- *   no header, 7 numbers                   SGPRS's speed-up table: ResNet-18 over its 68 SMs
- *   no header, name and 4 numbers, blanks  an INFless file as published
+ *   model (…), cold_start_ms               samples of cold starts, one a row; optional column: run
+ *   members, slowdown, latency_ms,         co-locations of any size, one a row: members are
+ *   std_ms                                 MODEL:BATCH:SHARE, members and numbers are separated by
+ * + no header, 4 numbers                   a Dilu file as published, named after its model no
+ * header, 7 numbers                   SGPRS's speed-up table: ResNet-18 over its 68 SMs no header,
+ * name and 4 numbers, blanks  an INFless file as published
  *
- * Share columns: mps_pct, gpu_pct, share_pct (of 100), mig_gpcs (of 7), sms (of the column
- * sm_count, or of the set's `sms`). Any other column of a table with a header must be named in the
- * set's filters.
+ * Share columns: share (K/N, as asked; beside it sms and sm_count, what was got), mps_pct, gpu_pct,
+ * share_pct (of 100), mig_gpcs (of 7), sms (of the column sm_count, or of the set's `sms`). Any
+ * other column of a table with a header must be named in the set's filters.
  */
 #include <math.h>
 #include <stdio.h>
@@ -40,6 +42,7 @@ enum {
     ALONE_STD,
     ALONE_MEMORY,
     ALONE_SMS, /* multiprocessors of the GPU */
+    ALONE_GOT, /* multiprocessors of a named share */
     ALONE_FIELDS
 };
 
@@ -108,7 +111,7 @@ static bool read_extras(struct table_reader *reader, struct latency_sample *samp
 static bool read_sms(struct table_reader *reader, struct error *error)
 {
     int sms = 0;
-    if (reader->column[ALONE_SMS] < 0)
+    if (reader->column[ALONE_SMS] < 0 || reader->column[ALONE_GOT] >= 0)
         return true;
     if (!cell_integer(reader, reader->column[ALONE_SMS], 1, SMS_MOST, &sms, error))
         return false;
@@ -118,6 +121,27 @@ static bool read_sms(struct table_reader *reader, struct error *error)
                           reader->unit);
     reader->unit = sms;
     return samples_set_unit(reader->set, sms, reader->path, error);
+}
+
+/* Sets the fraction of the multiprocessors that a named share got. The cells are empty where it is
+ * not known, as under MPS. */
+static bool read_part(struct table_reader *reader, struct latency_sample *sample,
+                      struct error *error)
+{
+    const struct sample_set *set = reader->set;
+    const int got = reader->column[ALONE_GOT], all = reader->column[ALONE_SMS];
+    int sms = 0, count = 0;
+    if (got < 0 || all < 0 || reader->cells[got][0] == '\0')
+        return true;
+    if (!cell_integer(reader, all, 1, SMS_MOST, &count, error) ||
+        !cell_integer(reader, got, 1, count, &sms, error))
+        return false;
+    sample->part = (double)sms / count;
+    for (size_t i = 0; i < set->latency_count; i++)
+        if (set->latencies[i].share == sample->share && set->latencies[i].part != sample->part)
+            return line_fault(&reader->lines, error,
+                              "a share that had other multiprocessors before; measure both anew");
+    return true;
 }
 
 static bool read_alone(struct table_reader *reader, struct error *error)
@@ -130,6 +154,7 @@ static bool read_alone(struct table_reader *reader, struct error *error)
         !cell_function(reader, column[ALONE_NAME], &sample.function, error) ||
         (column[ALONE_SHARE] >= 0 &&
          !cell_share(reader, column[ALONE_SHARE], 0, &sample.share, error)) ||
+        !read_part(reader, &sample, error) ||
         !cell_integer(reader, column[ALONE_BATCH], 0, UINT16_MAX, &sample.batch, error) ||
         !read_time(reader, sample.batch, &sample.ms, error) ||
         !read_extras(reader, &sample, &extras, error) ||
@@ -148,7 +173,7 @@ static bool read_alone(struct table_reader *reader, struct error *error)
 
 /* ---- Cold starts ----------------------------------------------------------------------------- */
 
-enum { COLD_NAME, COLD_MS, COLD_FIELDS };
+enum { COLD_NAME, COLD_MS, COLD_RUN, COLD_FIELDS };
 
 static bool read_cold(struct table_reader *reader, struct error *error)
 {
@@ -204,6 +229,68 @@ static bool read_pair(struct table_reader *reader, struct error *error)
            samples_add_co_run(reader->set, &sides[1], error);
 }
 
+/* ---- Groups ---------------------------------------------------------------------------------- */
+
+enum { GROUP_MEMBERS, GROUP_MS, GROUP_STD, GROUP_SLOWDOWN, GROUP_ALONE, GROUP_FIELDS };
+enum { GROUP_MOST = 64 };
+
+/* The cells hold one entry each of the row's lists. */
+static bool read_member(struct table_reader *reader, struct co_run *run, struct error *error)
+{
+    const int *column = reader->column;
+    char *name = reader->cells[column[GROUP_MEMBERS]];
+    char *share = strrchr(name, ':');
+    double ms = 0, deviation = NAN;
+    if (share != NULL)
+        *share++ = '\0';
+    char *batch = strrchr(name, ':');
+    if (share == NULL || batch == NULL)
+        return line_fault(&reader->lines, error, "'%.60s' is no MODEL:BATCH:SHARE", name);
+    *batch++ = '\0';
+    if (!cell_function(reader, column[GROUP_MEMBERS], &run->function, error))
+        return false;
+    reader->cells[column[GROUP_MEMBERS]] = share;
+    if (!cell_share(reader, column[GROUP_MEMBERS], 1, &run->share, error))
+        return false;
+    reader->cells[column[GROUP_MEMBERS]] = batch;
+    if (!cell_integer(reader, column[GROUP_MEMBERS], 1, UINT16_MAX, &run->batch, error) ||
+        !cell_number(reader, column[GROUP_MS], 1e-6, TABLE_MS_LIMIT, &ms, error) ||
+        !cell_optional(reader, column[GROUP_STD], 0, TABLE_MS_LIMIT, &deviation, error) ||
+        !cell_number(reader, column[GROUP_SLOWDOWN], 0.1, 1000, &run->slowdown, error))
+        return false;
+    run->cv = deviation / ms;
+    return true;
+}
+
+static bool read_group(struct table_reader *reader, struct error *error)
+{
+    const uint32_t group = reader->set->groups;
+    char *rest[GROUP_FIELDS];
+    size_t members = 0;
+    for (size_t i = 0; i < GROUP_FIELDS; i++)
+        rest[i] = reader->cells[reader->column[i]];
+    if (strcmp(rest[GROUP_SLOWDOWN], "oom") == 0) {
+        reader->saturated++;
+        return true;
+    }
+    for (bool more = true; more; members++) {
+        struct co_run run = {.group = group, .location = group};
+        for (size_t i = 0; i < GROUP_FIELDS; i++) {
+            reader->cells[reader->column[i]] = strsep(&rest[i], "+");
+            more = rest[GROUP_MEMBERS] != NULL;
+            if ((rest[i] != NULL) != more || members == GROUP_MOST)
+                return line_fault(&reader->lines, error,
+                                  "members, slowdown, latency_ms, alone_ms and std_ms are lists of "
+                                  "2 to %d, all of one length",
+                                  GROUP_MOST);
+        }
+        if (!read_member(reader, &run, error) || !samples_add_co_run(reader->set, &run, error))
+            return false;
+    }
+    reader->taken++;
+    return members > 1 || line_fault(&reader->lines, error, "has one member, which is alone");
+}
+
 /* ---- Formats --------------------------------------------------------------------------------- */
 
 static bool is_pairs(struct table_reader *reader)
@@ -221,7 +308,28 @@ static bool is_pairs(struct table_reader *reader)
     return true;
 }
 
+static bool is_groups(struct table_reader *reader)
+{
+    static const char *const names[GROUP_FIELDS] = {"members", "latency_ms", "std_ms", "slowdown",
+                                                    "alone_ms"};
+    bool all = true;
+    for (size_t i = 0; i < GROUP_FIELDS; i++) {
+        reader->column[i] = table_column(reader, names[i]);
+        all = all && reader->column[i] >= 0;
+    }
+    reader->unit = 0;
+    reader->fields = GROUP_FIELDS;
+    return all;
+}
+
 static const char *const name_columns[] = {"model", "function", "network", NULL};
+
+/* Returns whether the share is a number of multiprocessors. */
+static bool counts_sms(const struct table_reader *reader)
+{
+    return reader->column[ALONE_SHARE] >= 0 &&
+           reader->column[ALONE_SHARE] == table_column(reader, "sms");
+}
 
 static bool is_alone(struct table_reader *reader)
 {
@@ -233,17 +341,22 @@ static bool is_alone(struct table_reader *reader)
     const struct {
         const char *name;
         int unit;
-    } shares[] = {{"mps_pct", PERCENT}, {"gpu_pct", PERCENT},   {"share_pct", PERCENT},
-                  {"mig_gpcs", GPCS},   {"Mig instance", GPCS}, {"sms", reader->set->sms}};
+    } shares[] = {{"share", 0},
+                  {"mps_pct", PERCENT},
+                  {"gpu_pct", PERCENT},
+                  {"share_pct", PERCENT},
+                  {"mig_gpcs", GPCS},
+                  {"Mig instance", GPCS},
+                  {"sms", reader->set->sms}};
     int *column = reader->column;
     column[ALONE_SHARE] = -1;
     for (size_t i = 0; column[ALONE_SHARE] < 0 && i < sizeof shares / sizeof shares[0]; i++) {
         column[ALONE_SHARE] = table_column(reader, shares[i].name);
         reader->unit = column[ALONE_SHARE] >= 0 ? shares[i].unit : WHOLE;
     }
-    const bool counts =
-        column[ALONE_SHARE] >= 0 && column[ALONE_SHARE] == table_column(reader, "sms");
-    column[ALONE_SMS] = counts ? table_column(reader, "sm_count") : -1;
+    const bool named = table_column(reader, "share") >= 0;
+    column[ALONE_GOT] = named ? table_column(reader, "sms") : -1;
+    column[ALONE_SMS] = named || counts_sms(reader) ? table_column(reader, "sm_count") : -1;
     column[ALONE_NAME] = table_column_any(reader, name_columns);
     column[ALONE_BATCH] = table_column_any(reader, batches);
     column[ALONE_MS] = table_column(reader, "latency_ms");
@@ -264,6 +377,7 @@ static bool is_cold(struct table_reader *reader)
 {
     reader->column[COLD_NAME] = table_column_any(reader, name_columns);
     reader->column[COLD_MS] = table_column(reader, "cold_start_ms");
+    reader->column[COLD_RUN] = table_column(reader, "run");
     reader->fields = COLD_FIELDS;
     reader->unit = 0;
     return reader->column[COLD_NAME] >= 0 && reader->column[COLD_MS] >= 0;
@@ -288,7 +402,8 @@ enum format {
     FORMAT_DILU,
     FORMAT_SGPRS,
     FORMAT_INFLESS,
-    FORMAT_COLD
+    FORMAT_COLD,
+    FORMAT_GROUPS
 };
 
 static enum format table_format(struct table_reader *reader)
@@ -299,6 +414,8 @@ static enum format table_format(struct table_reader *reader)
         return FORMAT_ALONE;
     if (is_cold(reader))
         return FORMAT_COLD;
+    if (is_groups(reader))
+        return FORMAT_GROUPS;
     reader->fields = 0;
     if (reader->cell_count == 4 && all_numbers(reader, 0))
         return FORMAT_DILU;
@@ -372,7 +489,7 @@ static bool read_rows(struct table_reader *reader, enum format format, bool head
                       struct error *error)
 {
     static read_row *const readers[] = {NULL,       read_alone,   read_pair, read_dilu,
-                                        read_sgprs, read_infless, read_cold};
+                                        read_sgprs, read_infless, read_cold, read_group};
     const char *separators = format == FORMAT_INFLESS ? " \t" : ",";
     size_t columns = reader->cell_count;
     char *line = NULL;
@@ -425,6 +542,11 @@ static bool read_table(struct table_reader *reader, struct error *error)
         return false;
     if (status == LINE_END)
         return error_input(error, "%s: is empty; give a table of measurements", reader->path);
+    if (strcmp(line, "\211HDF") == 0)
+        return error_input(error,
+                           "%s: is an HDF5 file, which no longer holds measurements; measure with "
+                           "traces/capture/measure.py and give its folder",
+                           reader->path);
     bool blanks = strchr(line, ',') == NULL;
     reader->cell_count = table_cut(line, blanks ? " \t" : ",", reader->cells);
     enum format format = FORMAT_UNKNOWN;
@@ -436,14 +558,15 @@ static bool read_table(struct table_reader *reader, struct error *error)
         return error_input(
             error,
             "%s: unknown table of measurements; it needs a header "
-            "with model, batch, mps_pct (or gpu_pct, share_pct, mig_gpcs, sms; none: "
+            "with model, batch, share (or mps_pct, gpu_pct, share_pct, mig_gpcs, sms; none: "
             "the whole GPU) and latency_ms; or with model and cold_start_ms",
             reader->path);
     if (format == FORMAT_DILU || format == FORMAT_INFLESS)
         reader->unit = PERCENT;
     if (format == FORMAT_SGPRS)
         reader->unit = SGPRS_SMS;
-    if (format == FORMAT_ALONE && reader->unit == 0 && reader->column[ALONE_SMS] < 0)
+    if (format == FORMAT_ALONE && reader->unit == 0 && counts_sms(reader) &&
+        reader->column[ALONE_SMS] < 0)
         return error_input(error,
                            "%s: column 'sms' counts multiprocessors, and nothing says how many the "
                            "GPU has; add a column sm_count, or `esgsim calibrate --sms N`",

@@ -70,14 +70,8 @@ bool samples_function(struct sample_set *set, const char *name, uint32_t *index,
     if (!grow(&facts, before, &set->fact_capacity, sizeof *set->facts, error))
         return false;
     set->facts = facts;
-    set->facts[before] = (struct function_facts){.input_bytes = NAN,
-                                                 .weights_mb = NAN,
-                                                 .per_item_mb = NAN,
-                                                 .host_memory_mb = NAN,
-                                                 .cold_start_ms = NAN,
-                                                 .cold_start_cv = NAN,
-                                                 .demand = NAN,
-                                                 .launches = NAN};
+    set->facts[before] =
+        (struct function_facts){.weights_mb = NAN, .per_item_mb = NAN, .demand = NAN};
     return true;
 }
 

@@ -1,7 +1,7 @@
 /* Measured samples for calibration: latencies of batches that ran alone, slowdowns of batches that
  * shared the GPU, and known properties of the functions and the device.
  *
- * Readers (sample_table_read for text, results/store/capture.h for our own captures) add raw
+ * Readers (sample_table_read for a table, measured_folder_read for a folder of measure.py) add raw
  * samples. samples_reduce then merges all repeats of a configuration into one point: their median,
  * their number and their spread.
  */
@@ -40,16 +40,11 @@ struct co_run {
 
 /* Properties that calibration copies to the profile unchanged; NAN: not measured. */
 struct function_facts {
-    double input_bytes;
     double weights_mb;
     double per_item_mb;
-    double host_memory_mb;
-    double cold_start_ms;
-    double cold_start_cv;
     double demand;       /* memory bandwidth used on a whole GPU, as a fraction 0..1 */
     double demand_share; /* share at which the demand was measured; 0 before the first */
     size_t demand_reads;
-    double launches; /* kernels and library calls of one inference */
     double *cold_samples_ms;
     size_t cold_count, cold_capacity;
     /* Numbers, sums and products of batch and GPU memory in MiB, for a line through them. */
@@ -82,6 +77,7 @@ struct sample_set {
     struct sample_filter filters[SAMPLE_FILTERS];
     size_t filter_count;
     char *device, *evidence, *source, *licence; /* NULL: not known */
+    bool rehearsal;                             /* values are drawn from a formula */
     char *left_out; /* what the readers skipped, one sentence each; NULL: nothing */
 };
 

@@ -1,6 +1,7 @@
 #include "traces/calibrate/table_reader.h"
 
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -50,12 +51,30 @@ bool cell_integer(const struct table_reader *reader, int column, int low, int hi
                       reader->cells[column]);
 }
 
+enum { FINEST = 1000 };
+
+/* A share by its name K/N. All names of a set have one N, from which it takes its unit. */
+static bool cell_named_share(struct table_reader *reader, const char *text, int *share,
+                             struct error *error)
+{
+    int part = 0, unit = 0, length = 0;
+    if (sscanf(text, "%4d/%4d%n", &part, &unit, &length) != 2 || text[length] != '\0' || part < 1 ||
+        part > unit || unit > FINEST)
+        return line_fault(&reader->lines, error, "'%.40s' is no share K/N of at most %d parts",
+                          text, FINEST);
+    if (!samples_set_unit(reader->set, unit, reader->path, error))
+        return false;
+    *share = part * (reader->set->unit / unit);
+    return true;
+}
+
 bool cell_share(struct table_reader *reader, int column, int low, int *share, struct error *error)
 {
-    enum { FINEST = 1000 };
     static const double rounding = 1e-6;
     struct sample_set *set = reader->set;
     double value = 0;
+    if (reader->unit == 0)
+        return cell_named_share(reader, reader->cells[column], share, error);
     if (!cell_number(reader, column, low, reader->unit, &value, error))
         return false;
     reader->most_share = fmax(reader->most_share, value);

@@ -48,7 +48,7 @@ bool cell_number(const struct table_reader *reader, int column, double low, doub
 bool cell_integer(const struct table_reader *reader, int column, int low, int high, int *value,
                   struct error *error);
 /* A share from `low` to the whole GPU, in units of the set. A fraction makes the set's unit finer,
- * up to 1000. */
+ * up to 1000. If the reader's unit is 0 the share is a name K/N. */
 bool cell_share(struct table_reader *reader, int column, int low, int *share, struct error *error);
 /* column < 0: the name of the file. */
 bool cell_function(const struct table_reader *reader, int column, uint32_t *function,

@@ -1,351 +1,249 @@
 #!/bin/sh
-# A GPU session. Each step is one command; those that need the GPU take less than ten minutes.
+# A session on a machine with a GPU: measures networks, makes a profile of them, replays experiments
+# with it, and compares the replays with simulations. README.md says what to read.
 #
-#   traces/capture/gpu.sh smoke [--keep-going]    on the GPU: probe, self-test, a small capture, a replay
-#   traces/capture/gpu.sh full [--keep-going]     on the GPU: probe, self-test, the full capture
-#   traces/capture/gpu.sh prepare                 calibrates the capture; writes the experiments
-#   traces/capture/gpu.sh replay [OPTION…]        on the GPU: replays them
-#   traces/capture/gpu.sh compare                 simulates them; prints and keeps the comparison
-#   traces/capture/gpu.sh read                    prints again what to read first
+#   gpu.sh all --pack FILE.tar.gz [OPTION…]   all steps, in order, within a deadline
+#   gpu.sh STEP [OPTION…]                     measure, calibrate, rehearse, replay or compare
 #
-# Everything is written under one folder, OUT (gpu-out). A step that is run again goes on: what
-# passed or was measured is not done again. A step has a deadline, and each of its commands a time
-# limit, so that what hangs or fails leaves the rest its time. --keep-going: a failed self-test does
-# not end the step. Options of `replay` go to `capture replay`; --rehearse goes without a GPU.
+#   --pack FILE      an archive of everything so far, renewed after each step and every few seconds
+#   --out DIR        the folder of everything (gpu-out); a second call goes on where the first ended
+#   --by HOW         shares of the GPU: green (default), mps, mig; or dry, a formula in its place
+#   --networks A,B   what is measured (those of the experiments)
+#   --deadline S     how long a call may take (570); `all` gives each step a part of it
 #
-# Environment: CAPTURE (build/capture), ESGSIM (build/esgsim), CAPTURE_OPTIONS and REPLAY_OPTIONS (of
-# `full` and `smoke`), DEADLINE_S (580), SELF_TEST_S (100), CAPTURE_S (420) and SMOKE_S (100): what
-# each may take; SETS ("small paper"), POLICIES (esg,fifo,clipper), LOADS ("0.3 0.6" of what the GPU
-# can do with jobs alone), SECONDS_EACH (20), REQUESTS_MOST (6000): what is replayed; CALIBRATE:
-# options of `esgsim calibrate` (--rehearsal).
+# Environment: PYTHON (else the first that has torch), ESGSIM (build/esgsim), POLICIES
+# (esg,fifo,clipper), MEASURE_OPTIONS (--half --graphs), WORKER_OPTIONS.
+# shellcheck disable=SC2317 # steps are called by their names
 set -u
-cd "$(dirname "$0")/../.." || exit 1
-
-OUT=${OUT:-gpu-out}
-capture=${CAPTURE:-build/capture}
-esgsim=${ESGSIM:-build/esgsim}
-sets=${SETS:-small paper}
-loads=${LOADS:-0.3 0.6}
+here=$(cd "$(dirname "$0")" && pwd)
+root=$(cd "$here/../.." && pwd)
+esgsim=${ESGSIM:-$root/build/esgsim}
 policies=${POLICIES:-esg,fifo,clipper}
-base=workloads/experiments/proof-light.json
-deadline=$(($(date +%s) + ${DEADLINE_S:-580}))
+light=$root/workloads/experiments/proof-light.json
+heavy=$root/workloads/experiments/proof-heavy.json
+OUT=gpu-out
+archive=
+by=green
+networks=mobilenetv2,resnet50,resnet152,vgg19
+deadline_s=570
+begun=$(date +%s)
+packed=$begun
 child=
-logger=
+interrupted=
 failures=0
-
-# What cuDNN finds wrong goes to the .err files.
-CUDNN_LOGLEVEL_DBG=1
-CUDNN_LOGDEST_DBG=stderr
-LD_LIBRARY_PATH=${LD_LIBRARY_PATH:-}
-export CUDNN_LOGLEVEL_DBG CUDNN_LOGDEST_DBG
-. traces/capture/libraries.sh
+export PYTHONDONTWRITEBYTECODE=1
 
 say() {
     echo "gpu.sh: $*" | tee -a "$OUT/session.txt"
 }
 
-fail() {
+refuse() {
     echo "gpu.sh: $*" >&2
-    exit 1
+    exit 2
 }
 
-# A signal ends the command under way, which ends in order; the summary is printed all the same.
-end_children() {
-    [ -z "$child" ] || kill "$child" 2>/dev/null
-    [ -z "$logger" ] || kill "$logger" 2>/dev/null
-    logger=
+# part N: N of the 570 seconds of a whole session, in this session's.
+part() {
+    echo $(($1 * deadline_s / 570))
 }
-trap 'end_children; deadline=0; interrupted=yes' INT TERM
-interrupted=
 
-# left: seconds of the step.
+# Seconds that the step has left.
 left() {
-    echo $((deadline - $(date +%s)))
+    echo $((ends - $(date +%s)))
 }
 
-# attempt NAME SECONDS COMMAND…: output to OUT/NAME.txt and OUT/NAME.err, which grow; the status to
-# $status. No command runs longer than that, nor beyond the deadline.
-attempt() {
-    name=$1
-    limit=$2
-    shift 2
-    [ "$limit" -le "$(left)" ] || limit=$(left)
-    if [ "$limit" -le 0 ]; then
-        say "$name: not begun, no time is left"
-        status=124
-        failures=$((failures + 1))
-        return
+# Whoever kills this finds the archive as it was or the new one. tar's status 1: a file grew meanwhile.
+pack() {
+    packed=$(date +%s)
+    [ -n "$archive" ] || return 0
+    tar -czf "$archive.new" --exclude="${archive##*/}*" -C "${OUT%/*}" "${OUT##*/}" 2>>"$OUT/pack.err"
+    if [ $? -gt 1 ] || ! mv -f "$archive.new" "$archive"; then
+        say "$archive could not be renewed: $(tail -n 1 "$OUT/pack.err")"
     fi
-    begun=$(date +%s)
-    date -u '+---- %Y-%m-%dT%H:%M:%SZ' | tee -a "$OUT/$name.txt" >>"$OUT/$name.err"
-    timeout -k 5 "$limit" "$@" >>"$OUT/$name.txt" 2>>"$OUT/$name.err" </dev/null &
+}
+
+# attempt COMMAND…: with its output added to OUT/STEP.txt and OUT/STEP.err, until it or the step's
+# time ends. Returns its status.
+attempt() {
+    why="no time is left"
+    [ "$(left)" -gt 0 ] && [ -z "$interrupted" ] || return
+    $leash timeout --foreground -k 5 "$(left)" "$@" >>"$OUT/$step.txt" 2>>"$OUT/$step.err" </dev/null &
     child=$!
+    while kill -0 "$child" 2>/dev/null; do
+        sleep 0.2
+        [ $(($(date +%s) - packed)) -lt 8 ] || pack
+    done
     wait "$child"
     status=$?
-    # A signal ends the wait before the command.
-    if [ -n "$interrupted" ]; then
-        wait "$child"
-    fi
     child=
     case $status in
-    0) how= ;;
-    124 | 137) how=", ended at its limit of $limit s" ;;
-    *) how=": $(tail -n 1 "$OUT/$name.err")" ;;
+    124 | 137) why="ended when its time was over" ;;
+    *) why=$(tail -n 1 "$OUT/$step.err") ;;
     esac
-    [ "$status" -eq 0 ] || failures=$((failures + 1))
-    say "$name: status $status after $(($(date +%s) - begun)) s$how"
+    return "$status"
 }
 
-describe_device() {
-    if command -v nvidia-smi >/dev/null 2>&1; then
-        attempt device 10 sh -c 'nvidia-smi; nvidia-smi -q -d CLOCK,POWER,TEMPERATURE,PERFORMANCE'
-        nvidia-smi --query-gpu=timestamp,clocks.sm,clocks.mem,power.draw,temperature.gpu \
-            --format=csv -lms 500 >>"$OUT/clocks.csv" 2>&1 &
-        logger=$!
-    else
-        say "no nvidia-smi here; /clocks of the capture has what NVML tells"
-    fi
+# ---- The programs ----------------------------------------------------------------------------
+
+# What bundle.sh put beside it is not for Python: torch has libraries of its own.
+libraries=$(dirname "$esgsim")/libraries${LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH}
+
+esgsim() {
+    attempt env LD_LIBRARY_PATH="$libraries" "$esgsim" "$@"
 }
 
-# Passed once, it is not run again for the same program.
-self_test() {
-    if [ -n "$(find "$OUT/self-test.passed" -newer "$capture" 2>/dev/null)" ]; then
-        say "the self-test has passed"
-        return
-    fi
-    attempt self-test "${SELF_TEST_S:-100}" "$capture" --self-test
-    if [ "$status" -eq 0 ]; then
-        : >"$OUT/self-test.passed"
-    elif [ "$keep_going" = no ]; then
-        say "the self-test failed; --keep-going measures all the same"
-        finish
-    fi
-}
-
-# measure NAME SECONDS OPTION…: a capture into OUT/NAME.h5. Where the device is lost, the rest of the
-# time is another's, which goes on with the file; a file that cannot be opened any more is kept.
-measure() {
-    name=$1
-    end=$(($(date +%s) + $2))
-    shift 2
-    for try in 1 2 3; do
-        rest=$((end - $(date +%s)))
-        [ "$rest" -le "$(($(left) - 20))" ] || rest=$(($(left) - 20))
-        [ "$rest" -gt 1 ] || break
-        attempt "$name" $((rest + 15)) "$capture" --out "$OUT/$name.h5" --budget-s "$rest" "$@"
-        if [ "$status" -eq 0 ] || [ -n "$interrupted" ]; then
-            break
-        fi
-        if [ "$status" -eq 2 ] && grep -q 'cannot be opened as HDF5' "$OUT/$name.err"; then
-            mv "$OUT/$name.h5" "$OUT/$name.broken-$try-$(date +%s).h5"
-        elif [ "$status" -eq 2 ]; then
-            break
-        fi
-    done
-}
-
-# ---- What to read first ----------------------------------------------------------------------
-
-# last FILE SCRIPT: the last line that sed prints.
-last() {
-    [ ! -e "$1" ] || sed -n "$2" "$1" | tail -n 1
-}
-
-# The median of resnet152 at batch 1 on a share, of either capture.
-resnet152_ms() {
-    for name in smoke capture; do
-        last "$OUT/$name.txt" "s/^latency  *resnet152:1:$1 fp16 .* \([0-9.]*\) ms$/\1/p"
-    done | tail -n 1
-}
-
-read_first() {
-    echo "What to read first"
-    if [ -e "$OUT/self-test.txt" ]; then
-        # Of the latest run.
-        awk '/^---- / { lines = ""; next } /^probe: / { lines = lines "  " $0 "\n" }
-            END { printf "%s", lines }' "$OUT/self-test.txt"
-        if [ -e "$OUT/self-test.passed" ]; then
-            echo "  self-test: passed"
-        else
-            echo "  self-test: FAILED: $(tail -n 1 "$OUT/self-test.err")"
-        fi
-    else
-        echo "  self-test: not run"
-    fi
-    seventh=$(resnet152_ms '14\.2857')
-    whole=$(resnet152_ms '100\.0000')
-    if [ -n "$seventh" ] && [ -n "$whole" ]; then
-        echo "$seventh $whole" | awk '{ printf "  resnet152 at batch 1: %.3f ms on 1/7, %.3f ms on 7/7: %s\n",
-            $1, $2, ($1 > 1.05 * $2) ? "the share matters" : "NO DIFFERENCE: bound by launches" }'
-    else
-        echo "  resnet152 at batch 1: not measured on both 1/7 and 7/7"
-    fi
-    for name in smoke capture; do
-        [ -e "$OUT/$name.txt" ] || continue
-        echo "  $name: $(last "$OUT/$name.txt" 's/^\([0-9]* points in .*\)/\1/p'), $(grep -c 'failed: ' \
-            "$OUT/$name.txt") failed; clocks: $(last "$OUT/$name.txt" 's/^clocks: //p')"
-        grep 'failed: ' "$OUT/$name.txt" | sed 's/^/    /' | tail -n 3
-    done
-    for log in "$OUT"/*replay*.txt; do
-        [ -e "$log" ] || continue
-        echo "  $(basename "$log" .txt): lanes_s $(last "$log" 's/.*lanes_s \([0-9.]*\).*/\1/p'), warm_up_s $(
-            last "$log" 's/.*warm_up_s \([0-9.]*\).*/\1/p'), $(
-            last "$log" 's/^\([0-9]* of [0-9]* pairs of sets.*\)/\1/p')"
-    done
-    if grep -q ' status [1-9]' "$OUT/session.txt"; then
-        echo "  what failed in any run (OUT/session.txt):"
-        grep ' status [1-9]' "$OUT/session.txt" | sort -u | sed 's/^gpu.sh: /    /' | tail -n 5
-    fi
-}
-
-finish() {
-    end_children
-    read_first | tee "$OUT/read-first.txt"
-    echo "everything is in $OUT"
-    [ -z "$interrupted" ] || exit 143
-    [ "$failures" -eq 0 ]
-    exit
-}
-
-# ---- On the GPU ------------------------------------------------------------------------------
-
-take_options() {
-    keep_going=no
-    for option in "$@"; do
-        [ "$option" = --keep-going ] || fail "unknown option $option; there is --keep-going"
-        keep_going=yes
-    done
-}
-
-smoke() {
-    take_options "$@"
-    describe_device
-    self_test
-    # shellcheck disable=SC2086
-    measure smoke "${SMOKE_S:-100}" --batch 4 --cold-starts 1 --networks resnet152,mobilenetv2 \
-        ${CAPTURE_OPTIONS:-}
-    # shellcheck disable=SC2086
-    attempt smoke-replay 200 "$capture" replay "$base" --policy fifo --out "$OUT/smoke-replay.h5" \
-        ${REPLAY_OPTIONS:-}
-    finish
-}
-
-full() {
-    take_options "$@"
-    describe_device
-    self_test
-    # shellcheck disable=SC2086
-    measure capture "${CAPTURE_S:-420}" ${CAPTURE_OPTIONS:-}
-    finish
-}
-
-# A set that fails does not keep the other from being played.
-replay() {
-    describe_device
-    for set in $sets; do
-        if [ -e "$OUT/$set.replay.passed" ]; then
-            say "$set.replay: has been played"
-            continue
-        fi
-        # shellcheck disable=SC2046
-        attempt "$set.replay" 285 "$capture" replay $(files "$set") --policy "$policies" \
-            --out "$OUT/$set.replay.h5" "$@"
-        [ "$status" -ne 0 ] || : >"$OUT/$set.replay.passed"
-    done
-    finish
-}
-
-# ---- Elsewhere -------------------------------------------------------------------------------
-
-# The applications and containers of a set: "small", four classifiers, and "paper", the six networks
-# of ESG.
-applications() {
-    case $1 in
-    small) echo '"proof-cascade", "proof-fork"' ;;
-    paper) echo '"proof-restore", "proof-cutout"' ;;
-    *) fail "no set \"$1\"; there are small and paper" ;;
-    esac | sed 's|"\([^"]*\)"|"workloads/applications/\1.json"|g'
-}
-containers() {
-    case $1 in
-    small) echo mobilenetv2 resnet50 resnet152 vgg19 ;;
-    paper) echo srgan deeplabv3_resnet50 resnet50 deblurgan midas_v21 u2net ;;
-    esac | sed 's/\([^ ]*\) */"\1": 20, /g; s/, $//'
-}
-
-# experiment SET LOAD RATE REQUESTS: the shipped one with that, its paths from here on.
-experiment() {
-    sed -e "s|^  \"name\": \"[^\"]*\"|  \"name\": \"$1-$2\"|" \
-        -e "s|\"applications\": .*|\"applications\": [$(applications "$1")],|" \
-        -e "s|\"initial\": .*|\"initial\": {$(containers "$1")},|" \
-        -e "s|\"profile\": .*|\"profile\": \"$OUT/profile.json\",|" \
-        -e "s|\"rate_per_s\": [0-9.]*|\"rate_per_s\": $3|" \
-        -e "s|\"requests\": .*|\"requests\": $4,|" \
-        -e "s|\"note\": \"A replay.*|\"note\": \"Written by traces/capture/gpu.sh\",|" \
-        -e 's|"\.\./\.\./|"|; s|"\.\./|"workloads/|' "$base"
-}
-
-files() {
-    for load in $loads; do
-        echo "$OUT/$1-$load.json"
-    done
-}
-
-prepare() {
-    [ -e "$OUT/capture.h5" ] || fail "no $OUT/capture.h5; run: gpu.sh full"
-    # shellcheck disable=SC2086
-    "$esgsim" calibrate "$OUT/capture.h5" --precision fp16 --unit 7 ${CALIBRATE:-} \
-        --base traces/profiles/a100-mig-parvagpu.json --out "$OUT/profile.json" \
-        >"$OUT/calibration.txt" || exit 1
-    cat "$OUT/calibration.txt"
-    for set in $sets; do
-        experiment "$set" probe 1 10 >"$OUT/probe.json"
-        capacity=$("$capture" replay "$OUT/probe.json" --dry-run |
-            sed -n 's/^capacity: \([0-9.]*\) .*/\1/p')
-        rm -f "$OUT/probe.json" "$OUT/$set.replay.passed"
-        [ -n "$capacity" ] || fail "the capacity of set $set is not known"
-        rows=
-        for load in $loads; do
-            rate=$(echo "$capacity $load" | awk '{ printf "%.4g", $1 * $2 }')
-            requests=$(echo "$rate ${SECONDS_EACH:-20} ${REQUESTS_MOST:-6000}" |
-                awk '{ n = int($1 * $2); print n < $3 ? n : $3 }')
-            experiment "$set" "$load" "$rate" "$requests" >"$OUT/$set-$load.json"
-            rows="$rows${rows:+, }{\"name\": \"$set-$load\", \"arrivals.rate_per_s\": $rate, \"requests\": $requests}"
-            echo "$set at $load of $capacity requests per second: $rate, $requests of them"
+# Sets $python to one with all that measure.py imports, else to one with torch.
+find_python() {
+    for modules in "torch, torchvision, cuda.bindings.driver" torch; do
+        [ "$by" != dry ] || modules=json
+        for python in "${PYTHON:-}" python3 python /opt/*/bin/python3 /opt/*/.venv/bin/python3 /opt/*/envs/*/bin/python3 \
+            "${HOME:-}"/*/bin/python3 "${HOME:-}"/*/envs/*/bin/python3 /usr/local/bin/python3 /usr/bin/python3; do
+            timeout 60 "$python" -c "import $modules" >/dev/null 2>&1 </dev/null && return
         done
-        # What a replay would refuse is refused here, not on the GPU's time.
-        # shellcheck disable=SC2046
-        "$capture" replay $(files "$set") --policy "$policies" --dry-run || exit 1
-        printf '{"name": "%s", "base": "%s", "matrix": {"setting": [%s], "policy.name": ["%s"]}}\n' \
-            "$set" "$set-${loads%% *}.json" "$rows" "$(echo "$policies" | sed 's/,/", "/g')" \
-            >"$OUT/$set.sweep.json"
     done
+    why="no Python here has torch; name one: PYTHON=FILE"
+    return 1
+}
+
+# ---- Steps: each fails with the reason in $why -------------------------------------------------
+
+needs() {
+    why="no $OUT/$1"
+    [ -e "$OUT/$1" ]
+}
+
+measure() {
+    find_python || return
+    say "measure: with $(command -v "$python")"
+    ! command -v nvidia-smi >/dev/null || nvidia-smi -q >"$OUT/device.txt" 2>&1
+    budget_s=$(part 300)
+    [ "$budget_s" -le $(($(left) - 5)) ] || budget_s=$(($(left) - 5))
+    # shellcheck disable=SC2086
+    attempt "$python" "$here/measure.py" "$networks" --by "$by" --out "$OUT/measured" \
+        --budget-s "$budget_s" ${MEASURE_OPTIONS:---half --graphs}
+    status=$?
+    rows=$(cd "$OUT/measured" && cksum solo.csv groups.csv cold.csv)
+    [ "$rows" = "$(cat "$OUT/measure.done" 2>/dev/null)" ] || echo "$rows" >"$OUT/measure.done"
+    return "$status"
+}
+
+calibrate() {
+    # shellcheck disable=SC2086
+    needs measured/solo.csv && esgsim calibrate "$OUT/measured" --grid $rehearsal --out "$OUT/profile.json" \
+        --base "$root/traces/profiles/a100-mig-parvagpu.json" --points "$OUT/points.csv"
+}
+
+# at REQUESTS COMMAND…: esgsim's, on this session's profile and with so many requests.
+at() {
+    requests=$1
+    shift
+    needs profile.json && esgsim "$@" --set "profile=$OUT/profile.json" --set "requests=$requests" \
+        --set "warmup_requests=$((requests / 20))"
+}
+
+# In virtual time, which refuses what a replay would refuse. Finds how many requests take 80 s of a
+# whole session's 120: the start of the worker takes the rest. Replays of an older profile are kept.
+rehearse() {
+    [ ! -e "$OUT/replay.h5" ] || mv "$OUT/replay.h5" "$OUT/replay-$begun.h5"
+    at 1000 replay "$light" "$heavy" --policy "$policies" --dry-run || return
+    sed -n 's/^in all: \([0-9.]*\) s.*/\1/p' "$OUT/rehearse.txt" | tail -n 1 | awk -v seconds="$(part 80)" '
+        { n = int(1000 * seconds / $1) } END { print n < 40 ? 40 : n }' >"$OUT/requests.txt"
+}
+
+replay() {
+    why="a share by $by is of a process, and a replay changes it with each batch: --by green"
+    case $by in mps | mig) return 1 ;; esac
+    needs requests.txt && find_python && at "$(cat "$OUT/requests.txt")" replay "$light" "$heavy" ${rehearsal:+--no-gpu} \
+        --policy "$policies" --resume --out "$OUT/replay.h5" --worker \
+        "LD_LIBRARY_PATH='${LD_LIBRARY_PATH:-}' '$python' '$here/worker.py' --by $by --measured '$OUT/measured' ${WORKER_OPTIONS:-}"
 }
 
 compare() {
-    : >"$OUT/report.txt"
-    for set in $sets; do
-        [ -e "$OUT/$set.replay.h5" ] || fail "no $OUT/$set.replay.h5; run: gpu.sh replay"
-        "$esgsim" sweep "$OUT/$set.sweep.json" --out "$OUT/$set.simulated.h5" --quiet \
-            >/dev/null || exit 1
-        "$esgsim" report "$OUT/$set.simulated.h5" --against "$OUT/$set.replay.h5" \
-            >"$OUT/$set.report.txt" || exit 1
-        tee -a "$OUT/report.txt" <"$OUT/$set.report.txt"
-        [ -e "$OUT/$set.replay.passed" ] || fail "not all of $set was replayed: $OUT/$set.replay.err"
+    needs replay.h5 || return
+    printf '{"name": "proof", "base": "%s", "matrix": {"setting": [%s, %s], "policy.name": ["%s"]}}\n' "$light" \
+        '{"name": "proof-light"}' '{"name": "proof-heavy", "arrivals.load": 0.6}' \
+        "$(echo "$policies" | sed 's/,/", "/g')" >"$OUT/sweep.json"
+    at "$(cat "$OUT/requests.txt")" sweep "$OUT/sweep.json" --restart --quiet --out "$OUT/simulated.h5" &&
+        esgsim report "$OUT/simulated.h5" --against "$OUT/replay.h5" --out "$OUT/report.txt"
+}
+
+read_first() {
+    echo "What to read first, in $OUT: session.txt, then STEP.err of a step that failed"
+    wc -l "$OUT"/measured/*.csv 2>/dev/null | sed "s|$OUT/||; s/^/  lines: /"
+    [ ! -e "$OUT/profile.json" ] || echo "  calibrate.txt: the errors of profile.json"
+    [ ! -e "$OUT/report.txt" ] || echo "  report.txt: $(grep -m 1 'compared' "$OUT/report.txt")"
+}
+
+# ---- A session -------------------------------------------------------------------------------
+
+# take STEP UNTIL: the step, which ends so many of a whole session's 570 s after the begin, or earlier.
+# Its mark says that it finished.
+take() {
+    step=$1
+    ends=$((begun + $(part "$2")))
+    why=
+    if [ "$step" != measure ] && ! why=$(LD_LIBRARY_PATH=$libraries "$esgsim" --version 2>&1 >/dev/null); then
+        say "$step: skipped, $esgsim does not run here: $why"
+    elif "$step" && [ -z "$interrupted" ]; then
+        [ "$step" = measure ] || : >"$OUT/$step.done"
+        pack
+        say "$step: finished, $(($(date +%s) - begun)) s from the begin"
+        return
+    else
+        say "$step: FAILED: ${interrupted:-$why}"
+        pack
+    fi
+    failures=$((failures + 1))
+    [ -z "$interrupted" ] || finish
+}
+
+# A step is done once its mark is newer than that of the step before. Measuring always goes on.
+all() {
+    [ -n "$archive" ] || refuse "all wants --pack FILE.tar.gz"
+    pack
+    take measure 330
+    before=measure
+    for at in calibrate:390 rehearse:420 replay:540 compare:565; do
+        if [ -n "$(find "$OUT/${at%:*}.done" -newer "$OUT/$before.done" 2>/dev/null)" ]; then
+            say "${at%:*}: was finished before"
+        else
+            take "${at%:*}" "${at#*:}"
+        fi
+        before=${at%:*}
     done
 }
 
-step=${1:-}
-case $step in
-smoke | full | replay | prepare | compare | read)
-    shift
-    mkdir -p "$OUT" || exit 1
-    : >>"$OUT/session.txt"
-    ;;
-*) fail "wants a step: smoke, full, prepare, replay, compare or read" ;;
+finish() {
+    read_first | tee "$OUT/read-first.txt"
+    pack
+    [ -z "$archive" ] || echo "everything is in $archive"
+    [ -z "$interrupted" ] || exit 143
+    exit $((failures > 0))
+}
+
+what=${1:-}
+case $what in all | measure | calibrate | rehearse | replay | compare) shift ;; *)
+    refuse "wants a step: all, measure, calibrate, rehearse, replay or compare; got \"$what\"" ;;
 esac
-case $step in
-smoke | full | replay) [ -x "$capture" ] || fail "no $capture; build it with: make capture" ;;
-read) step=read_first ;;
-esac
-"$step" "$@"
+while [ $# -gt 0 ]; do
+    [ $# -ge 2 ] || refuse "$1 wants a value"
+    case $1 in
+    --pack) archive=$2 ;;
+    --out) OUT=$2 ;;
+    --by) by=$2 ;;
+    --networks) networks=$2 ;;
+    --deadline) deadline_s=$2 ;;
+    *) refuse "unknown option $1; there are --pack, --out, --by, --networks and --deadline" ;;
+    esac
+    shift 2
+done
+case $by in green | mps | mig | dry) ;; *) refuse "--by $by: unknown; there are green, mps, mig and dry" ;; esac
+rehearsal=$([ "$by" != dry ] || echo --rehearsal)
+case $deadline_s in *[!0-9]* | '') refuse "--deadline $deadline_s: wants whole seconds" ;; esac
+mkdir -p "$OUT" && OUT=$(cd "$OUT" && pwd) || exit 1
+case $archive in /* | '') ;; *) archive=$PWD/$archive ;; esac
+leash="setpriv --pdeathsig TERM" # ends a child in order even where this script is killed
+$leash true 2>/dev/null || leash=
+trap 'interrupted="ended by a signal"; [ -z "$child" ] || kill "$child"' INT TERM HUP
+if [ "$what" = all ]; then all; else take "$what" 565; fi
+finish

@@ -21,6 +21,25 @@ static double usable(double factor)
     return factor > 0 && factor <= FACTOR_LIMIT ? factor : 0;
 }
 
+const char *const interference_number_keys[INTERFERENCE_NUMBERS + 1] = {
+    "batch",        "share",       "victim_batch",
+    "victim_share", "victim_both", "other_batch",
+    "other_share",  "other_both",  NULL};
+
+void interference_terms(const struct interference *model, double batch, double share,
+                        double terms[INTERFERENCE_TERMS])
+{
+    terms[0] = batch > 0 ? log(batch / model->shape[INTERFERENCE_BATCH]) : 0;
+    terms[1] = log(share / model->shape[INTERFERENCE_SHARE]);
+    terms[2] = terms[0] * terms[1];
+}
+
+static double shape_factor(const double slopes[INTERFERENCE_TERMS],
+                           const double terms[INTERFERENCE_TERMS])
+{
+    return usable(exp(slopes[0] * terms[0] + slopes[1] * terms[1] + slopes[2] * terms[2]));
+}
+
 struct prepared_runner interference_prepare(const struct interference *model,
                                             const struct co_runner *runner)
 {
@@ -30,6 +49,11 @@ struct prepared_runner interference_prepare(const struct interference *model,
             usable(model->coefficient * pow(runner->demand, model->victim_exponent));
         prepared.demand = usable(runner->demand);
         prepared.as_other = usable(pow(runner->share, model->share_exponent));
+    } else if (model->kind == INTERFERENCE_SHAPED) {
+        double terms[INTERFERENCE_TERMS];
+        interference_terms(model, runner->batch, runner->share, terms);
+        prepared.as_victim = shape_factor(model->shape + INTERFERENCE_VICTIM_SLOPES, terms);
+        prepared.as_other = shape_factor(model->shape + INTERFERENCE_OTHER_SLOPES, terms);
     }
     return prepared;
 }
@@ -44,6 +68,9 @@ static inline double excess(const struct interference *model, enum interference_
         return victim->as_victim * other->demand * other->as_other;
     case INTERFERENCE_PAIRS:
         return pair_excess(model, victim->index, other->index);
+    case INTERFERENCE_SHAPED:
+        return pair_excess(model, victim->index, other->index) * victim->as_victim *
+               other->as_other;
     default:
         return model->constant;
     }

@@ -240,8 +240,7 @@ static bool read_function(const struct json_value *value, int unit,
                                        "expected_error", /* the 50 % quantile, in older files */
                                        "expected_error_50",
                                        "expected_error_90",
-                                       "calibration",
-                                       "launch_bound", /* for readers */
+                                       "calibration", /* for readers */
                                        NULL};
     function->input_bytes = NAN;
     function->noise_cv = NAN;
@@ -363,6 +362,24 @@ static bool read_pair_row(const struct json_value *row, struct interference *mod
     return true;
 }
 
+/* Pairs with slopes are the shaped model. */
+static bool read_slopes(const struct json_value *value, struct interference *model,
+                        struct error *error)
+{
+    struct json_value slopes, number;
+    if (!json_child(value, "slopes", &slopes))
+        return true;
+    model->kind = INTERFERENCE_SHAPED;
+    bool fine = json_is_object(&slopes, interference_number_keys, error);
+    for (size_t i = 0; fine && i < INTERFERENCE_NUMBERS; i++) {
+        const bool slope = i >= INTERFERENCE_VICTIM_SLOPES;
+        const double most = slope ? INTERFERENCE_SLOPE_MOST : i == INTERFERENCE_SHARE ? 1 : 1e6;
+        fine = json_require(&slopes, interference_number_keys[i], &number, error) &&
+               json_as_number(&number, slope ? -most : 1e-3, most, &model->shape[i], error);
+    }
+    return fine;
+}
+
 static bool read_pairs(const struct json_value *value, const struct profile *profile,
                        struct interference *model, struct error *error)
 {
@@ -387,9 +404,9 @@ static const char *const none_keys[] = {"model",      "note",        "evidence",
                                         "derivation", "calibration", NULL};
 static const char *const constant_keys[] = {"model",      "constant",    "evidence", "source",
                                             "derivation", "calibration", NULL};
-static const char *const pairs_keys[] = {"model",      "constant",    "functions",
-                                         "excess",     "evidence",    "source",
-                                         "derivation", "calibration", NULL};
+static const char *const pairs_keys[] = {"model",       "constant", "functions", "excess",
+                                         "slopes",      "evidence", "source",    "derivation",
+                                         "calibration", NULL};
 static const char *const bandwidth_keys[] = {"model",          "coefficient", "victim_exponent",
                                              "share_exponent", "evidence",    "source",
                                              "derivation",     "calibration", NULL};
@@ -404,9 +421,10 @@ static bool read_law(const struct json_value *value, const struct profile *profi
                json_require(value, "constant", &needed, error) &&
                json_number(value, "constant", 0, 100, &model->constant, error);
     case INTERFERENCE_PAIRS:
+    case INTERFERENCE_SHAPED:
         return json_is_object(value, pairs_keys, error) &&
                json_number(value, "constant", 0, 100, &model->constant, error) &&
-               read_pairs(value, profile, model, error);
+               read_pairs(value, profile, model, error) && read_slopes(value, model, error);
     case INTERFERENCE_BANDWIDTH:
         return json_is_object(value, bandwidth_keys, error) &&
                json_require(value, "coefficient", &needed, error) &&

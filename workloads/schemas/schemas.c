@@ -466,6 +466,8 @@ static void add_file(cJSON *list, const struct node *node, const char *name, con
     }
     if (child_find(node, "ref", 3) != NULL)
         cJSON_AddItemToArray(list, object_schema(node, name, true));
+    if (strcmp(kind, "profile") == 0 && child_find(node, "", 0) != NULL) /* or one by model */
+        cJSON_AddItemToArray(list, object_schema(node, name, false));
 }
 
 /* `name` is that of the member that has the value, or of the nearest one around it. */

@@ -1,12 +1,7 @@
-/* Builds every shipped profile from the raw measurements.
- *
- *   derive-profiles [--raw FOLDER] [--cpu-fraction X] [--out FOLDER | FOLDER]
- *
- * Without options it reads traces/profiles/raw and writes traces/profiles. --cpu-fraction changes
- * the assumed CPU fraction of the reconstruction, for sensitivity sweeps. Variants without and with
- * a large CPU fraction are shipped too, and two whose time on the GPU is measured.
- */
-#include <getopt.h>
+/* Builds every shipped profile from the raw measurements. The option --cpu-fraction is for
+ * sensitivity sweeps. Reconstructions without and with a large CPU fraction are shipped too, and
+ * two whose time on the GPU is measured. */
+#include <limits.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -15,93 +10,157 @@
 #include <gsl/gsl_errno.h>
 
 #include "traces/calibrate/derive/derive.h"
-
-struct options {
-    const char *raw;
-    const char *out;
-    double cpu_fraction; /* NAN: the assumed one */
-};
+#include "traces/json/atomic_file.h"
+#include "traces/json/json.h"
 
 static const char usage[] =
-    "usage: derive-profiles [--raw FOLDER] [--cpu-fraction X] [--out FOLDER | FOLDER]\n"
+    "usage: derive-profiles [--raw FOLDER] [--cpu-fraction X] [--out FOLDER]\n"
     "Builds the shipped profiles from the raw measurements.\n"
     "  --raw FOLDER      measurements (default traces/profiles/raw)\n"
     "  --out FOLDER      where the profiles are written (default traces/profiles)\n"
     "  --cpu-fraction X  0..1, the CPU's part of esg-reconstructed.json (default: as assumed\n"
     "                    in raw/esg/assumptions.csv)\n";
 
-static bool derive_all(const struct options *options, struct error *error)
+static void fill_hole(cJSON *item, const char *name, const char *value)
+{
+    char hole[64];
+    char *text = NULL;
+    char *at = NULL;
+    (void)snprintf(hole, sizeof hole, "<%s>", name);
+    while ((at = strstr(item->valuestring, hole)) != NULL &&
+           asprintf(&text, "%.*s%s%s", (int)(at - item->valuestring), item->valuestring, value,
+                    at + strlen(hole)) >= 0) {
+        (void)cJSON_SetValuestring(item, text);
+        free(text);
+    }
+}
+
+void output_fill(cJSON *item, const cJSON *values)
+{
+    char *end = NULL;
+    for (cJSON *child = item == NULL ? NULL : item->child; child != NULL; child = child->next)
+        output_fill(child, values);
+    if (!cJSON_IsString(item) || values == NULL)
+        return;
+    for (const cJSON *value = values->child; value != NULL; value = value->next)
+        fill_hole(item, value->string, value->valuestring);
+    if (item->valuestring[0] != '#')
+        return;
+    const double number = strtod(item->valuestring + 1, &end);
+    if (end == item->valuestring + 1 || *end != '\0' || !isfinite(number))
+        return;
+    item->type = cJSON_Number;
+    (void)cJSON_SetNumberValue(item, profile_round(number, 6));
+}
+
+static const cJSON *first_of(const cJSON *function, const char *axis)
+{
+    const cJSON *values = cJSON_GetObjectItem(cJSON_GetObjectItem(function, "grid"), axis);
+    return values == NULL ? NULL : values->child;
+}
+
+cJSON *output_function(cJSON *profile, const char *name)
+{
+    cJSON *function = cJSON_Duplicate(cJSON_GetObjectItem(profile, "function"), true);
+    (void)cJSON_AddItemToObject(cJSON_GetObjectItem(profile, "functions"), name, function);
+    return function;
+}
+
+bool output_latencies(cJSON *function, output_latency *latency, const void *context,
+                      struct error *error)
+{
+    char *text = NULL;
+    size_t size = 0;
+    FILE *out = open_memstream(&text, &size);
+    const char *before = "[\n\t\t\t\t[[";
+    for (const cJSON *b = first_of(function, "batch"); out != NULL && b != NULL; b = b->next) {
+        for (const cJSON *c = first_of(function, "vcpu"); c != NULL; c = c->next) {
+            for (const cJSON *g = first_of(function, "vgpu"); g != NULL; g = g->next) {
+                double ms = latency(context, b->valueint, c->valueint, g->valueint);
+                (void)fprintf(out, isnan(ms) ? "%snull" : "%s%.6g", before, ms);
+                before = ", ";
+            }
+            before = "], [";
+        }
+        before = "]],\n\t\t\t\t[[";
+    }
+    bool fine = out != NULL && fputs("]]\n\t\t\t]", out) >= 0 && fclose(out) == 0 &&
+                before[0] == ']' &&
+                cJSON_ReplaceItemInObject(function, "latency_ms", cJSON_CreateRaw(text));
+    free(text);
+    return fine ||
+           error_input(error, "%s: its template has no grid, or out of memory", function->string);
+}
+
+static bool derive_profile(const struct raw *raw, const struct derived *derived, const char *out,
+                           struct error *error)
+{
+    struct atomic_file file;
+    char path[PATH_MAX];
+    (void)snprintf(path, sizeof path, "%s/%s", raw->folder, derived->template);
+    cJSON *profile = json_parse_file(path, error);
+    bool fine = profile != NULL && derived->fill(raw, derived, profile, error);
+    cJSON_DeleteItemFromObject(profile, "function");
+    output_fill(profile, raw->values);
+    char *text = fine ? cJSON_PrintUnformatted(profile) : NULL;
+    const char *hole = text == NULL ? NULL : strpbrk(text, "<#");
+    if (hole != NULL)
+        fine = error_input(error, "%s: no value, or no number, for the hole %.40s", path, hole);
+    (void)snprintf(path, sizeof path, "%s/%s", out, derived->name);
+    fine = fine && atomic_file_open(&file, path, error) &&
+           atomic_file_end(&file, profile_print(profile, file.stream, error), error);
+    free(text);
+    cJSON_Delete(profile);
+    return fine;
+}
+
+static bool derive_all(const char *folder, const char *out, const char *given, struct error *error)
 {
     struct raw raw;
-    bool fine = raw_open(&raw, options->raw, error);
-    double fraction = options->cpu_fraction;
-    if (fine && isnan(fraction))
-        fraction = raw_assumption(&raw, "cpu_fraction");
-    fine = fine && derive_parvagpu(&raw, options->out, error) &&
-           derive_igniter(&raw, options->out, error);
-    const struct esg_variant variants[] = {
-        {"esg-reconstructed.json", false, fraction},
-        {"esg-reconstructed-cpu0.json", false, 0},
-        {"esg-reconstructed-cpu50.json", false, 0.5},
-        {"esg-reconstructed-absolute50.json", true, 0.5},
-        {"esg-reconstructed-absolute80.json", true, 0.8},
+    char *end = NULL;
+    bool fine = raw_open(&raw, folder, error);
+    const double fraction =
+        given == NULL ? raw_number(raw.values, "cpu_fraction") : strtod(given, &end);
+    if (given != NULL && (end == given || *end != '\0' || !(fraction >= 0 && fraction <= 1)))
+        fine = error_input(error, "--cpu-fraction %s: give a number from 0 to 1", given);
+    const struct derived profiles[] = {
+        {"parvagpu/profile.json", "a100-mig-parvagpu.json", fill_parvagpu, 0, false},
+        {"igniter/profile.json", "v100-mps-igniter.json", fill_igniter, 0, false},
+        {"esg/shaped.json", "esg-reconstructed.json", fill_esg, fraction, false},
+        {"esg/shaped.json", "esg-reconstructed-cpu0.json", fill_esg, 0, false},
+        {"esg/shaped.json", "esg-reconstructed-cpu50.json", fill_esg, 0.5, false},
+        {"esg/absolute.json", "esg-reconstructed-absolute50.json", fill_esg, 0.5, true},
+        {"esg/absolute.json", "esg-reconstructed-absolute80.json", fill_esg, 0.8, true},
     };
-    for (size_t i = 0; fine && i < sizeof variants / sizeof variants[0]; i++)
-        fine = derive_esg(&raw, &variants[i], options->out, error);
+    for (size_t i = 0; fine && i < sizeof profiles / sizeof profiles[0]; i++)
+        fine = derive_profile(&raw, &profiles[i], out, error);
     raw_close(&raw);
     return fine;
 }
 
-/* Returns false on bad usage; sets *help for --help. */
-static bool read_options(int argc, char **argv, struct options *options, bool *help)
-{
-    static const struct option known[] = {{"raw", required_argument, NULL, 'r'},
-                                          {"out", required_argument, NULL, 'o'},
-                                          {"cpu-fraction", required_argument, NULL, 'c'},
-                                          {"help", no_argument, NULL, 'h'},
-                                          {NULL, 0, NULL, 0}};
-    int option = 0;
-    while ((option = getopt_long(argc, argv, "", known, NULL)) != -1) {
-        char *end = NULL;
-        if (option == 'r') {
-            options->raw = optarg;
-        } else if (option == 'o') {
-            options->out = optarg;
-        } else if (option == 'h') {
-            *help = true;
-        } else if (option == 'c') {
-            options->cpu_fraction = strtod(optarg, &end);
-            if (end == optarg || *end != '\0' ||
-                !(options->cpu_fraction >= 0 && options->cpu_fraction <= 1)) {
-                (void)fprintf(stderr, "--cpu-fraction %s: give a number from 0 to 1\n", optarg);
-                return false;
-            }
-        } else {
-            return false;
-        }
-    }
-    if (optind < argc)
-        options->out = argv[optind++];
-    return optind == argc;
-}
-
 int main(int argc, char **argv)
 {
-    struct options options = {"traces/profiles/raw", "traces/profiles", NAN};
+    const char *raw = "traces/profiles/raw";
+    const char *out = "traces/profiles";
+    const char *fraction = NULL;
+    const struct {
+        const char *name, **value;
+    } options[] = {{"--raw", &raw}, {"--out", &out}, {"--cpu-fraction", &fraction}};
     struct error error = {0};
-    bool help = false;
-    if (!read_options(argc, argv, &options, &help)) {
-        (void)fputs(usage, stderr);
-        return 2;
-    }
-    if (help) {
-        (void)fputs(usage, stdout);
-        return 0;
+    for (int i = 1; i < argc; i += 2) {
+        size_t k = 0;
+        while (k < 3 && strcmp(argv[i], options[k].name) != 0)
+            k++;
+        if (k == 3 || i + 1 == argc) {
+            const bool help = strcmp(argv[i], "--help") == 0;
+            (void)fputs(usage, help ? stdout : stderr);
+            return help ? 0 : 2;
+        }
+        *options[k].value = argv[i + 1];
     }
     gsl_set_error_handler_off();
-    if (!derive_all(&options, &error)) {
-        (void)fprintf(stderr, "%s\n", error.message);
-        return error.kind == ERROR_INPUT ? 2 : 1;
-    }
-    return 0;
+    if (derive_all(raw, out, fraction, &error))
+        return 0;
+    (void)fprintf(stderr, "%s\n", error.message);
+    return error.kind == ERROR_INPUT ? 2 : 1;
 }

@@ -1,63 +1,101 @@
 #include "traces/calibrate/derive/derive.h"
 
+#include <limits.h>
 #include <math.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "traces/calibrate/table_reader.h"
 #include "traces/json/json.h"
 
-static const double BYTES_PER_MB = 1024.0 * 1024.0;
-
-const char raw_restart_note[] = "mean process restart of resnet152 and inception_v3 on a V100 "
-                                "(PipeSwitch), without the start of a container";
-
-/* ---- Tables ---------------------------------------------------------------------------------- */
-
-/* A file and the columns that are used of it. */
-static const struct source {
-    const char *file, *columns[TABLE_CELLS];
-} sources[RAW_TABLES] = {
-    [RAW_MODELS] = {"models/models.csv",
-                    {"network", "parameters", "grade", "input_bytes", "input_note", "source"}},
-    [RAW_SOLO] = {"igniter/solo.csv", {"model", "batch", "mps_pct", "dram_util_pct"}},
-    [RAW_GPU_TIME] = {"igniter/gpu_time.csv", {"model", "batch", "mps_pct", "gpu_ms"}},
-    [RAW_SLICES] = {"parvagpu/slices.csv", {"mig_gpcs", "memory_mb"}},
-    [RAW_RESTARTS] = {"pipeswitch/pipeswitch_v100_latency.csv",
-                      {"system", "model_or_interval", "lat_avg_ms"}},
-    [RAW_CUDA_INIT] = {"streambox/cuda_init.csv", {"mean_ms", "min_ms", "max_ms"}},
-    [RAW_ANCHORS] = {"esg/anchors.csv",
-                     {"function", "network", "model", "latency_ms", "latency_grade",
-                      "cold_start_ms", "input_bytes", "cold_start_grade", "input_grade", "donor",
-                      "donor_reason"}},
-    [RAW_ABSOLUTE] = {"esg/absolute.csv",
-                      {"function", "macs", "donor", "donor_macs", "donor_reason"}},
-    [RAW_ASSUMPTIONS] = {"esg/assumptions.csv", {"quantity", "value"}},
-};
-
-/* Cuts the text into rows, each an object of its cells. */
-static bool fill_table(char *text, const char *path, const char *const *needed, cJSON *table,
-                       struct error *error)
+/* Cuts a table with a header line, without quoting, into rows, each an object of its cells. */
+static bool read_table(const char *path, cJSON *table, struct error *error)
 {
-    char *header[TABLE_CELLS], *cells[TABLE_CELLS];
-    char *line = strsep(&text, "\n");
-    const size_t columns = table_cut(line, ",", header);
-    while ((line = strsep(&text, "\n")) != NULL) {
-        if (line[0] == '\0')
-            continue;
+    char *names[TABLE_CELLS];
+    char *cells[TABLE_CELLS];
+    char *text = json_read_text(path, NULL, error);
+    char *rest = text;
+    char *line = strsep(&rest, "\n");
+    const size_t columns = line == NULL ? 0 : table_cut(line, ",", names);
+    bool fine = line != NULL;
+    while (fine && (line = strsep(&rest, "\n")) != NULL && line[0] != '\0') {
         cJSON *row = cJSON_CreateObject();
         (void)cJSON_AddItemToArray(table, row);
-        size_t found = table_cut(line, ",", cells);
-        if (found != columns)
-            return error_input(error, "%s: row %d has %zu cells, the header has %zu", path,
-                               cJSON_GetArraySize(table), found, columns);
-        for (size_t i = 0; i < columns && i < TABLE_CELLS; i++)
-            (void)cJSON_AddStringToObject(row, header[i], cells[i]);
+        fine = table_cut(line, ",", cells) == columns ||
+               error_input(error, "%s: row %d has not %zu cells, as the header has", path,
+                           cJSON_GetArraySize(table), columns);
+        for (size_t i = 0; fine && i < columns && i < TABLE_CELLS; i++)
+            (void)cJSON_AddStringToObject(row, names[i], cells[i]);
     }
-    for (; *needed != NULL; needed++)
-        if (!cJSON_HasObjectItem(table->child, *needed))
-            return error_input(error, "%s: column \"%s\" is missing", path, *needed);
-    return true;
+    free(text);
+    return fine;
+}
+
+double raw_demand(const struct raw *raw, const char *model)
+{
+    double sum = 0;
+    for (const cJSON *row = raw_rows(raw, "igniter/solo.csv"); row != NULL; row = row->next) {
+        const int batch = (int)raw_number(row, "batch");
+        if (strcmp(raw_text(row, "model"), model) == 0 && raw_number(row, "mps_pct") == 80 &&
+            batch > 1 && (batch & (batch - 1)) == 0)
+            sum += raw_number(row, "dram_util_pct");
+    }
+    return sum / 100 / 5;
+}
+
+bool raw_open(struct raw *raw, const char *folder, struct error *error)
+{
+    const struct {
+        const char *file;
+        struct sample_set *set; /* NULL: a table of other values */
+    } inputs[] = {
+        {"models/models.csv", NULL},
+        {"pipeswitch/pipeswitch_v100_latency.csv", NULL},
+        {"streambox/cuda_init.csv", NULL},
+        {"parvagpu/slices.csv", NULL},
+        {"parvagpu/parvagpu_all.csv", &raw->parvagpu},
+        {"igniter/solo.csv", NULL},
+        {"igniter/solo.csv", &raw->igniter},
+        {"igniter/pairs.csv", &raw->igniter},
+        {"igniter/gpu_time.csv", NULL},
+        {"infless/infless_profiles_clean.csv", &raw->infless},
+        {"esg/anchors.csv", NULL},
+        {"esg/absolute.csv", NULL},
+        {"esg/assumptions.csv", NULL},
+    };
+    char path[PATH_MAX];
+    bool fine = true;
+    *raw = (struct raw){
+        .folder = folder, .tables = cJSON_CreateObject(), .values = cJSON_CreateObject()};
+    for (size_t i = 0; fine && i < sizeof inputs / sizeof inputs[0]; i++) {
+        (void)snprintf(path, sizeof path, "%s/%s", folder, inputs[i].file);
+        fine = inputs[i].set != NULL
+                   ? sample_table_read(inputs[i].set, path, error)
+                   : read_table(path, cJSON_AddArrayToObject(raw->tables, inputs[i].file), error);
+    }
+    for (const cJSON *row = raw_rows(raw, "esg/assumptions.csv"); row != NULL; row = row->next)
+        (void)cJSON_AddStringToObject(raw->values, raw_text(row, "quantity"),
+                                      raw_text(row, "value"));
+    /* Only the mean, minimum and maximum of ten values are known. The expected range of ten normal
+     * deviates is 3.078 standard deviations (Tippett 1925). */
+    const cJSON *init = raw_rows(raw, "streambox/cuda_init.csv");
+    raw_put(raw->values, "restart_cv",
+            (raw_number(init, "max_ms") - raw_number(init, "min_ms")) / 3.078 /
+                raw_number(init, "mean_ms"));
+    profile_put_text(raw->values, "pairs", "%zu", raw->igniter.co_run_count / 2);
+    profile_put_text(raw->values, "slowdowns", "%zu", raw->igniter.co_run_count);
+    for (size_t i = 0; fine && i < raw->igniter.functions.count; i++)
+        raw->igniter.facts[i].demand = raw_demand(raw, raw->igniter.functions.names[i]);
+    return fine;
+}
+
+void raw_close(struct raw *raw)
+{
+    cJSON_Delete(raw->tables);
+    cJSON_Delete(raw->values);
+    samples_clear(&raw->igniter);
+    samples_clear(&raw->parvagpu);
+    samples_clear(&raw->infless);
 }
 
 const char *raw_text(const cJSON *row, const char *column)
@@ -74,106 +112,23 @@ double raw_number(const cJSON *row, const char *column)
     return end == text || *end != '\0' ? NAN : value;
 }
 
-static bool is_selected(const cJSON *row, const char *const *where)
+const cJSON *raw_rows(const struct raw *raw, const char *file)
 {
-    while (*where != NULL && strcmp(raw_text(row, where[0]), where[1]) == 0)
-        where += 2;
-    return *where == NULL;
+    const cJSON *table = cJSON_GetObjectItemCaseSensitive(raw->tables, file);
+    return table == NULL ? NULL : table->child;
 }
 
-const cJSON *raw_find(const cJSON *table, const char *column, const char *wanted)
+const cJSON *raw_find(const struct raw *raw, const char *file, const char *name)
 {
-    const cJSON *row = table->child;
-    while (row != NULL && strcmp(raw_text(row, column), wanted) != 0)
+    const cJSON *row = raw_rows(raw, file);
+    while (row != NULL && strcmp(row->child->valuestring, name) != 0)
         row = row->next;
     return row;
 }
 
-/* Mean of `column` over the rows that `where` selects, pairs of a column and its value that NULL
- * ends. NAN if there are none. */
-static double mean_of(const cJSON *table, const char *column, const char *const *where)
+void raw_put(cJSON *values, const char *name, double value)
 {
-    double sum = 0;
-    size_t count = 0;
-    for (const cJSON *row = table->child; row != NULL; row = row->next)
-        if (is_selected(row, where)) {
-            sum += raw_number(row, column);
-            count++;
-        }
-    return count == 0 ? NAN : sum / (double)count;
-}
-
-/* ---- Files ----------------------------------------------------------------------------------- */
-
-static bool read_set(const char *folder, const char *file, struct sample_set *set,
-                     struct error *error)
-{
-    char *path = NULL;
-    if (asprintf(&path, "%s/%s", folder, file) < 0)
-        return error_run(error, "%s/%s: out of memory", folder, file);
-    bool fine = sample_table_read(set, path, error);
-    free(path);
-    return fine;
-}
-
-static bool read_table(const char *folder, const struct source *source, cJSON **table,
-                       struct error *error)
-{
-    char *path = NULL;
-    if (asprintf(&path, "%s/%s", folder, source->file) < 0)
-        return error_run(error, "%s/%s: out of memory", folder, source->file);
-    char *text = json_read_text(path, NULL, error);
-    *table = cJSON_CreateArray();
-    bool fine = text != NULL && fill_table(text, path, source->columns, *table, error);
-    free(text);
-    free(path);
-    return fine;
-}
-
-/* Bandwidth demand of a model: DRAM utilisation, 0..1, at a share of 80 % (the largest measured),
- * mean over the batch sizes of the co-location runs. */
-static double igniter_demand(const struct raw *raw, const char *model)
-{
-    static const char *const batches[] = {"2", "4", "8", "16", "32"};
-    enum { BATCHES = sizeof batches / sizeof batches[0] };
-    double sum = 0;
-    for (size_t i = 0; i < BATCHES; i++)
-        sum += mean_of(
-            raw->tables[RAW_SOLO], "dram_util_pct",
-            (const char *const[]){"model", model, "mps_pct", "80", "batch", batches[i], NULL});
-    return sum / 100 / BATCHES;
-}
-
-bool raw_open(struct raw *raw, const char *folder, struct error *error)
-{
-    *raw = (struct raw){.folder = folder};
-    for (size_t i = 0; i < RAW_TABLES; i++)
-        if (!read_table(folder, &sources[i], &raw->tables[i], error))
-            return false;
-    if (!read_set(folder, "igniter/solo.csv", &raw->igniter, error) ||
-        !read_set(folder, "igniter/pairs.csv", &raw->igniter, error) ||
-        !read_set(folder, "parvagpu/parvagpu_all.csv", &raw->parvagpu, error) ||
-        !read_set(folder, "infless/infless_profiles_clean.csv", &raw->infless, error))
-        return false;
-    for (size_t i = 0; i < raw->igniter.functions.count; i++)
-        raw->igniter.facts[i].demand = igniter_demand(raw, raw->igniter.functions.names[i]);
-    return true;
-}
-
-void raw_close(struct raw *raw)
-{
-    for (size_t i = 0; i < RAW_TABLES; i++)
-        cJSON_Delete(raw->tables[i]);
-    samples_clear(&raw->igniter);
-    samples_clear(&raw->parvagpu);
-    samples_clear(&raw->infless);
-}
-
-/* ---- Values ---------------------------------------------------------------------------------- */
-
-double raw_assumption(const struct raw *raw, const char *quantity)
-{
-    return raw_number(raw_find(raw->tables[RAW_ASSUMPTIONS], "quantity", quantity), "value");
+    profile_put_text(values, name, "%.17g", value);
 }
 
 double raw_latency_ms(const void *runs, int batch, int vcpu, int share)
@@ -190,46 +145,34 @@ double raw_latency_ms(const void *runs, int batch, int vcpu, int share)
     return NAN;
 }
 
-double raw_restart_ms(const struct raw *raw, const char *model)
+/* Mean of the measured process restarts of `model`, as PipeSwitch names it. */
+static double restart_ms(const struct raw *raw, const char *model)
 {
-    return mean_of(
-        raw->tables[RAW_RESTARTS], "lat_avg_ms",
-        (const char *const[]){"system", "kill_restart", "model_or_interval", model, NULL});
+    double sum = 0;
+    int count = 0;
+    for (const cJSON *row = raw_rows(raw, "pipeswitch/pipeswitch_v100_latency.csv"); row != NULL;
+         row = row->next)
+        if (strcmp(raw_text(row, "system"), "kill_restart") == 0 &&
+            strcmp(raw_text(row, "model_or_interval"), model) == 0) {
+            sum += raw_number(row, "lat_avg_ms");
+            count++;
+        }
+    return sum / count;
 }
 
-/* Only the mean, minimum and maximum of ten values are known. The expected range of ten normal
- * deviates is 3.078 standard deviations (Tippett 1925). */
-static double cold_start_cv(const cJSON *cuda_init)
+cJSON *raw_network(const struct raw *raw, const char *network, struct error *error)
 {
-    static const double range_of_ten = 3.078;
-    double range = raw_number(cuda_init, "max_ms") - raw_number(cuda_init, "min_ms");
-    return range / range_of_ten / raw_number(cuda_init, "mean_ms");
-}
-
-const cJSON *raw_function(const struct raw *raw, const char *network,
-                          struct profile_function *function, struct error *error)
-{
-    static int one_vcpu[1] = {1};
-    const cJSON *row = raw_find(raw->tables[RAW_MODELS], "network", network);
-    if (row == NULL)
+    const cJSON *row = raw_find(raw, "models/models.csv", network);
+    const char *restarted = raw_text(row, "pipeswitch");
+    if (row == NULL) {
         error_input(error, "%s/models/models.csv: network \"%s\" is missing", raw->folder, network);
-    *function = (struct profile_function){
-        .vcpu = {one_vcpu, 1},
-        .input_bytes = raw_number(row, "input_bytes"),
-        .noise_cv = raw_assumption(raw, "noise_cv"),
-        .cold_start_mean_ms =
-            (raw_restart_ms(raw, "resnet152") + raw_restart_ms(raw, "inception_v3")) / 2,
-        .cold_start_cv = cold_start_cv(raw->tables[RAW_CUDA_INIT]->child),
-        .gpu_weights_mb = raw_number(row, "parameters") * 4 / BYTES_PER_MB,
-        .host_memory_mb = raw_assumption(raw, "host_memory_mb"),
-        .bandwidth_share = NAN};
-    return row;
-}
-
-struct output_note raw_weights_note(const cJSON *network)
-{
-    return (struct output_note){"gpu_memory_mb.weights", raw_text(network, "grade"),
-                                profile_text("%.0f parameters x 4 bytes; %s",
-                                             raw_number(network, "parameters"),
-                                             raw_text(network, "source"))};
+        return NULL;
+    }
+    cJSON *values = cJSON_Duplicate(row, true);
+    raw_put(values, "weights_mb", raw_number(row, "parameters") * 4 / (1024.0 * 1024.0));
+    raw_put(values, "restart_ms",
+            restarted[0] != '\0'
+                ? restart_ms(raw, restarted)
+                : (restart_ms(raw, "resnet152") + restart_ms(raw, "inception_v3")) / 2);
+    return values;
 }

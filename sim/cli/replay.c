@@ -1,0 +1,336 @@
+/* esgsim replay: experiments in real time, whose batches a worker process executes. */
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "results/compare/replay.h"
+#include "sim/backend/worker_backend.h"
+#include "sim/cli/cli.h"
+#include "sim/cli/guard.h"
+#include "sim/cli/run_once.h"
+#include "sim/version.h"
+#include "workloads/capacity.h"
+
+/* At most so long all functions execute on all sets of units, before they do so for a run. */
+#define WARM_S 40.0
+
+enum { EXPERIMENTS_MAX = 16, RUNS_MAX = EXPERIMENTS_MAX * CLI_POLICIES_MAX };
+
+struct options {
+    const char *out, *worker;
+    char **paths;
+    size_t path_count;
+    const char *policies[CLI_POLICIES_MAX]; /* without --policy a single NULL */
+    size_t policy_count;
+    struct cli_settings settings;
+    int sets; /* index of its word */
+    bool dry_run, resume, no_gpu;
+    double silent_s, decision_timeout;
+};
+
+static bool take_policies(void *options, const char *name, char *value, struct error *error)
+{
+    struct options *o = options;
+    return cli_take_names(name, value, o->policies, CLI_POLICIES_MAX, &o->policy_count, error);
+}
+
+static bool take_seed(void *options, const char *name, char *value, struct error *error)
+{
+    (void)name;
+    return cli_settings_add(&((struct options *)options)->settings, "seed", value, error);
+}
+
+#define MEMBER(member) CLI_MEMBER(struct options, member)
+
+static const struct cli_option replay_table[] = {
+    {"--worker", "CMD",
+     "the worker's command line, for the shell. It reads lines `run ID FUNCTION BATCH UNITS`, "
+     "where "
+     "UNITS is a bit set as a decimal number, executes the batch on these units of the GPU, and "
+     "answers `done ID MS`. Batches overlap. It exits at the end of its input",
+     MEMBER(worker)},
+    {"--out", "F.h5", "the results, complete after each run", MEMBER(out)},
+    {"--resume", NULL, "keep the runs that F.h5 has, and replay the others", MEMBER(resume)},
+    {"--policy", "A,B", "the policies to replay, by name or .so (default: the experiment's)",
+     .kind = OPTION_TAKE, .take = take_policies},
+    {"--set", "KEY=VALUE", "override any key, as for `esgsim run`", MEMBER(settings),
+     .repeated = true},
+    {"--seed", "N", "the seed (default: the experiment's, else 1)", .kind = OPTION_TAKE,
+     .take = take_seed},
+    {"--sets", "side-by-side|all",
+     "sets of units on which batches execute: neighbouring units only (default), for which a worker "
+     "needs fewer streams, or all",
+     MEMBER(sets)},
+    {"--worker-timeout", "S",
+     "a worker that executes batches and answers none for so long is killed (default 60)",
+     MEMBER(silent_s), .low = 0.01, .high = 1e6},
+    {"--no-gpu", NULL, "the worker has no GPU: results and reports say that nothing is measured",
+     MEMBER(no_gpu)},
+    {"--dry-run", NULL, "check the experiments, without a worker; print time, batches and capacity",
+     MEMBER(dry_run)},
+    GUARD_OPTION(struct options, decision_timeout),
+    {.name = NULL},
+};
+
+static bool read_options(int argc, char **argv, struct options *o, struct error *error)
+{
+    *o = (struct options){.silent_s = 60, .decision_timeout = GUARD_TIMEOUT_DEFAULT};
+    if (!cli_parse(&command_replay, &argc, argv, o, error))
+        return false;
+    o->paths = argv + 1;
+    o->path_count = (size_t)argc - 1;
+    if (o->path_count > EXPERIMENTS_MAX)
+        return error_input(error, "replay: more than %d experiments", EXPERIMENTS_MAX);
+    if (o->policy_count == 0)
+        o->policies[o->policy_count++] = NULL;
+    if (!o->dry_run && (o->worker == NULL || o->out == NULL))
+        return cli_usage_error(&command_replay,
+                               o->out == NULL ? "--out is missing" : "--worker is missing", error);
+    for (size_t i = 0; i < o->path_count; i++)
+        if (!cli_check_output("--out", o->out, "an experiment", o->paths[i], error))
+            return false;
+    return true;
+}
+
+/* ---- One run --------------------------------------------------------------------------------- */
+
+/* One experiment with one policy. */
+struct run {
+    struct experiment *experiment;
+    const struct policy *policy;
+    double *values;
+};
+
+struct session {
+    struct options options;
+    struct run runs[RUNS_MAX];
+    size_t run_count;
+    struct worker *worker;
+    struct worker_backend *backend;
+    bool keeps; /* the results file has runs to keep */
+    const struct run *run;
+    char details[256];
+};
+
+static bool load(struct session *s, const char *path, const char *policy, struct error *error)
+{
+    struct cli_settings settings = s->options.settings;
+    struct run *run = &s->runs[s->run_count++];
+    if (policy != NULL && !cli_settings_add(&settings, "policy.name", policy, error))
+        return false;
+    run->experiment = experiment_load(path, settings.list, settings.count, error);
+    if (run->experiment != NULL && worker_backend_check(run->experiment, error))
+        run->policy = runner_policy(run->experiment, &run->values, error);
+    return run->policy != NULL;
+}
+
+/* Prints what a replay of each run needs, and reports the errors that it would have. */
+static bool plan_all(const struct session *s, struct error *error)
+{
+    double seconds = 0;
+    for (size_t i = 0; i < s->run_count; i++) {
+        struct replay_plan plan;
+        const struct run *run = &s->runs[i];
+        guard_divert_output();
+        const bool good = replay_plan(run->experiment, run->policy, run->values, &plan, error);
+        (void)guard_restore_output();
+        if (!good)
+            return false;
+        (void)printf("%s, %s: %.1f s of real time, %" PRIu64 " batches, at most %" PRIu32
+                     " at one time; capacity: %.3f requests per second\n",
+                     run->experiment->name, run->experiment->policy_name, plan.seconds,
+                     plan.batches, plan.together,
+                     capacity_find(&run->experiment->workload).rate_per_s);
+        seconds += plan.seconds;
+    }
+    (void)printf("in all: %.1f s, and the worker's start before\n", seconds);
+    return true;
+}
+
+static void describe(void *context, struct execution *execution)
+{
+    struct session *s = context;
+    const struct worker_figures f = worker_backend_figures(s->backend);
+    const struct worker_warming warming = worker_backend_warming(s->backend);
+    const struct gpu_spec *gpu = &s->run->experiment->workload.cluster.groups[0].gpus[0];
+    (void)snprintf(s->details, sizeof s->details,
+                   "{\"units\": %d, \"side_by_side\": %s, \"combinations\": %zu, \"warmed\": %zu, "
+                   "\"warm_up_s\": %.3f}",
+                   gpu->units, s->options.sets == 1 ? "true" : "false", warming.combinations,
+                   warming.warmed, warming.seconds);
+    *execution = (struct execution){.backend = s->options.worker,
+                                    .device = s->options.no_gpu ? "none" : gpu->model,
+                                    .driver = s->options.no_gpu ? "none" : "as the cluster says",
+                                    .details = s->details,
+                                    .gpu = !s->options.no_gpu,
+                                    .late_us_mean = f.late_mean,
+                                    .late_us_p99 = f.late_p99,
+                                    .late_us_max = f.late_max};
+    execution->rows = worker_backend_rows(s->backend, &execution->row_count);
+    execution->starts = execution->row_count;
+}
+
+static void print_result(const struct session *s, const struct simulation_result *result)
+{
+    const struct measures *m = &result->overall;
+    const struct worker_figures f = worker_backend_figures(s->backend);
+    const struct worker_warming warming = worker_backend_warming(s->backend);
+    (void)printf("  %" PRIu64 " requests: latency mean %.3f, p50 %.3f, p95 %.3f, p99 %.3f ms; SLO "
+                 "hit rate %.4f; cost %.4g $ a request\n",
+                 m->requests, m->latency_ms_mean, m->latency_ms_p50, m->latency_ms_p95,
+                 m->latency_ms_p99, m->slo_hit_rate, m->cost_per_request_usd);
+    (void)printf("  batches late by %.1f us on average, 99 %% within %.1f, at most %.1f; a batch "
+                 "takes %.3f ms by the worker, %.3f ms by this clock\n",
+                 f.late_mean, f.late_p99, f.late_max, f.device_ms_mean, f.host_ms_mean);
+    (void)printf("  at most %" PRIu32 " at one time, %" PRIu64 " on units that are no neighbours; "
+                 "%" PRIu64 " waited for a set of units, %.1f us on average, at most %.1f\n",
+                 f.together, f.scattered, f.waited, f.waited_mean, f.waited_max);
+    (void)printf("  warmed before: %zu of %zu combinations of function, batch and set in %.1f s\n",
+                 warming.warmed, warming.combinations, warming.seconds);
+}
+
+/* ---- The results file ------------------------------------------------------------------------ */
+
+/* Copies the runs that the results file has. Sets *has if `run` is one of them. */
+static bool copy_runs(const struct session *s, const struct run *run, struct store *store,
+                      bool *has, struct error *error)
+{
+    const char *path = s->options.out;
+    struct run_source *source = run_source_open(path, error);
+    bool good = source != NULL && store_reserve(store, path, error);
+    for (size_t i = 0; good && i < run_source_results(source)->run_count; i++) {
+        char *backend = run_source_text(source, i, "replay_backend");
+        char *sources = run_source_text(source, i, "sources");
+        const char *hash = run_source_results(source)->runs[i].hash;
+        good = backend != NULL && sources != NULL && strcmp(sources, version_sources()) == 0;
+        if (!good)
+            error_input(error, "%s: run %s is %s; give another --out, or omit --resume", path, hash,
+                        backend == NULL ? "simulated, not replayed" : "of another program");
+        good = good && store_copy_run(store, source, i, NULL, error);
+        *has = *has || strcmp(hash, run->experiment->hash) == 0;
+        free(backend);
+        free(sources);
+    }
+    run_source_close(source);
+    return good;
+}
+
+/* Begins the results file again, with the runs that it has. NULL: an error, or it *has the run. */
+static struct store *begin_again(const struct session *s, const struct run *run, bool *has,
+                                 struct error *error)
+{
+    struct store *store = store_create(s->options.out, error);
+    *has = false;
+    if (store == NULL || !s->keeps || (copy_runs(s, run, store, has, error) && !*has))
+        return store;
+    store_abandon(store);
+    return NULL;
+}
+
+/* ---- All of them ----------------------------------------------------------------------------- */
+
+/* *has: the results file had the run. */
+static bool play(struct session *s, const struct run *run, bool *has, struct error *error)
+{
+    const struct replay_target target = {worker_backend(s->backend), s, describe};
+    struct simulation_result result = {0};
+    struct store *store = begin_again(s, run, has, error);
+    if (store == NULL)
+        return error->kind == ERROR_NONE;
+    s->run = run;
+    guard_divert_output();
+    const bool good = replay_record(store, run->experiment, run->policy, run->values, &target, NULL,
+                                    &result, error);
+    (void)guard_restore_output();
+    if (!good) {
+        store_abandon(store);
+        return false;
+    }
+    print_result(s, &result);
+    simulation_result_clear(&result);
+    s->keeps = store_finish(store, error) || s->keeps;
+    return error->kind == ERROR_NONE;
+}
+
+/* A failed run does not stop the others, unless it was the worker's fault. The first error is
+ * reported. */
+static bool play_all(struct session *s, struct error *error)
+{
+    size_t played = 0, kept = 0;
+    for (size_t i = 0; i < s->run_count && !worker_has_ended(s->worker); i++) {
+        const struct run *run = &s->runs[i];
+        struct error fault = {0};
+        bool has;
+        (void)printf("%s, %s\n", run->experiment->name, run->experiment->policy_name);
+        (void)fflush(stdout);
+        if (play(s, run, &has, &fault)) {
+            played += !has;
+            kept += has;
+            continue;
+        }
+        (void)printf("  failed: %s\n", fault.message);
+        if (error->kind == ERROR_NONE)
+            *error = fault;
+    }
+    (void)printf("%zu runs replayed, %zu kept, %zu in all: %s%s\n", played, kept, s->run_count,
+                 s->options.out, s->options.no_gpu ? ", which measure nothing" : "");
+    return error->kind == ERROR_NONE;
+}
+
+static bool replay(struct session *s, struct error *error)
+{
+    const struct options *o = &s->options;
+    for (size_t i = 0; i < o->path_count * o->policy_count; i++)
+        if (!load(s, o->paths[i / o->policy_count], o->policies[i % o->policy_count], error))
+            return false;
+    if (!plan_all(s, error) || o->dry_run)
+        return error->kind == ERROR_NONE;
+    (void)fflush(stdout);
+    s->keeps = o->resume && access(o->out, F_OK) == 0;
+    s->worker = worker_start(o->worker, o->silent_s, guard_defer_stop("interrupted"), error);
+    if (s->worker == NULL)
+        return false;
+    s->backend = worker_backend_create(s->worker, o->sets == 0, WARM_S, error);
+    const bool good = s->backend != NULL && play_all(s, error);
+    worker_backend_destroy(s->backend);
+    worker_stop(s->worker);
+    return good;
+}
+
+static bool replay_run(int argc, char **argv, bool quiet, struct error *error)
+{
+    struct session *s = calloc(1, sizeof *s);
+    (void)quiet;
+    if (s == NULL)
+        return error_run(error, "replay: out of memory");
+    bool good = read_options(argc, argv, &s->options, error);
+    guard_watch_callbacks(s->options.decision_timeout);
+    good = good && replay(s, error);
+    for (size_t i = 0; i < s->run_count; i++) {
+        free(s->runs[i].values);
+        experiment_free(s->runs[i].experiment);
+    }
+    free(s);
+    return good;
+}
+
+const struct command command_replay = {
+    .name = "replay",
+    .summary = "replay experiments in real time on a GPU, through a worker process",
+    .help =
+        "Queues, policy and arrivals are those of a simulation, in real time. The batches execute\n"
+        "in the worker. Before a run, the worker executes every function at every batch size on\n"
+        "every set of units, for at most 40 s, then what each function and set still lacks.\n"
+        "traces/capture/worker.py is a worker for PyTorch.\n"
+        "The experiment has one invoker with one GPU of 1 to 8 units, and all its containers\n"
+        "from the start. Compare the results with a simulation's:\n"
+        "esgsim report SIMULATED.h5 --against F.h5 (results/PROOF.md).\n"
+        "\n"
+        "Example: esgsim replay workloads/experiments/proof-light.json --policy esg,fifo \\\n"
+        "             --worker 'python3 traces/capture/worker.py --measured DIR' --out real.h5\n",
+    .run = replay_run,
+    .operands = "EXP.json…",
+    .options = replay_table,
+};

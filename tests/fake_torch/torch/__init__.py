@@ -1,0 +1,129 @@
+"""A PyTorch without a GPU, for traces/capture/lanes.py: it checks the use of streams, contexts, events,
+graphs and memory, and takes times from a law. Its networks are in the torchvision beside it."""
+import contextlib, math, os, threading, time, types, weakref  # noqa: E401
+
+__version__, channels_last = "0.0+fake", "channels_last"
+version = types.SimpleNamespace(cuda="0.0")
+backends = types.SimpleNamespace(cudnn=types.SimpleNamespace(version=lambda: 0))
+MEMORY = int(os.environ.get("FAKE_MEMORY_MB", "4096")) << 20
+PART = int(os.environ.get("CUDA_MPS_ACTIVE_THREAD_PERCENTAGE", "100")) / 100
+lock, here = threading.Lock(), threading.local()  # `here`: what PyTorch keeps for each thread
+state = types.SimpleNamespace(allocated=0, peak=0, entered=[], capturing=None,
+                                                            pending=False, streams={})
+
+def check(holds, text):
+    if not holds:
+        raise AssertionError("misused: " + text)
+
+def give(size):
+    state.allocated -= size
+
+def current():
+    return getattr(here, "stream", None)
+
+class Tensor:
+    def __init__(self, shape, on_gpu=False, is_half=False, layout=None):
+        self.kind = {"shape": shape, "on_gpu": on_gpu, "is_half": is_half, "layout": layout}
+        vars(self).update(self.kind)
+        state.pending = state.pending or (on_gpu and current() is None)  # made on the default stream
+        size = self.numel() * self.element_size()
+        if on_gpu:
+            with lock:
+                if state.allocated + size > MEMORY:
+                    raise cuda.OutOfMemoryError("fake: out of memory")
+                state.allocated += size
+                state.peak = max(state.peak, state.allocated)
+            weakref.finalize(self, give, size)
+
+    def like(self, **changes):
+        return Tensor(**{**self.kind, **changes})
+    numel = lambda self: math.prod(self.shape)
+    element_size = lambda self: 2 if self.is_half else 4
+    dim = lambda self: len(self.shape)
+    is_floating_point = lambda self: True
+    cuda = lambda self: self.like(on_gpu=True)
+    half = lambda self: self.like(is_half=True)
+    to = lambda self, memory_format: self.like(layout=memory_format)
+
+randn = lambda *shape: Tensor(shape)
+zeros = lambda *shape, device: Tensor(shape, device == "cuda")
+
+@contextlib.contextmanager
+def inference_mode():
+    here.inference = True
+    yield
+    here.inference = False
+
+def launch(ms, reads):
+    """A network's kernels, on the current stream: a tenth slower for each stream beside it."""
+    stream = current()
+    check(stream is not None, "a launch on the default stream")
+    check(not state.pending, "a launch that does not wait for what the default stream makes")
+    check(getattr(here, "inference", False), "a launch outside inference mode")
+    check(stream.context is None or stream.context() is not None, "a stream whose green context is gone")
+    if state.capturing is None:
+        stream.warm.add(ms)
+        stream.now += ms(stream.part) * (.9 + .1 * len(state.entered))
+        return
+    check(state.capturing.stream is stream, "a launch while another stream captures")
+    check(ms in stream.warm, "a capture of what has not run on its stream")
+    state.capturing.ms, state.capturing.reads = ms(stream.part), [weakref.ref(tensor) for tensor in reads]
+
+class Stream:
+    def __init__(self, groups=None, part=PART, context=None):
+        self.groups, self.part, self.context, self.now, self.warm = groups, part, context, 0.0, set()
+
+    def synchronize(self):
+        time.sleep(1e-4)
+
+@contextlib.contextmanager
+def enter(stream):
+    with lock:
+        for other in state.entered:
+            check(stream.groups and other.groups and not stream.groups & other.groups, "streams that share units")
+        state.entered.append(stream)
+    before, here.stream = current(), stream
+    try:
+        yield
+    finally:
+        here.stream = before
+        state.entered.remove(stream)
+
+class Event:
+    def __init__(self, enable_timing=False):
+        self.timing, self.at, self.seen = enable_timing, None, False
+
+    def record(self, stream):
+        check(stream is current(), "an event on a stream that is not current")
+        self.at, self.seen = stream.now, False
+
+    def synchronize(self):
+        check(self.at is not None, "a wait for an event that is not recorded")
+        time.sleep(1e-4)
+        self.seen = True
+
+    def elapsed_time(self, last):
+        check(self.timing and last.timing and last.seen, "a time of events without timing, or not waited for")
+        return last.at - self.at
+
+class CUDAGraph:
+    def replay(self):
+        check(self.stream is current(), "a replay on another stream")
+        check(all(read() is not None for read in self.reads), "a replay whose inputs are gone")
+        self.stream.now += self.ms * (.9 + .1 * len(state.entered))
+
+@contextlib.contextmanager
+def capture(graph, pool, stream, capture_error_mode):
+    check(stream is current() and type(pool) in (object, type(None)), "a capture elsewhere, or in no pool")
+    check(capture_error_mode == "thread_local", "a capture that other threads disturb")
+    graph.stream, state.capturing = stream, graph
+    yield
+    state.capturing = None
+
+cuda = types.SimpleNamespace(
+    Stream=Stream, ExternalStream=state.streams.__getitem__, stream=enter, Event=Event, CUDAGraph=CUDAGraph, graph=capture,
+    OutOfMemoryError=type("OutOfMemoryError", (RuntimeError,), {}), empty_cache=lambda: None,
+    synchronize=lambda: vars(state).update(pending=False),
+    graph_pool_handle=object, memory_allocated=lambda: state.allocated, max_memory_allocated=lambda: state.peak,
+    reset_peak_memory_stats=lambda: vars(state).update(peak=state.allocated), memory_reserved=lambda: state.allocated,
+    mem_get_info=lambda: (MEMORY - state.allocated - (300 << 20), MEMORY), get_device_name=lambda: "fake, no GPU")

@@ -1,0 +1,110 @@
+#include "traces/calibrate/measured_folder.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "traces/json/json.h"
+
+/* Texts of device.json; NULL: not there. */
+struct origin {
+    char *by, *device, *evidence, *date, *driver, *torch;
+    bool half, graphs;
+};
+
+static bool load_origin(const char *path, struct origin *origin, struct error *error)
+{
+    cJSON *root = json_parse_file(path, error);
+    if (root == NULL)
+        return false;
+    const struct json_value value = json_root(path, root);
+    struct json_value by;
+    const bool fine = json_is_object(&value, NULL, error) &&
+                      json_require(&value, "by", &by, error) &&
+                      json_string(&value, "by", &origin->by, error) &&
+                      json_string(&value, "device", &origin->device, error) &&
+                      json_string(&value, "evidence", &origin->evidence, error) &&
+                      json_string(&value, "date", &origin->date, error) &&
+                      json_string(&value, "driver", &origin->driver, error) &&
+                      json_string(&value, "torch", &origin->torch, error) &&
+                      json_bool(&value, "half", &origin->half, error) &&
+                      json_bool(&value, "graphs", &origin->graphs, error);
+    cJSON_Delete(root);
+    return fine;
+}
+
+static const char *or_unknown(const char *text)
+{
+    return text != NULL && text[0] != '\0' ? text : "unknown";
+}
+
+/* Sets what the command line did not. */
+static bool note_origin(struct sample_set *set, const struct origin *origin, struct error *error)
+{
+    char *texts[2] = {NULL, NULL};
+    const bool made =
+        asprintf(&texts[0], "%s, shares by %s", or_unknown(origin->device), origin->by) >= 0 &&
+        asprintf(&texts[1], "measure.py on %s, driver %s, PyTorch %s, %s, %s",
+                 or_unknown(origin->date), or_unknown(origin->driver), or_unknown(origin->torch),
+                 origin->half ? "FP16 channels-last" : "FP32",
+                 origin->graphs ? "CUDA graphs" : "eager") >= 0;
+    const bool fine =
+        made ? (set->device != NULL || samples_set_text(&set->device, texts[0], error)) &&
+                   (set->source != NULL || samples_set_text(&set->source, texts[1], error)) &&
+                   (set->evidence != NULL ||
+                    samples_set_text(&set->evidence, or_unknown(origin->evidence), error))
+             : error_run(error, "out of memory for a profile's origin");
+    free(texts[0]);
+    free(texts[1]);
+    return fine;
+}
+
+/* A table that was begun may have its header alone. */
+static bool has_rows(const char *path)
+{
+    FILE *file = fopen(path, "r");
+    int lines = 0;
+    for (int byte = 0; file != NULL && lines < 2 && (byte = fgetc(file)) != EOF;)
+        lines += byte == '\n';
+    if (file != NULL)
+        (void)fclose(file);
+    return lines == 2;
+}
+
+static bool read_tables(struct sample_set *set, const char *folder, struct error *error)
+{
+    static const char *const names[] = {"solo.csv", "cold.csv", "groups.csv"};
+    for (size_t i = 0; i < sizeof names / sizeof names[0]; i++) {
+        char *path = NULL;
+        if (asprintf(&path, "%s/%s", folder, names[i]) < 0)
+            return error_run(error, "out of memory for a path");
+        const bool fine = (i > 0 && !has_rows(path)) || sample_table_read(set, path, error);
+        free(path);
+        if (!fine)
+            return false;
+    }
+    return true;
+}
+
+bool measured_folder_read(struct sample_set *set, const char *path, bool rehearsal,
+                          struct error *error)
+{
+    struct origin origin = {0};
+    char *device = NULL;
+    if (asprintf(&device, "%s/device.json", path) < 0)
+        return error_run(error, "out of memory for a path");
+    bool fine = load_origin(device, &origin, error);
+    if (fine && !rehearsal && strcmp(origin.by, "dry") == 0)
+        fine = error_input(error,
+                           "%s: its times are a formula's, not measured; give --rehearsal to try "
+                           "them all the same",
+                           path);
+    set->rehearsal = set->rehearsal || (fine && strcmp(origin.by, "dry") == 0);
+    fine = fine && note_origin(set, &origin, error) && read_tables(set, path, error);
+    char *const texts[] = {device,      origin.by,     origin.device, origin.evidence,
+                           origin.date, origin.driver, origin.torch};
+    for (size_t i = 0; i < sizeof texts / sizeof texts[0]; i++)
+        free(texts[i]);
+    return fine;
+}

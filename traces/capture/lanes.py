@@ -1,0 +1,220 @@
+"""Runs PyTorch networks on shares of a GPU, for measure.py and worker.py.
+
+A share is a green context's stream in this process, or a process with a share of its own (MPS, MIG)."""
+import contextlib, gc, inspect, itertools, multiprocessing, os, runpy, signal, statistics, threading, time, zlib  # noqa: E401
+
+MIB = 1 << 20
+
+def load(name):
+    """Returns a new network on the CPU, and the function that makes its inputs for a batch size.
+    A name of torchvision may lack its underscores."""
+    if ":" in name:
+        path, function = name.rsplit(":", 1)
+        return runpy.run_path(path)[function]()
+    import torch, torchvision  # noqa: E401
+    plain = {known.replace("_", ""): known for known in torchvision.models.list_models()}
+    build = torchvision.models.get_model_builder(plain.get(name.replace("_", ""), name))
+    random = {"weights", "weights_backbone"} & set(inspect.signature(build).parameters)  # no download
+    return build(**dict.fromkeys(random)), lambda batch: (torch.randn(batch, 3, 224, 224),)
+
+def short(name):
+    """The name in tables: of FILE.py:FUNCTION it is FUNCTION."""
+    return name.rsplit(":", 1)[-1]
+
+loaded = {}  # networks on the GPU, which all streams share
+
+def network(name, half):
+    """Returns the network on the GPU, the function of its inputs, and the bytes of its weights."""
+    if (name, half) not in loaded:
+        import torch
+        net, make = load(name)
+        net = net.cuda().eval()
+        if half:
+            net = net.half().to(memory_format=torch.channels_last)
+        gc.freeze()  # a capture collects garbage, and would look through all of this each time
+        torch.cuda.synchronize()  # other streams do not wait for the default one
+        weights = itertools.chain(net.parameters(), net.buffers())
+        loaded[name, half] = net, make, sum(t.numel() * t.element_size() for t in weights)
+    return loaded[name, half]
+
+@contextlib.contextmanager
+def on(stream):
+    """Runs the body in inference mode with `stream` current. Both hold for this thread alone."""
+    import torch
+    with torch.inference_mode(), torch.cuda.stream(stream):
+        yield
+
+def prepare(name, batch, half, graph, stream, pool=None):
+    """Returns a function that launches one batch. Call it under on(stream). Graphs of one pool share
+    memory: one of them runs at a time. Other threads may run theirs meanwhile."""
+    import torch
+    net, make, _ = network(name, half)
+
+    def place(tensor):
+        tensor = tensor.cuda()
+        if half and tensor.is_floating_point():
+            tensor = tensor.half()
+        return tensor.to(memory_format=torch.channels_last) if half and tensor.dim() == 4 else tensor
+
+    def run():
+        net(*inputs)
+
+    with on(stream):
+        inputs = tuple(place(tensor) for tensor in make(batch))
+        if not graph:
+            return run
+        for _ in range(3):  # what a first run allocates and chooses must not be captured
+            run()
+        stream.synchronize()
+        captured = torch.cuda.CUDAGraph()
+        with torch.cuda.graph(captured, pool=pool, stream=stream, capture_error_mode="thread_local"):
+            run()
+
+    def replay(_alive=(net, inputs)):  # a graph reads its inputs, and does not keep them alive
+        captured.replay()
+    return replay
+
+class Dry:
+    """A GPU of 132 multiprocessors that does not exist."""
+    def __init__(self, units):
+        self.units, self.sms = units, 132
+        self.each = self.sms // 8 // units * 8
+
+    def sms_of(self, units):
+        """Multiprocessors of a share. The whole device also has those that belong to no unit."""
+        return self.sms if units >= self.units else units * self.each
+
+class Green(Dry):
+    """Splits the GPU once into units of equally many groups of multiprocessors.
+    The primary context stays current: a green context only confines the kernels of its stream."""
+    def __init__(self, units):
+        import torch
+        from cuda.bindings import driver
+        torch.zeros(1, device="cuda")  # makes the primary context
+        self.driver, self.units, self.streams, self.contexts = driver, units, {}, []
+        self.device = self.call(driver.cuDeviceGet(0))
+        whole = self.call(driver.cuDeviceGetDevResource(
+            self.device, driver.CUdevResourceType.CU_DEV_RESOURCE_TYPE_SM))
+        count = self.call(driver.cuDevSmResourceSplitByCount(0, whole, 0, 1))[1]
+        self.groups, count, _ = self.call(driver.cuDevSmResourceSplitByCount(count, whole, 0, 1))
+        if count < units:
+            raise RuntimeError("%d groups of multiprocessors do not make %d units" % (count, units))
+        self.per_unit, self.sms = count // units, whole.sm.smCount
+        self.each = self.per_unit * self.groups[0].sm.smCount
+
+    @staticmethod
+    def call(answer):
+        if int(answer[0]) != 0:
+            raise RuntimeError("the driver says %s" % answer[0])
+        return answer[1] if len(answer) == 2 else answer[1:]
+
+    def stream(self, first, units):
+        """The stream of units first .. first + units - 1. All units: one of the whole device."""
+        import torch
+        key, d = (first, units) if units < self.units else (0, self.units), self.driver
+        if key not in self.streams and units >= self.units:
+            self.streams[key] = torch.cuda.Stream()
+        elif key not in self.streams:
+            groups = self.groups[first * self.per_unit:(first + units) * self.per_unit]
+            flags = d.CUgreenCtxCreate_flags.CU_GREEN_CTX_DEFAULT_STREAM
+            made = self.call(d.cuDevResourceGenerateDesc(groups, len(groups)))
+            context = self.call(d.cuGreenCtxCreate(made, self.device, flags))
+            flags = d.CUstream_flags.CU_STREAM_NON_BLOCKING
+            handle = self.call(d.cuGreenCtxStreamCreate(context, flags, 0))
+            self.contexts.append((context, handle))  # a stream does not keep its context alive
+            self.streams[key] = torch.cuda.ExternalStream(int(handle))
+        return self.streams[key]
+
+# A lane is a thread with a stream of its own, or a process with a share of its own.
+here = threading.local()
+
+def start_thread(stream, share):
+    here.stream, here.share = stream, share
+
+def start_process(environment):
+    for number in (signal.SIGINT, signal.SIGTERM):  # the row under way ends first
+        signal.signal(number, signal.SIG_IGN)
+    parent = multiprocessing.parent_process()
+    threading.Thread(target=lambda: (parent.join(), os._exit(1)), daemon=True).start()
+    os.environ.update(environment)
+    start_thread(None, None)
+
+def about():
+    import torch
+    free, total = torch.cuda.mem_get_info()
+    return {"device": torch.cuda.get_device_name(), "torch": torch.__version__, "cuda": torch.version.cuda,
+            "cudnn": torch.backends.cudnn.version(), "evidence": "measured",
+            "context_mb": (total - free - torch.cuda.memory_reserved()) // MIB}
+
+def once():
+    import torch
+    first, last = torch.cuda.Event(enable_timing=True), torch.cuda.Event(enable_timing=True)
+    first.record(here.stream)
+    here.run()
+    last.record(here.stream)
+    last.synchronize()
+    return first.elapsed_time(last)
+
+def alone(name, batch, half, graph, seconds):
+    """Median and deviation in ms, MiB of memory, and when the first batch had ended; None: out of memory.
+    The clock has settled after 50 ms, once two windows of five agree within 1 %, or after half a second."""
+    import torch
+    here.stream = here.stream or torch.cuda.Stream()
+    try:
+        weights = network(name, half)[2]
+        torch.cuda.reset_peak_memory_stats()
+        before = torch.cuda.memory_allocated()
+        here.run = prepare(name, batch, half, graph, here.stream)
+        with on(here.stream):
+            once()
+            begun, last, ms = time.monotonic(), 0, 1
+            while (gone := time.monotonic() - begun) < .05 or (abs(ms - last) > .01 * ms and gone < .5):
+                last, ms = ms, max(1e-3, statistics.median(once() for _ in range(5)))
+            times = [once() for _ in range(max(10, min(200, int(1e3 * seconds / ms))))]
+    except torch.cuda.OutOfMemoryError:
+        drop()
+        loaded.clear()
+        torch.cuda.empty_cache()
+        return None
+    memory = weights + torch.cuda.max_memory_allocated() - before
+    return statistics.median(times), statistics.pstdev(times), memory / MIB, begun
+
+def drop():
+    """Gives back the memory of what the lane ran last."""
+    here.run = None
+    dry_running.pop(threading.get_ident(), None)
+
+def beside(begin, end):
+    """Runs the network of alone() until after `end` of the monotonic clock, which all processes share.
+    Median and deviation of the batches within [begin, end]; None: the first of all came too late."""
+    times = []
+    with on(here.stream):
+        while not times or times[-1][2] < end + .02:
+            times.append((time.monotonic(), once(), time.monotonic()))
+    within = [ms for start, ms, stop in times if start >= begin and stop <= end]
+    if times[0][0] > begin or not within:
+        return None
+    return statistics.median(within), statistics.pstdev(within)
+
+dry_running = {}  # how much the networks of the lanes slow others
+
+def dry_kind(name):
+    return zlib.crc32(short(name).encode()) / 2 ** 32
+
+def dry_ms(name, batch, share):
+    """A floor of launches, and work that `share`, the fraction of the GPU, divides."""
+    kind = dry_kind(name)
+    work = (.05 + .45 * kind) * (.3 + batch) / (share + .02)
+    return ((.4 + 1.6 * kind) ** 4 + work ** 4) ** .25
+
+def dry_about():
+    return {"device": "no GPU", "evidence": "rehearsal: drawn from a formula, not measured", "context_mb": 400}
+
+def dry_alone(name, batch, _half, _graph, seconds):
+    time.sleep(seconds)
+    here.ms = dry_ms(name, batch, here.share)
+    dry_running[threading.get_ident()] = here.slows = .02 + .1 * dry_kind(name)
+    return here.ms, .01 * here.ms, 100.0 + 20 * len(short(name)) + 30 * batch, None
+
+def dry_beside(_begin, _end):
+    return here.ms * (1 + sum(dry_running.values()) - here.slows), .01 * here.ms
