@@ -167,8 +167,9 @@ $(BUILD)/derive-profiles: $(DERIVE_OBJ) $(BUILD)/libesgsim.a
 	$(Q)$(LINK) -o $@ $(filter %.o,$^) $(BUILD)/libesgsim.a $(LDLIBS)
 
 .PHONY: derive
-derive: $(BUILD)/derive-profiles ## derive traces/profiles/*.json again from the measured tables
+derive: $(BUILD)/derive-profiles $(BUILD)/esgsim ## derive traces/profiles/*.json again from the measured tables
 	$< --out traces/profiles
+	sh traces/profiles/raw/infless/profile.sh $(BUILD)/esgsim traces/profiles/2080ti-infless.json >/dev/null
 
 # What the loaders ask of the files that ship and of tests/schemas/, which have every form.
 SCHEMA_FILES := $(filter-out workloads/schemas/%,$(sort $(wildcard workloads/*/*.json workloads/*/*/*.json \

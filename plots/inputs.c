@@ -287,7 +287,8 @@ static bool number_read(const char *path, size_t line, enum column_name column, 
     /* A single point has no leave-one-out prediction. */
     if (number && column == COLUMN_LEFT_OUT && isnan(*value))
         return true;
-    return (number && isfinite(*value) && *value > 0) ||
+    return (number && isfinite(*value) &&
+            (*value > 0 || (column == COLUMN_SHARE && *value == 0))) ||
            error_input(error, "%s:%zu: %s '%.40s' should be a number above 0", path, line,
                        point_columns[column], text == NULL ? "" : text);
 }
@@ -305,6 +306,8 @@ static bool point_read(const char *path, size_t number, char *line, const size_t
         if (!number_read(path, number, c, places[c] < FIELDS_MOST ? fields[places[c]] : NULL,
                          &values[c], error))
             return false;
+    if (values[COLUMN_SHARE] == 0)
+        return true; /* without a GPU: it has no place on an axis of shares */
     const char *function =
         places[COLUMN_FUNCTION] < FIELDS_MOST ? fields[places[COLUMN_FUNCTION]] : NULL;
     if (function == NULL || function[0] == '\0')

@@ -15,7 +15,7 @@
 . tests/shell.sh
 
 full=${DOCUMENTS:-}
-documents="README.md CONTRIBUTING.md sched/WRITING.md workloads/README.md workloads/OWN_WORLD.md traces/README.md traces/capture/PROFILE.md traces/capture/README.md sim/README.md workloads/experiments/CLASSROOM.md workloads/experiments/TRAINING.md REPRODUCING.md results/README.md results/PROOF.md"
+documents="README.md CONTRIBUTING.md sched/WRITING.md workloads/README.md workloads/OWN_WORLD.md traces/README.md traces/capture/PROFILE.md traces/capture/README.md sim/README.md workloads/experiments/CLASSROOM.md workloads/experiments/MEASURED.md workloads/experiments/TRAINING.md REPRODUCING.md results/README.md results/PROOF.md"
 here=$(pwd)
 build=$(cd "${BUILD:-build}" && pwd)
 tree=$folder/tree
@@ -39,6 +39,7 @@ if [ "$full" != full ]; then
     for sweep in "$tree"/workloads/experiments/*.json; do
         grep -q '"matrix"' "$sweep" || continue
         sed -i -e 's/"seeds": [0-9]*/"seeds": 1/' -e 's/"requests": \[[0-9]*\]/"requests": [20]/' \
+            -e 's/"warmup_requests": \[[0-9]*\]/"warmup_requests": [2]/' \
             -e 's/{"name": "aquatope", .*}\(,*\)$/{"name": "llf"}\1/' \
             -e 's/{"name": "aquatope"}/{"name": "sjf"}/' "$sweep"
     done

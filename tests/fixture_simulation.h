@@ -26,6 +26,9 @@ struct log {
     size_t request_count, batch_count;
 };
 
+/* A result that is cleared where its block ends. */
+#define RESULT __attribute__((cleanup(simulation_result_clear))) struct simulation_result
+
 /* The log, empty, of a test that needs one at a time. */
 static inline struct log *log_one(void)
 {

@@ -174,11 +174,10 @@ static void placement_equals_a_scan_of_all_invokers_by_its_definition(void **unu
     probe_answers = 0;
     for (uint64_t n = 0; n < WORLDS; n++) {
         char json[WORLD_BYTES];
-        struct simulation_result result = {0};
+        RESULT result = {0};
         world_random(json, n, false);
         run_well(json, &probe_policy, log, &result);
         world_check_conserved(log, &result, 400);
-        simulation_result_clear(&result);
     }
     print_message("%u placements\n", probe_answers);
     assert_true(probe_answers > 100000);
@@ -221,12 +220,11 @@ static void every_variant_of_esg_serves_all_within_the_cluster(void **unused)
     for (uint64_t n = 0; n < WORLDS; n++)
         for (size_t v = 0; v < sizeof variants / sizeof *variants; v++) {
             char json[WORLD_BYTES];
-            struct simulation_result result = {0};
+            RESULT result = {0};
             world_random(json, n, false);
             run_well_with(json, esg, variants[v].key, variants[v].value, log, &result);
             world_check_conserved(log, &result, 400);
             check_variant(log, variants[v].key, variants[v].value);
-            simulation_result_clear(&result);
         }
 }
 
@@ -408,10 +406,9 @@ static void run_open(struct log *log, size_t applications, size_t stages, double
                      double slo, const char *params)
 {
     char json[WORLD_BYTES];
-    struct simulation_result result = {0};
+    RESULT result = {0};
     batches_world(json, applications, stages, interval, slo, params);
     run_well(json, NULL, log, &result);
-    simulation_result_clear(&result);
 }
 
 /* At a trickle one job waits at most, so that a later batch of two jobs never exists. */

@@ -278,7 +278,7 @@ static void counts_by_hooks_and_backlogs_agree_with_the_platform_whatever_is_dro
     uint64_t full = 0;
     for (uint64_t world = 0; world < WORLDS; world++) {
         char json[WORLD_BYTES];
-        struct simulation_result result = {0};
+        RESULT result = {0};
         world_random(json, world, world % 3 == 0);
         if (world % 2 == 1)
             world_replace(json, "\"prewarm\":\"none\"",
@@ -287,7 +287,6 @@ static void counts_by_hooks_and_backlogs_agree_with_the_platform_whatever_is_dro
         run_well(json, &policy_census, log, &result);
         world_check_conserved(log, &result, 400);
         full += result.overall.dropped - (seen.dropped - before);
-        simulation_result_clear(&result);
     }
     print_message("%lu looks, %lu drops and %lu by full queues: %lu jobs withdrawn, %lu of other "
                   "queues, %lu from buffers; %lu returned\n",

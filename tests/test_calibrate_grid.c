@@ -127,8 +127,9 @@ static void a_cell_that_was_measured_keeps_the_median_and_every_other_has_a_mark
                 const int batch = f->batch.values[b];
                 const int vgpu = f->vgpu.values[g];
                 const char source = f->sources[b * f->vgpu.count + g];
-                const struct latency_value value =
-                    latency_model_at(&surface->surface.model, batch, vgpu / 100.0);
+                const struct latency_value value = latency_model_at(
+                    &surface->surface.model,
+                    &(struct latency_point){.batch = batch, .share = vgpu / 100.0});
                 double wanted = value.ms;
                 bool measured = false;
                 for (size_t i = 0; i < surface->count; i++)
@@ -261,6 +262,118 @@ static void several_vcpu_counts_have_each_their_law(void **state)
     }
     assert_true(isnan(profile_latency_ms(f, 3, 3, 60)));
     profile_free(profile);
+    calibration_clear(&calibration);
+    samples_clear(&set);
+}
+
+/* A table as INFless's: a batch needs half as many vCPUs, so most of the grid is empty. The factors
+ * of the vCPUs are no power. Without a GPU the time falls with the vCPUs. */
+static double staircase_ms(int batch, int vcpu, int percent)
+{
+    const double factor = vcpu == 2 ? 1 : vcpu == 4 ? 0.8 : vcpu == 8 ? 0.75 : 0.9;
+    return percent > 0 ? factor * latency_law_ms(&truth, batch, percent / 100.0)
+                       : (1.0 + batch) * 16 / vcpu;
+}
+
+static void read_staircase(struct sample_set *set)
+{
+    char *text = NULL;
+    size_t size = 0;
+    FILE *out = open_memstream(&text, &size);
+    (void)fputs("model,batch,cpu_cores,gpu_pct,latency_ms\n", out);
+    for (int vcpu = 2; vcpu <= 16; vcpu *= 2)
+        for (int batch = vcpu / 2; batch <= 4 * vcpu; batch *= 2)
+            for (int percent = 0; percent <= 50; percent += 10)
+                if (batch <= 2 * vcpu)
+                    (void)fprintf(out, "x,%d,%d,%d,%.9g\n", batch, vcpu, percent,
+                                  staircase_ms(batch, vcpu, percent));
+                else
+                    (void)fprintf(out, "x,%d,%d,%d,oom\n", batch, vcpu, percent);
+    (void)fclose(out);
+    read_table(set, text);
+    free(text);
+}
+
+static void empty_cells_follow_from_other_vcpu_counts(void **state)
+{
+    const struct profile_options options = {.unit = 10};
+    struct sample_set set = {0};
+    struct calibration calibration;
+    size_t measured = 0, predicted = 0;
+    (void)state;
+    read_staircase(&set);
+    const size_t points = set.latency_count;
+    struct profile *profile = make_profile(&set, &options, &calibration);
+    const struct profile_function *f = profile_find(profile, "x");
+    assert_int_equal(calibration.surface_count, 2);
+    for (int vcpu = 2; vcpu <= 16; vcpu *= 2)
+        for (int batch = 1; batch <= 32; batch *= 2)
+            for (int vgpu = 0; vgpu <= 5; vgpu++) {
+                const double ms = profile_latency_ms(f, batch, vcpu, vgpu);
+                const char source = (char)profile_origin_at(f, batch, vcpu, vgpu).source;
+                if (batch > 2 * vcpu) {
+                    assert_true(isnan(ms) && source == PROFILE_NONE);
+                    continue;
+                }
+                measured += source == PROFILE_MEASURED;
+                predicted += source == PROFILE_EXTRAPOLATED;
+                assert_int_equal(source,
+                                 batch >= vcpu / 2 ? PROFILE_MEASURED : PROFILE_EXTRAPOLATED);
+                assert_within(ms, staircase_ms(batch, vcpu, 10 * vgpu),
+                              source == PROFILE_MEASURED ? 1e-5
+                              : vgpu > 0                 ? 0.15
+                                                         : 0.4);
+            }
+    assert_int_equal(measured, points);
+    assert_true(predicted > 0);
+    profile_free(profile);
+    calibration_clear(&calibration);
+    samples_clear(&set);
+}
+
+/* What lacks memory on a GPU may run without it, and between no GPU and the least share there is
+ * nothing. */
+static void a_cell_without_a_gpu_is_no_small_share(void **state)
+{
+    const struct profile_options options = {.extend_batch = 8};
+    struct sample_set set = {0};
+    struct calibration calibration;
+    (void)state;
+    read_table(&set, "model,batch,gpu_pct,latency_ms\nx,1,0,40\nx,2,0,70\nx,4,0,130\n"
+                     "x,1,50,10\nx,1,100,7\nx,2,50,16\nx,2,100,11\nx,4,50,oom\nx,4,100,18\n");
+    struct profile *profile = make_profile(&set, &options, &calibration);
+    const struct profile_function *f = profile_find(profile, "x");
+    assert_within(profile_latency_ms(f, 4, 1, 0), 130, 1e-9);
+    assert_true(isnan(profile_latency_ms(f, 4, 1, 50)));
+    assert_true(isnan(profile_latency_ms(f, 1, 1, 25)));
+    assert_true(isnan(profile_latency_ms(f, 8, 1, 0)));
+    const double between = profile_latency_ms(f, 1, 1, 75);
+    assert_true(between > 7 && between < 10);
+    profile_free(profile);
+    calibration_clear(&calibration);
+    samples_clear(&set);
+}
+
+/* The table of INFless, whose predicted cells a shipped world runs on. */
+static void infless_is_predicted_within_6_percent(void **state)
+{
+    struct sample_set set = {0};
+    struct calibration calibration;
+    struct error error = {0};
+    (void)state;
+    assert_true(
+        sample_table_read(&set, "traces/profiles/raw/infless/infless_profiles_clean.csv", &error));
+    samples_reduce(&set);
+    assert_int_equal(set.latency_count, 378);
+    assert_true(calibration_run(&set, NULL, NULL, &calibration, &error));
+    const struct mean_error all = calibration_error(&calibration, FOLD_POINT, false);
+    const struct mean_error inner = calibration_error(&calibration, FOLD_POINT, true);
+    print_message("left out: %.2f %% of %zu, inner %.2f %%\n", 100 * all.mape, all.count,
+                  100 * inner.mape);
+    assert_int_equal(all.count, 378);
+    assert_true(all.mape < 0.06 && inner.mape < 0.06);
+    /* All cells of a batch at a vCPU count, as the empty ones are. */
+    assert_true(calibration_error(&calibration, FOLD_BATCH, false).mape < 0.1);
     calibration_clear(&calibration);
     samples_clear(&set);
 }
@@ -684,6 +797,9 @@ int main(void)
         cmocka_unit_test(what_did_not_run_is_null_and_so_is_what_needs_more),
         cmocka_unit_test(a_bump_that_was_measured_repeatedly_is_kept),
         cmocka_unit_test(several_vcpu_counts_have_each_their_law),
+        cmocka_unit_test(empty_cells_follow_from_other_vcpu_counts),
+        cmocka_unit_test(a_cell_without_a_gpu_is_no_small_share),
+        cmocka_unit_test(infless_is_predicted_within_6_percent),
         cmocka_unit_test(faulty_marks_are_refused_with_their_place),
         cmocka_unit_test(an_older_profile_is_read_and_its_law_bounded_outside_the_grid),
         cmocka_unit_test(a_profile_without_marks_tells_cells_from_what_is_between),

@@ -280,12 +280,11 @@ static int scan_answer(const char *path, const struct scan_case *scan, double va
     assert_non_null(experiment);
     const struct policy *policy = runner_policy(experiment, &values, &error);
     for (unsigned seed = 1; seed <= SEEDS; seed++) {
-        struct simulation_result result;
+        RESULT result = {0};
         experiment->seed = seed;
         assert_true(simulation_run(experiment, policy, values, NULL, NULL, &result, &error));
         sum += result.overall.slo_hit_rate;
         squares += result.overall.slo_hit_rate * result.overall.slo_hit_rate;
-        simulation_result_clear(&result);
     }
     free(values);
     experiment_free(experiment);

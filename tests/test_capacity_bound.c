@@ -307,7 +307,7 @@ static void no_policy_has_more_hits(void **state)
         if (world % 4 == 1)
             world_sliced(json);
         for (size_t p = 0; policy_for_requests(p) != NULL; p++) {
-            struct simulation_result result;
+            RESULT result = {0};
             run_well(json, policy_for_requests(p), NULL, &result);
             const double bound = result.run.bound_capacity_slo_hit_rate;
             if (!(hits_of(&result) <= bound && bound <= 1))
@@ -315,7 +315,6 @@ static void no_policy_has_more_hits(void **state)
                          policy_for_requests(p)->name, (unsigned)world, hits_of(&result), bound);
             binding += bound < 1;
             runs++;
-            simulation_result_clear(&result);
         }
     }
     print_message("the bound is below 1 in %zu of %zu runs\n", binding, runs);
@@ -392,12 +391,11 @@ static void all_hit_at_low_load_and_none_below_the_fastest_time(void **state)
     experiment_free(experiment);
     for (uint64_t world = 0; world < 10; world++) {
         char json[WORLD_BYTES];
-        struct simulation_result result;
+        RESULT result = {0};
         world_random(json, world, true);
         world_replace(json, "\"rate_per_s\":", "\"load\":0.05,\"note\":");
         run_well(json, policy_find("edf", NULL), NULL, &result);
         assert_true(result.run.bound_capacity_slo_hit_rate == 1);
-        simulation_result_clear(&result);
     }
 }
 

@@ -137,11 +137,10 @@ static uint64_t look_worlds(const char *name, const char *key, double number, ui
     char json[WORLD_BYTES];
     uint64_t choices = 0;
     for (uint64_t world = 0; world < worlds; world++) {
-        struct simulation_result result = {0};
+        RESULT result = {0};
         world_random(json, world, world % 2 == 1);
         choices += look_run(json, name, key, number, check, log, &result);
         world_check_conserved(log, &result, WORLD_REQUESTS);
-        simulation_result_clear(&result);
     }
     return choices;
 }
@@ -661,7 +660,7 @@ static void clockwork_serves_in_time_whatever_it_starts(void **state)
     char json[WORLD_BYTES];
     for (int window = 0; window <= 10; window += 10) {
         for (size_t r = 0; r < sizeof rates / sizeof *rates; r++) {
-            struct simulation_result result = {0};
+            RESULT result = {0};
             (void)snprintf(json, WORLD_BYTES,
                            ONE_SERVER("{\"process\":\"poisson\",\"rate_per_s\":%s}", "60", "2000"),
                            rates[r]);
@@ -670,7 +669,6 @@ static void clockwork_serves_in_time_whatever_it_starts(void **state)
             assert_true(result.overall.dropped < 1900);
             for (size_t i = 0; i < log->request_count; i++)
                 assert_int_equal(log->requests[i].hit, !log->requests[i].dropped);
-            simulation_result_clear(&result);
         }
     }
 }
@@ -687,13 +685,12 @@ static void clockwork_learns_how_long_a_batch_takes(void **state)
     strstr(json, "\"units\":1")[8] = '2';
     strstr(json, "\"unit\":1")[7] = '2';
     for (int window = 0; window <= 10; window += 10) {
-        struct simulation_result result = {0};
+        RESULT result = {0};
         uint64_t late = 0;
         run_well_with(json, policy_find("clockwork", NULL), "window", window, log, &result);
         for (size_t i = 0; i < log->request_count; i++)
             late += !log->requests[i].hit && !log->requests[i].dropped;
         assert_true(window > 0 ? late <= 1 + 2 + 3 + 4 + 5 : late > 200);
-        simulation_result_clear(&result);
     }
     free(json);
 }
@@ -708,13 +705,12 @@ static void clockwork_loads_a_model_that_no_container_has(void **state)
     char *initial = strstr(json, "\"f\":4}");
     assert_non_null(initial);
     initial[4] = '0';
-    struct simulation_result result = {0};
+    RESULT result = {0};
     run_well(json, policy_find("clockwork", NULL), log, &result);
     assert_int_equal(result.run.prewarms, 1);
     assert_int_equal(result.run.cold_starts, 0);
     assert_int_equal(log->requests[0].dropped, 1);
     assert_true(result.overall.dropped < 200);
-    simulation_result_clear(&result);
     free(json);
 }
 
@@ -805,12 +801,11 @@ static void clipper_caps_batches_as_computed_by_hand(void **state)
     static const uint32_t expected[] = {1, 2, 3, 4, 3, 4, 4, 3, 4, 4, 3,
                                         4, 4, 3, 4, 4, 3, 4, 4, 4, 3};
     struct log *log = log_one();
-    struct simulation_result result = {0};
+    RESULT result = {0};
     run_well(ONE_SERVER("{\"process\":\"uniform\",\"low_ms\":1,\"high_ms\":1.5}", "35", "400"),
              policy_find("clipper", NULL), log, &result);
     for (size_t i = 0; i < sizeof expected / sizeof *expected; i++)
         assert_int_equal(log->batches[i].jobs, expected[i]);
-    simulation_result_clear(&result);
 }
 
 /* With time for any batch the cap rises to the profile's largest, 5. */
@@ -818,14 +813,13 @@ static void clipper_raises_its_cap_to_the_largest_batch_there_is(void **state)
 {
     (void)state;
     struct log *log = log_one();
-    struct simulation_result result = {0};
+    RESULT result = {0};
     uint32_t most = 0;
     run_well(ONE_SERVER("{\"process\":\"uniform\",\"low_ms\":1,\"high_ms\":1.5}", "100000", "2000"),
              policy_find("clipper", NULL), log, &result);
     for (size_t i = 0; i < log->batch_count; i++)
         most = log->batches[i].jobs > most ? log->batches[i].jobs : most;
     assert_int_equal(most, 5);
-    simulation_result_clear(&result);
 }
 
 /* Alone, the first is a full batch and raises the cap to 2; every later one waits for company. */
@@ -833,7 +827,7 @@ static void clipper_delays_a_batch_below_the_cap_and_no_longer_than_told(void **
 {
     (void)state;
     struct log *log = log_one();
-    struct simulation_result result = {0};
+    RESULT result = {0};
     run_well_with(
         ONE_SERVER("{\"process\":\"uniform\",\"low_ms\":100,\"high_ms\":110}", "35", "50"),
         policy_find("clipper", NULL), "batch_delay_ms", 20, log, &result);
@@ -841,7 +835,6 @@ static void clipper_delays_a_batch_below_the_cap_and_no_longer_than_told(void **
     for (size_t i = 0; i < 50; i++)
         assert_int_equal(log->batches[i].dispatched_ns - log->requests[i].arrival_ns,
                          i == 0 ? 0 : 20 * SIM_MS);
-    simulation_result_clear(&result);
 }
 
 int main(void)

@@ -229,7 +229,8 @@ static void random_life(struct fixture *fixture, int steps)
             cluster_release(cluster, h.container,
                             &fixture->configurations[h.function][h.configuration], h.slots, step);
         } else {
-            uint32_t id = cluster_prewarm(cluster, f, draw(fixture, INVOKERS));
+            uint32_t id = cluster_prewarm(cluster, f, draw(fixture, INVOKERS),
+                                          cluster_function_runs(cluster, f, true));
             if (id != SIM_NONE) {
                 const uint32_t gpu = cluster->containers[id].gpu;
                 assert_true(gpu == SIM_NONE || fixture->on[f][cluster->gpus[gpu].spec->kind].runs);
@@ -431,7 +432,7 @@ static void a_full_gpu_evicts_the_least_recently_used_idle_container(void **stat
     const uint32_t small = 20; /* 6,000 MB of GPU memory */
     uint32_t ids[3];
     for (uint32_t f = 0; f < 3; f++) { /* 500 + 1,000 + 1,500 MB of weights */
-        ids[f] = cluster_prewarm(cluster, f, small);
+        ids[f] = cluster_prewarm(cluster, f, small, cluster_function_runs(cluster, f, true));
         cluster_container_ready(cluster, ids[f], 10 - (sim_time_t)f);
     }
     struct configuration huge = {.batch = 1, .vcpu = 1, .vgpu = 7, .gpu_memory_mb = 4500};
@@ -505,7 +506,8 @@ static void lists_of_idle_containers_are_in_order_of_last_use(void **state)
         uint8_t slots;
         const uint32_t choice = draw(&fixture, 16), which = draw(&fixture, 64);
         if (choice < 3 && idle.count + busy.count < 60) {
-            uint32_t id = cluster_prewarm(cluster, f, invoker);
+            uint32_t id =
+                cluster_prewarm(cluster, f, invoker, cluster_function_runs(cluster, f, true));
             cluster_container_ready(cluster, id, step);
             plain_list_push(&idle, id);
         } else if (choice < 7 && idle.count > 0) {
@@ -729,7 +731,8 @@ static void crowd_life(struct fixture *fixture)
             cluster_release(cluster, h.container,
                             &fixture->configurations[h.function][h.configuration], h.slots, step);
         } else if (flood) {
-            id = cluster_prewarm(cluster, f, draw(fixture, CROWD));
+            id = cluster_prewarm(cluster, f, draw(fixture, CROWD),
+                                 cluster_function_runs(cluster, f, true));
             if (id != SIM_NONE)
                 cluster_container_ready(cluster, id, step);
         } else {

@@ -67,11 +67,10 @@ static void each_sample_is_drawn_with_its_probability(void **state)
 {
     static const double ms[KINDS] = {100, 250.5, 1000}, share[KINDS] = {0.25, 0.5, 0.25};
     size_t seen[KINDS] = {0};
-    struct simulation_result result;
+    RESULT result = {0};
     (void)state;
     run_well(SERVED("\"cold_start_ms\":{\"samples_ms\":[100,250.5,1000,250.5]},", COLD, "4000"),
              NULL, &log_a, &result);
-    simulation_result_clear(&result);
     assert_int_equal(log_a.request_count, STARTS);
     for (size_t r = 0; r < STARTS; r++) {
         size_t k = 0;
@@ -257,7 +256,7 @@ static bool look_decide(void *policy_state, struct platform *platform)
 
 static void each_invoker_holds_its_own(void **state)
 {
-    struct simulation_result result;
+    RESULT result = {0};
     (void)state;
     fifo = policy_find("fifo", NULL);
     assert_non_null(fifo);
@@ -266,7 +265,6 @@ static void each_invoker_holds_its_own(void **state)
     looked = false;
     run_well(SERVED("", "\"initial\":{\"per_invoker\":{\"f\":4,\"g\":1}}", "5"), &look, NULL,
              &result);
-    simulation_result_clear(&result);
     assert_true(looked);
 }
 

@@ -744,7 +744,7 @@ static void run_lone(const char *applications, const char *gap, const char *coun
                      const struct policy *policy, const char *key, double value)
 {
     char json[WORLD_BYTES];
-    struct simulation_result result = {0};
+    RESULT result = {0};
     (void)snprintf(json, sizeof json, "%s", lone);
     world_replace(json, "APPS", applications);
     world_replace(json, "GAP", gap);
@@ -752,7 +752,6 @@ static void run_lone(const char *applications, const char *gap, const char *coun
         world_replace(json, ",\"g\":4", "");
     world_replace(json, "COUNT", count);
     run_well_with(json, policy, key, value, log, &result);
-    simulation_result_clear(&result);
 }
 
 static const char app_f[] = "{\"name\":\"a\",\"stages\":[{\"name\":\"a\",\"function\":\"f\"}]}";
@@ -817,7 +816,7 @@ static void who_has_been_idle_for_fifty_milliseconds_no_longer_counts(void **sta
     (void)state;
     char json[WORLD_BYTES];
     struct log *log = log_one();
-    struct simulation_result result = {0};
+    RESULT result = {0};
     (void)snprintf(json, sizeof json, "%s", lone);
     char *g = strstr(json, "\"g\":{\"grid\"");
     assert_non_null(g);
@@ -833,7 +832,6 @@ static void who_has_been_idle_for_fifty_milliseconds_no_longer_counts(void **sta
     run_well(json, watched(false), log, &result);
     assert_true(fabs(execution_ms(log, 0) - 15) < 0.01);
     assert_true(fabs(execution_ms(log, 1) - (50 + 0.75 * 150)) < 0.1);
-    simulation_result_clear(&result);
 }
 
 /* When the number of instances changed. */

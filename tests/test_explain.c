@@ -94,12 +94,11 @@ static void record(const char *json, const struct policy *policy, struct recorde
     assert_non_null(store);
     assert_true(store_begin_experiment(store, experiment, policy, values, &error));
     const struct recorder recorder = store_recorder(store);
-    struct simulation_result result;
+    RESULT result = {0};
     if (!simulation_run(experiment, policy, values, &recorder, NULL, &result, &error))
         fail_msg("%s", error.message);
     assert_true(store_end_run(store, &result, &error));
     assert_true(store_finish(store, &error));
-    simulation_result_clear(&result);
     experiment_free(experiment);
     free(values);
     recorded->results = results_load(recorded->path, &error);

@@ -693,7 +693,7 @@ static void pods_follow_the_rate_every_ten_seconds(void **state)
     } expected[] = {{2, 4}, {20, 2}};
     struct log *log = log_one();
     for (size_t ties = 0; ties < 2; ties++) {
-        struct simulation_result result = {0};
+        RESULT result = {0};
         struct policy policy = *policy_find("fast-gshare", NULL);
         struct parameter parameters[32];
         assert_true(policy.parameter_count <= 32);
@@ -710,7 +710,6 @@ static void pods_follow_the_rate_every_ten_seconds(void **state)
         assert_int_equal(grown.later, expected[ties].pods);
         for (size_t i = 0; i < log->batch_count; i++)
             assert_int_equal(log->batches[i].vgpu, expected[ties].vgpu);
-        simulation_result_clear(&result);
     }
 }
 

@@ -188,7 +188,7 @@ static void simulate(unsigned trial)
     static char trace[TRAININGS * 64];
     struct random_stream random;
     struct error error = {0};
-    struct simulation_result result = {0};
+    RESULT result = {0};
     const struct recorder recorder = {.lease = keep_lease, .training = keep_training};
     char *at = trace;
     double time = 5;
@@ -218,7 +218,6 @@ static void simulate(unsigned trial)
     (void)unlink(path);
     measures = *result.training;
     summary_fragmentation = result.run.gpu_fragmentation;
-    simulation_result_clear(&result);
     experiment_free(experiment);
 }
 

@@ -27,7 +27,7 @@ static bool keep_row(void *context, const struct training_result_row *row, struc
 static void train(const char *json)
 {
     struct error error = {0};
-    struct simulation_result result = {0};
+    RESULT result = {0};
     double *values = NULL;
     const struct recorder recorder = {.training = keep_row};
     struct experiment *experiment = load(json);
@@ -36,7 +36,6 @@ static void train(const char *json)
     if (policy == NULL ||
         !simulation_run(experiment, policy, values, &recorder, NULL, &result, &error))
         fail_msg("%s", error.message);
-    simulation_result_clear(&result);
     free(values);
     experiment_free(experiment);
 }

@@ -284,7 +284,7 @@ static void two_partitions_of_a_gpu_work_at_once(void **state)
 {
     (void)state;
     struct log *log = log_one();
-    struct simulation_result result = {0};
+    RESULT result = {0};
     run_well(diamond, gpulet(), log, &result);
     size_t together = 0;
     for (size_t i = 0; i < log->batch_count; i++)
@@ -293,7 +293,6 @@ static void two_partitions_of_a_gpu_work_at_once(void **state)
                         log->batches[k].started_ns < log->batches[i].finished_ns &&
                         log->batches[i].started_ns < log->batches[k].finished_ns;
     assert_true(together > 50);
-    simulation_result_clear(&result);
 }
 
 int main(void)

@@ -445,11 +445,10 @@ static const char theory[] =
 static void it_serves_theory_and_users_who_wait(void **unused)
 {
     (void)unused;
-    struct simulation_result result = {0};
+    RESULT result = {0};
     run_well(theory, headway(), NULL, &result);
     assert_int_equal(result.overall.requests, 400);
     assert_true(result.overall.slo_hit_rate > 0.9);
-    simulation_result_clear(&result);
 }
 
 /* Every step switched off, by name. */
@@ -491,13 +490,12 @@ static void with_every_step_off_it_is_a_plain_planner(void **unused)
         const double *settings[] = {values, frontier};
         for (int i = 0; i < 2; i++) {
             struct experiment *experiment = load(json);
-            struct simulation_result result = {0};
+            RESULT result = {0};
             struct error error = {0};
             const struct recorder recorder = log_recorder(&logs[i]);
             memset(&logs[i], 0, sizeof logs[i]);
             if (!simulation_run(experiment, both[i], settings[i], &recorder, NULL, &result, &error))
                 fail_msg("%s", error.message);
-            simulation_result_clear(&result);
             experiment_free(experiment);
         }
         assert_int_equal(logs[0].batch_count, logs[1].batch_count);

@@ -685,7 +685,7 @@ static void it_scales_up_with_unequal_batches_to_the_documented_one_and_down_aga
             if (strcmp(policy.parameters[i].name, wanted[w].key) == 0)
                 values[i] = wanted[w].value;
     memset(log, 0, sizeof *log);
-    struct simulation_result result = {0};
+    RESULT result = {0};
     struct error error = {0};
     if (!simulation_run(experiment, &policy, values, &recorder, NULL, &result, &error))
         fail_msg("%s", error.message);
@@ -714,7 +714,6 @@ static void it_scales_up_with_unequal_batches_to_the_documented_one_and_down_aga
     assert_true(fabs(share - (20 - 15.0 / 43 * 19) / 60) < 0.03);
     assert_true(counted.most_alive > 1);
     assert_int_equal(counted.alive, 1);
-    simulation_result_clear(&result);
     free(values);
     experiment_free(experiment);
     unlink(path);
@@ -734,14 +733,13 @@ static void a_regular_caller_meets_a_container_that_was_started_for_it(void **st
     struct log *log = log_one();
     world_resnet(json, path, REGULAR);
     struct policy policy = watch();
-    struct simulation_result result = {0};
+    RESULT result = {0};
     run_well_with(json, &policy, "lsth_bin_s", 10, log, &result);
     /* Ten gaps are known after 650 s, when the first containers are gone, too. */
     assert_in_range(result.run.prewarms, REGULAR - 12, REGULAR - 10);
     assert_int_equal(counted.created, REGULAR);
     for (size_t i = 0; i < REGULAR; i++)
         assert_true(log->requests[i].finish_ns - log->requests[i].arrival_ns <= 200 * SIM_MS);
-    simulation_result_clear(&result);
     unlink(path);
 }
 
@@ -795,7 +793,7 @@ static void what_is_made_for_want_of_room_does_not_count_as_capacity(void **stat
     struct log *log = log_one();
     world_narrow(json, "3", "60,20", path, count);
     struct policy policy = watch();
-    struct simulation_result result = {0};
+    RESULT result = {0};
     run_well(json, &policy, log, &result);
     for (size_t i = 0; i < log->request_count; i++) {
         const struct request_row *row = &log->requests[i];
@@ -807,7 +805,6 @@ static void what_is_made_for_want_of_room_does_not_count_as_capacity(void **stat
     /* f's, g's makeshift and g's own; only the last lives. */
     assert_int_equal(counted.created, 3);
     assert_int_equal(counted.alive, 1);
-    simulation_result_clear(&result);
     unlink(path);
 }
 
@@ -864,11 +861,10 @@ static void half_a_gpu_is_the_nearest_share(void **state)
     world_replace(json, "\"unit\":4", "\"unit\":7");
     struct policy policy = watch();
     for (size_t limits = 0; limits < 2; limits++) {
-        struct simulation_result result = {0};
+        RESULT result = {0};
         run_well_with(json, &policy, "limits", (double)limits, log, &result);
         for (size_t i = 0; i < log->batch_count; i++)
             assert_int_equal(log->batches[i].vgpu, largest[limits]);
-        simulation_result_clear(&result);
     }
     unlink(path);
 }
@@ -884,10 +880,9 @@ static void the_first_instance_has_batch_one_or_the_largest(void **state)
     world_resnet(json, path, requests);
     struct policy policy = watch();
     for (size_t first = 0; first < 2; first++) {
-        struct simulation_result result = {0};
+        RESULT result = {0};
         run_well_with(json, &policy, "first", (double)first, log, &result);
         assert_int_equal(log->batches[0].configured_batch, first == 0 ? 1 : 4);
-        simulation_result_clear(&result);
     }
     unlink(path);
 }
@@ -907,13 +902,12 @@ static void who_takes_room_from_others_takes_no_more_than_is_of_use(void **state
     struct log *log = log_one();
     world_narrow(json, "4", "40,15", path, ALTERNATING);
     struct policy policy = watch();
-    struct simulation_result result = {0};
+    RESULT result = {0};
     run_well(json, &policy, log, &result);
     assert_int_equal(counted.taken, 1);
     assert_int_equal(counted.created, 3);
     assert_int_equal(counted.alive, 2);
     assert_true(result.overall.slo_hit_rate >= 1);
-    simulation_result_clear(&result);
     unlink(path);
 }
 

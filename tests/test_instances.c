@@ -148,7 +148,7 @@ static void a_quota_of_half_takes_twice_the_time_at_half_the_gpu_price(void **st
 {
     (void)state;
     static struct log log;
-    struct simulation_result result;
+    RESULT result = {0};
     run_script(warm, half_time_step, NULL, &log, &result);
     const double rate = vcpu_ns_usd + 2 * 0.5 * vgpu_ns_usd;
     for (size_t i = 0; i < 3; i++) {
@@ -162,7 +162,6 @@ static void a_quota_of_half_takes_twice_the_time_at_half_the_gpu_price(void **st
     assert_near(result.run.cost_instance_usd, (double)(life - 240 * SIM_MS) * rate);
     assert_near(result.run.gpu_utilisation, 2 * 0.5 / 8);
     assert_int_equal(result.run.instances, 1);
-    simulation_result_clear(&result);
 }
 
 static void share_step(struct script *script, struct platform *platform)
@@ -189,7 +188,7 @@ static void a_new_share_keeps_the_remaining_work(void **state)
     static const char one[] = WORLD("mps", "warm", "true", "1000", "1");
     static const char alone[] = WORLD("mps", "warm", "false", "1000", "1");
     for (int i = 0; i < 2; i++) {
-        struct simulation_result result;
+        RESULT result = {0};
         run_script(i == 0 ? one : alone, share_step, NULL, &log, &result);
         /* 40 of 80 ms done on one unit; 10 ms of work left on four; 5 done; 5 at a fifth. */
         assert_true(log.requests[0].exec_ns == (40 + 5 + 25) * SIM_MS);
@@ -199,7 +198,6 @@ static void a_new_share_keeps_the_remaining_work(void **state)
         assert_near(log.requests[0].cost_usd, cost);
 
         assert_near(log.batches[0].slowdown, 1);
-        simulation_result_clear(&result);
     }
 }
 
@@ -223,10 +221,9 @@ static void a_share_that_does_not_fit_changes_nothing(void **state)
 {
     (void)state;
     static struct log log;
-    struct simulation_result result;
+    RESULT result = {0};
     run_script(warm, a_share_that_does_not_fit_changes_nothing_step, NULL, &log, &result);
     assert_true(log.requests[0].exec_ns == 40 * SIM_MS);
-    simulation_result_clear(&result);
 }
 
 static void fill_step(struct script *script, struct platform *platform)
@@ -257,11 +254,10 @@ static void shares_times_quotas_fill_a_gpu_exactly(void **state)
 {
     (void)state;
     static struct log log;
-    struct simulation_result result;
+    RESULT result = {0};
     run_script(warm, fill_step, NULL, &log, &result);
     assert_true(log.requests[0].exec_ns == 80 * SIM_MS);
     assert_int_equal(result.run.instances, 4);
-    simulation_result_clear(&result);
 }
 
 static void plain_step(struct script *script, struct platform *platform)
@@ -276,7 +272,7 @@ static void what_arrives_while_an_instance_starts_waits_for_its_cold_start(void 
     (void)state;
     static struct log log;
     static const char cold[] = WORLD("mps", "cold", "true", "200", "3");
-    struct simulation_result result;
+    RESULT result = {0};
     run_script(cold, plain_step, NULL, &log, &result);
     static const sim_time_t waits[] = {300, 100, 0};
     for (size_t i = 0; i < 3; i++) {
@@ -285,7 +281,6 @@ static void what_arrives_while_an_instance_starts_waits_for_its_cold_start(void 
     }
     assert_near(result.overall.cold_start_rate, 2.0 / 3);
     assert_int_equal(result.run.cold_starts, 1);
-    simulation_result_clear(&result);
 }
 
 static void pair_step(struct script *script, struct platform *platform)
@@ -300,7 +295,7 @@ static void a_batch_may_mix_queues_of_one_function(void **state)
     (void)state;
     static struct log log;
     static const char pairs[] = WORLD("mps", "warm", "true", "100", "20");
-    struct simulation_result result;
+    RESULT result = {0};
     run_script(pairs, pair_step, NULL, &log, &result);
     assert_int_equal(log.batch_count, 10);
     uint32_t mixed = 0;
@@ -312,7 +307,6 @@ static void a_batch_may_mix_queues_of_one_function(void **state)
     assert_true(mixed > 0);
     assert_near(result.overall.mean_batch, 2);
     assert_int_equal(result.applications[0].requests + result.applications[1].requests, 20);
-    simulation_result_clear(&result);
 }
 
 static void return_step(struct script *script, struct platform *platform)
@@ -344,10 +338,9 @@ static void returned_jobs_stand_in_their_queues_by_age(void **state)
     (void)state;
     static struct log log;
     static const char few[] = WORLD("mps", "warm", "true", "100", "8");
-    struct simulation_result result;
+    RESULT result = {0};
     run_script(few, return_step, NULL, &log, &result);
     assert_int_equal(log.request_count, 8);
-    simulation_result_clear(&result);
 }
 
 static void kill_starting_step(struct script *script, struct platform *platform)
@@ -369,11 +362,10 @@ static void an_instance_killed_while_it_starts_leaves_nothing(void **state)
     (void)state;
     static struct log log;
     static const char cold[] = WORLD("mps", "cold", "true", "1000", "1");
-    struct simulation_result result;
+    RESULT result = {0};
     run_script(cold, kill_starting_step, NULL, &log, &result);
     assert_true(log.requests[0].cold_ns == 300 * SIM_MS);
     assert_int_equal(result.run.instances, 2);
-    simulation_result_clear(&result);
 }
 
 /* ---- Accounts ---------------------------------------------------------------------------------
@@ -419,7 +411,7 @@ static void a_job_dropped_from_a_buffer_has_waited_for_the_instance_s_start(void
            "[{\"name\":\"a\",\"function\":\"f\"},{\"name\":\"b\",\"function\":\"f\"},"
            "{\"name\":\"c\",\"function\":\"f\",\"after\":[\"a\",\"b\"]}]");
     for (sim_time_t ms = 100; ms <= 400; ms += 300) {
-        struct simulation_result result;
+        RESULT result = {0};
         drop_after = ms * SIM_MS;
         run_script(json, drop_step, NULL, &log, &result);
         assert_true(log.requests[0].dropped);
@@ -427,7 +419,6 @@ static void a_job_dropped_from_a_buffer_has_waited_for_the_instance_s_start(void
         assert_true(log.requests[0].cold_ns == cold);
         assert_true(log.requests[0].queue_ns == 2 * drop_after - cold);
         assert_near(result.run.cost_instance_usd, (double)drop_after * whole_gpu_usd);
-        simulation_result_clear(&result);
     }
 }
 
@@ -466,7 +457,7 @@ static void an_instance_takes_over_a_container_that_is_starting(void **state)
     (void)state;
     static struct log log;
     for (int i = 0; i < 2; i++) {
-        struct simulation_result result;
+        RESULT result = {0};
         abandon = i == 1;
         run_script(cold_once, claim_step, NULL, &log, &result);
         assert_near(result.run.cost_idle_usd, 100e6 * (vcpu_ns_usd + vgpu_ns_usd));
@@ -478,7 +469,6 @@ static void an_instance_takes_over_a_container_that_is_starting(void **state)
         assert_int_equal(result.run.evictions, abandon ? 1 : 0);
         assert_true(log.requests[0].finish_ns - log.requests[0].arrival_ns ==
                     (abandon ? 470 : 320) * SIM_MS);
-        simulation_result_clear(&result);
     }
 }
 
@@ -487,7 +477,7 @@ static void an_instance_is_billed_from_the_end_of_the_warm_up(void **state)
     (void)state;
     static struct log log;
     char json[WORLD_BYTES];
-    struct simulation_result result;
+    RESULT result = {0};
     edited(json, WORLD("mps", "warm", "true", "1000", "2"), "\"warmup_requests\":0",
            "\"warmup_requests\":1");
     run_script(json, plain_step, NULL, &log, &result);
@@ -495,7 +485,6 @@ static void an_instance_is_billed_from_the_end_of_the_warm_up(void **state)
     assert_near(result.run.cost_instance_usd, 980e6 * whole_gpu_usd);
     assert_near(result.overall.cost_usd, 40e6 * whole_gpu_usd);
     assert_near(result.run.gpu_utilisation, 0.5);
-    simulation_result_clear(&result);
 }
 
 static void hasty_step(struct script *script, struct platform *platform)
@@ -515,7 +504,7 @@ static void a_batch_may_be_given_another_share_before_it_executes(void **state)
     (void)state;
     static struct log log;
     char json[WORLD_BYTES];
-    struct simulation_result result;
+    RESULT result = {0};
     const double rate = vcpu_ns_usd + 4 * 0.5 * vgpu_ns_usd;
     edited(json, WORLD("mps", "warm", "true", "1000", "1"), "\"prewarm\":\"none\"",
            "\"prewarm\":\"none\",\"decision_cost\":{\"model\":\"fixed\",\"ms\":10}");
@@ -525,7 +514,6 @@ static void a_batch_may_be_given_another_share_before_it_executes(void **state)
     assert_near(log.requests[0].cost_usd, 40e6 * rate);
     assert_near(result.run.cost_instance_usd, 10e6 * rate);
     assert_near(log.batches[0].slowdown, 1);
-    simulation_result_clear(&result);
 }
 
 static void without_gpu_step(struct script *script, struct platform *platform)
@@ -548,13 +536,12 @@ static void an_instance_without_a_gpu_has_no_quota(void **state)
     (void)state;
     static struct log log;
     char json[WORLD_BYTES];
-    struct simulation_result result;
+    RESULT result = {0};
     edited(json, warm, "\"vgpu\":[1,2,4]", "\"vgpu\":[0,1,2]");
     run_script(json, without_gpu_step, NULL, &log, &result);
     assert_true(log.requests[0].exec_ns == 80 * SIM_MS);
     assert_near(log.requests[0].cost_usd, 80e6 * vcpu_ns_usd);
     assert_true(result.run.gpu_utilisation <= 0);
-    simulation_result_clear(&result);
 }
 
 static void make_room_step(struct script *script, struct platform *platform)
@@ -575,13 +562,12 @@ static void a_share_that_needs_more_memory_evicts_an_idle_container(void **state
     (void)state;
     static struct log log;
     char more[WORLD_BYTES], json[WORLD_BYTES];
-    struct simulation_result result;
+    RESULT result = {0};
     edited(more, warm, "\"units\":4,\"memory_mb\":1000", "\"units\":4,\"memory_mb\":215");
     edited(json, more, "\"initial\":\"warm\"", "\"initial\":{\"f\":4}");
     run_script(json, make_room_step, NULL, &log, &result);
     assert_int_equal(result.run.evictions, 1);
     assert_int_equal(result.run.cold_starts, 0);
-    simulation_result_clear(&result);
 }
 
 /* ---- Rules ----------------------------------------------------------------------------------- */
@@ -664,7 +650,7 @@ static void each_broken_rule_ends_the_run_and_is_named(void **state)
     };
     static struct log log;
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
-        struct simulation_result result;
+        RESULT result = {0};
         struct error error = {0};
         struct policy policy = policy_script;
         script_next = (struct script){.step = cases[i].step};
@@ -673,7 +659,6 @@ static void each_broken_rule_ends_the_run_and_is_named(void **state)
         assert_false(run(warm, &policy, &log, &result, &error));
         if (strstr(error.message, cases[i].message) == NULL)
             fail_msg("expected \"%s\" in: %s", cases[i].message, error.message);
-        simulation_result_clear(&result);
     }
 }
 
@@ -695,10 +680,9 @@ static void a_mig_slice_is_never_shared_in_time(void **state)
     (void)state;
     static struct log log;
     static const char mig[] = WORLD("mig", "warm", "true", "1000", "2");
-    struct simulation_result result;
+    RESULT result = {0};
     run_script(mig, mig_step, NULL, &log, &result);
     assert_true(log.requests[0].exec_ns == 40 * SIM_MS);
-    simulation_result_clear(&result);
 }
 
 /* ---- Properties ------------------------------------------------------------------------------ */

@@ -375,7 +375,7 @@ static void poisson_cold_starts_are_as_in_theory(void **state)
     struct log *log = log_one();
     for (unsigned ttl = 1; ttl <= 3; ttl++) {
         char json[WORLD_BYTES], keep[64];
-        struct simulation_result result;
+        RESULT result = {0};
         const unsigned requests = ROWS_MAX - 1;
         single_world(json, 0.001, 0, "{\"process\":\"poisson\",\"rate_per_s\":0.7}", requests);
         snprintf(keep, sizeof keep, "{\"name\":\"fixed\",\"params\":{\"ttl_s\":%u}}", ttl);
@@ -383,7 +383,6 @@ static void poisson_cold_starts_are_as_in_theory(void **state)
         size_t cold = result.run.cold_starts;
         const double p = exp(-0.7 * ttl), n = (double)requests;
         assert_true(fabs((double)cold / n - p) < 4 * sqrt(p * (1 - p) / n));
-        simulation_result_clear(&result);
     }
 }
 
@@ -392,13 +391,12 @@ static void without_keep_alive_every_job_is_cold(void **state)
     (void)state;
     struct log *log = log_one();
     char json[WORLD_BYTES];
-    struct simulation_result result;
+    RESULT result = {0};
     single_world(json, 40, 100, "{\"process\":\"poisson\",\"rate_per_s\":20}", 500);
     run_kept(json, "none", "fifo", log, &result);
     assert_true(result.overall.cold_start_rate == 1);
     assert_int_equal(result.run.cold_starts, log->batch_count);
     assert_true(result.run.cost_idle_usd == 0);
-    simulation_result_clear(&result);
 }
 
 /* A container for each batch in excess of what there was at once before. */
@@ -407,7 +405,7 @@ static void kept_for_ever_only_more_concurrency_starts_cold(void **state)
     (void)state;
     struct log *log = log_one();
     char json[WORLD_BYTES];
-    struct simulation_result result;
+    RESULT result = {0};
     single_world(json, 40, 100, "{\"process\":\"poisson\",\"rate_per_s\":60}", 2000);
     run_kept(json, "infinite", "fifo", log, &result);
     size_t most = 0;
@@ -421,7 +419,6 @@ static void kept_for_ever_only_more_concurrency_starts_cold(void **state)
     assert_true(most > 5);
     assert_int_equal(result.run.cold_starts, most);
     assert_int_equal(result.run.evictions, 0);
-    simulation_result_clear(&result);
 }
 
 /* Requests 20 s apart, 0.1 s each, the first behind a cold start of 1 s: idle times 18.9 and
@@ -432,7 +429,7 @@ static void a_container_goes_and_comes_back_ahead_of_the_next_request(void **sta
     (void)state;
     struct log *log = log_one();
     char json[WORLD_BYTES];
-    struct simulation_result result;
+    RESULT result = {0};
     single_world(json, 100, 1000, "{\"process\":\"uniform\",\"low_ms\":20000,\"high_ms\":20000}",
                  20);
     run_kept(json, BY_SECONDS, "fifo", log, &result);
@@ -440,7 +437,6 @@ static void a_container_goes_and_comes_back_ahead_of_the_next_request(void **sta
     assert_int_equal(result.run.prewarms, 14);
     assert_int_equal(result.run.evictions, 15);
     assert_true(fabs(result.run.cost_idle_usd - 0.001 * (18.9 + 4 * 19.9 + 14 * 4.7)) < 1e-9);
-    simulation_result_clear(&result);
 }
 
 /* As above, eight requests 20 s apart, and then none until 200 s. The container that comes back at
@@ -454,7 +450,7 @@ static void a_container_that_came_back_for_nothing_goes_at_the_end_of_its_window
     static const char text[] = "time_ms,application\n0,a\n20000,a\n40000,a\n60000,a\n80000,a\n"
                                "100000,a\n120000,a\n140000,a\n200000,a\n";
     write_temporary(path, text);
-    struct simulation_result result;
+    RESULT result = {0};
     snprintf(arrivals, sizeof arrivals, "{\"process\":\"trace\",\"file\":\"%s\"}", path);
     single_world(json, 100, 1000, arrivals, 9);
     run_kept(json, BY_SECONDS, "fifo", log, &result);
@@ -465,7 +461,6 @@ static void a_container_that_came_back_for_nothing_goes_at_the_end_of_its_window
     assert_int_equal(result.run.evictions, 5); /* after requests 6 to 9, and at 162.1 s */
     const double idle_s = 18.9 + 4 * 19.9 + 2 * 4.7 + 6.8;
     assert_true(fabs(result.run.cost_idle_usd - 0.001 * idle_s) < 1e-9);
-    simulation_result_clear(&result);
 }
 
 static struct keep_windows back_for_ever(void *state, const struct idle_container *container,
@@ -485,7 +480,7 @@ static void a_container_may_come_back_for_ever(void **state)
     static const struct keep_alive keep_alive_policy = {.name = "back-for-ever",
                                                         .on_idle = back_for_ever};
     char json[WORLD_BYTES];
-    struct simulation_result result;
+    RESULT result = {0};
     struct error error = {0};
     single_world(json, 100, 1000, "{\"process\":\"uniform\",\"low_ms\":100000,\"high_ms\":100000}",
                  3);
@@ -498,7 +493,6 @@ static void a_container_may_come_back_for_ever(void **state)
     free(values);
     assert_int_equal(result.run.cold_starts, 1);
     assert_int_equal(result.run.prewarms, 2);
-    simulation_result_clear(&result);
     experiment_free(experiment);
 }
 
@@ -513,7 +507,7 @@ static void a_request_in_between_voids_the_plan(void **state)
     static const char text[] = "time_ms,application\n0,a\n20000,a\n40000,a\n60000,a\n80000,a\n"
                                "100000,a\n120000,a\n140000,a\n150000,a\n157000,a\n";
     write_temporary(path, text);
-    struct simulation_result result;
+    RESULT result = {0};
     snprintf(arrivals, sizeof arrivals, "{\"process\":\"trace\",\"file\":\"%s\"}", path);
     single_world(json, 100, 1000, arrivals, 10);
     run_kept(json, BY_SECONDS, "fifo", log, &result);
@@ -523,7 +517,6 @@ static void a_request_in_between_voids_the_plan(void **state)
     assert_int_equal(log->batches[8].cold, 1);
     assert_int_equal(log->batches[9].cold, 1);
     assert_int_equal(log->batches[9].started_ns, 158 * SIM_S);
-    simulation_result_clear(&result);
 }
 
 /* Makes an instance and gives it up before it has started, then dispatches like the simplest. */
@@ -554,7 +547,7 @@ static void an_instance_given_up_at_once_does_not_count_as_working(void **state)
                                            .state_bytes = sizeof(bool),
                                            .decide = wasteful_decide};
     char json[WORLD_BYTES];
-    struct simulation_result result;
+    RESULT result = {0};
     struct error error = {0};
     single_world(json, 100, 1000, "{\"process\":\"uniform\",\"low_ms\":20000,\"high_ms\":20000}",
                  20);
@@ -563,7 +556,6 @@ static void an_instance_given_up_at_once_does_not_count_as_working(void **state)
     if (!simulation_run(experiment, &wasteful, NULL, NULL, NULL, &result, &error))
         fail_msg("%s", error.message);
     assert_true(result.run.prewarms >= 10);
-    simulation_result_clear(&result);
     experiment_free(experiment);
 }
 
@@ -702,7 +694,7 @@ static void cache_run(const struct cache *cache, bool gpu, const char *keep_aliv
 {
     static char json[2 * WORLD_BYTES];
     char path[] = "/tmp/esgsim-trace-XXXXXX";
-    struct simulation_result result;
+    RESULT result = {0};
     cache_trace(cache, path);
     cache_world(cache, gpu, path, json, sizeof json);
     run_kept(json, keep_alive, "fifo", log, &result);
@@ -710,7 +702,6 @@ static void cache_run(const struct cache *cache, bool gpu, const char *keep_aliv
     assert_int_equal(log->batch_count, cache->count);
     for (size_t i = 0; i < cache->count; i++)
         miss[i] = log->batches[i].cold;
-    simulation_result_clear(&result);
 }
 
 static void evictions_are_those_of_a_naive_cache(void **state)
@@ -846,13 +837,12 @@ static uint64_t evictions_under(const struct policy *policy, const char *keep_al
 {
     struct experiment *experiment = load_kept(diamond, keep_alive);
     double *values = policy_values(policy, NULL, 0);
-    struct simulation_result result;
+    RESULT result = {0};
     struct error error = {0};
     if (!simulation_run(experiment, policy, values, NULL, NULL, &result, &error))
         fail_msg("%s", error.message);
     const uint64_t evictions = result.run.evictions;
     free(values);
-    simulation_result_clear(&result);
     experiment_free(experiment);
     return evictions;
 }

@@ -362,14 +362,13 @@ static void a_batch_runs_on_a_gpu_of_its_kind(void **state)
     struct experiment *e = load(MIXED);
     static const struct policy *const policies[] = {&first_fit, &at_random};
     for (size_t p = 0; p < 2; p++) {
-        struct simulation_result result = {0};
+        RESULT result = {0};
         bool seen[2] = {false, false};
         run_well(MIXED, policies[p], &log, &result);
         check_rows(&e->workload, &log);
         for (size_t i = 0; i < log.batch_count; i++)
             seen[e->workload.functions[0].configurations[log.batches[i].configuration].kind] = true;
         assert_true(seen[0] && (p == 0 || seen[1]));
-        simulation_result_clear(&result);
     }
     experiment_free(e);
 }
@@ -435,7 +434,7 @@ static void unlike_servers_are_as_fast_as_theory_says(void **state)
     } rates[] = {{"4", 4}, {"10", 10}};
     for (size_t i = 0; i < 2; i++) {
         char json[2048];
-        struct simulation_result result = {0};
+        RESULT result = {0};
         (void)snprintf(
             json, sizeof json,
             "{\"cluster\":{\"invokers\":[{\"vcpus\":1,\"memory_mb\":100,\"gpus\":[{\"sharing\":"
@@ -453,7 +452,6 @@ static void unlike_servers_are_as_fast_as_theory_says(void **state)
         /* The half-width is 1.96 standard errors; the test allows 2.5 of them. */
         assert_near(result.overall.latency_ms_mean, theory, 2.5 * result.run.latency_ms_half_width);
         assert_true(result.run.latency_ms_half_width < 0.1 * theory);
-        simulation_result_clear(&result);
     }
 }
 
@@ -472,7 +470,7 @@ static void unlike_servers_are_as_fast_as_theory_says(void **state)
 static void check_alone(const struct log *mixed, const char *format, uint32_t application)
 {
     static struct log alone;
-    struct simulation_result result = {0};
+    RESULT result = {0};
     char json[8192], path[] = "/tmp/esgsim-test-XXXXXX";
     char *text = NULL;
     size_t size = 0, count = 0;
@@ -503,7 +501,6 @@ static void check_alone(const struct log *mixed, const char *format, uint32_t ap
         k++;
     }
     assert_true(result.overall.queue_ms_mean > 1); /* jobs do wait */
-    simulation_result_clear(&result);
     unlink(path);
     free(text);
 }
@@ -512,11 +509,10 @@ static void two_kinds_with_a_function_each_are_two_clusters(void **state)
 {
     (void)state;
     static struct log mixed;
-    struct simulation_result result = {0};
+    RESULT result = {0};
     run_well(WORLD(GROUP("2", GPU_A("")) "," GROUP("1", GPU_B("")), ONLY_A "," ONLY_B,
                    "[" ONLY("x", "f") "," ONLY("y", "g") "]", POISSON("420"), FIFO "600"),
              NULL, &mixed, &result);
-    simulation_result_clear(&result);
     check_alone(&mixed,
                 WORLD(GROUP("2", GPU_A("")), ONLY_A, "[" ONLY("x", "f") "]",
                       "{\"process\":\"trace\",\"file\":\"%s\"}", FIFO "%zu"),
@@ -554,7 +550,7 @@ static void a_kind_that_is_not_used_changes_nothing(void **state)
 static double first_latency(const char *cluster, const char *profiles, const char *platform)
 {
     static struct log log;
-    struct simulation_result result = {0};
+    RESULT result = {0};
     char json[8192];
     (void)snprintf(json, sizeof json,
                    "{\"cluster\":{\"invokers\":[%s]},\"profiles\":{%s},\"applications\":" ONE_STAGE
@@ -562,7 +558,6 @@ static double first_latency(const char *cluster, const char *profiles, const cha
                    "\"platform\":{" CALM "%s},\"requests\":2,\"warmup_requests\":0}",
                    cluster, profiles, platform);
     run_well(json, &first_fit, &log, &result);
-    simulation_result_clear(&result);
     return sim_to_ms(log.requests[0].finish_ns - log.requests[0].arrival_ns);
 }
 
@@ -595,7 +590,7 @@ static void interference_is_that_of_the_gpu(void **state)
     static const struct policy pairs = {
         .abi = POLICY_ABI, .name = "pairs", .state_bytes = 1, .decide = pair_decide};
     static struct log log;
-    struct simulation_result result = {0};
+    RESULT result = {0};
     run_well(
         "{\"cluster\":{\"invokers\":[" GROUP("1", GPU_A("")) "," GROUP(
             "1",
@@ -618,7 +613,6 @@ static void interference_is_that_of_the_gpu(void **state)
     for (size_t i = 0; i < 4; i++)
         assert_near((double)(log.batches[i].finished_ns - log.batches[i].started_ns),
                     log.batches[i].invoker == 0 ? 80e6 : 90e6, 4);
-    simulation_result_clear(&result);
 }
 
 /* Both kinds transform one draw: a lognormal factor of the kind's cv. */
@@ -641,9 +635,8 @@ static void noise_is_that_of_the_gpu_from_one_draw(void **state)
     static struct log logs[3];
     struct experiment *e = load(worlds[2]);
     for (size_t i = 0; i < 3; i++) {
-        struct simulation_result result = {0};
+        RESULT result = {0};
         run_well(worlds[i], &at_random, &logs[i], &result);
-        simulation_result_clear(&result);
     }
     double noise[2][300] = {{0}};
     bool seen[2] = {false, false};
@@ -691,7 +684,7 @@ static void a_plan_knows_the_speed_of_the_gpu(void **state)
                    "\"policy\":{\"name\":\"esg\"},\"platform\":{" CALM "},\"requests\":20,"
                    "\"warmup_requests\":0"));
     const struct recorder recorder = {.decision = take_decision, .batch = take_batch};
-    struct simulation_result result = {0};
+    RESULT result = {0};
     struct error error = {0};
     double *values = NULL;
     const struct policy *policy = runner_policy(e, &values, &error);
@@ -700,7 +693,6 @@ static void a_plan_knows_the_speed_of_the_gpu(void **state)
     assert_true(simulation_run(e, policy, values, &recorder, NULL, &result, &error));
     assert_true(taken >= 20 * 40 * SIM_MS); /* 20 ms at the least at speed 1 */
     assert_int_equal(planned, taken);
-    simulation_result_clear(&result);
     free(values);
     experiment_free(e);
 }

@@ -159,14 +159,13 @@ static void a_load_keeps_that_share_of_the_limiting_resource_busy(void **state)
          false, 0.3},
     };
     for (size_t i = 0; i < sizeof worlds / sizeof *worlds; i++) {
-        struct simulation_result result = {0};
+        RESULT result = {0};
         struct error error = {0};
         assert_true(run(worlds[i].json, NULL, NULL, &result, &error));
         const double busy =
             worlds[i].vcpus ? result.run.vcpu_utilisation : result.run.gpu_utilisation;
         if (fabs(busy / worlds[i].load - 1) > 10 / sqrt(15000))
             fail_msg("world %zu: %g busy at load %g", i, busy, worlds[i].load);
-        simulation_result_clear(&result);
     }
 }
 

@@ -152,7 +152,7 @@ static void every_policy_serves_unlike_gpus(void **state)
         size_t used[2] = {0};
         for (uint64_t world = 0; world < MIXED_WORLDS; world++) {
             char json[WORLD_BYTES];
-            struct simulation_result result = {0};
+            RESULT result = {0};
             mixed_world(json, world, world % 2 == 0);
             struct experiment *experiment = load(json);
             assert_int_equal(experiment->workload.kind_count, 2);
@@ -161,7 +161,6 @@ static void every_policy_serves_unlike_gpus(void **state)
             world_check_batches(log);
             check_kinds(&experiment->workload, log, world % 2 == 0, used);
             assert_true(result.overall.slo_hit_rate <= result.run.bound_capacity_slo_hit_rate);
-            simulation_result_clear(&result);
             experiment_free(experiment);
         }
         assert_true(used[0] > 0 && used[1] > 0);
@@ -218,14 +217,13 @@ static void a_kind_that_is_faster_and_cheaper_is_used_first(void **state)
     dominated_world(json);
     for (size_t p = 0; policy_for_requests(p) != NULL; p++) {
         const struct policy *policy = policy_for_requests(p);
-        struct simulation_result result = {0};
+        RESULT result = {0};
         run_well(json, policy, log, &result);
         for (size_t i = 0; i < log->batch_count && minimises(policy); i++)
             if (log->batches[i].invoker < 2)
                 fail_msg("%s runs request %u on the kind that is slower and dearer", policy->name,
                          (unsigned)log->batches[i].first_request);
         assert_true(result.overall.slo_hit_rate >= 0.9);
-        simulation_result_clear(&result);
     }
 }
 
@@ -237,7 +235,7 @@ static double hits_with(const char *policy, uint64_t number, bool both)
     static const char *const quarters[] = {"1", "2", "4"};
     static const char *const hundredths[] = {"25", "50", "100"};
     char json[WORLD_BYTES] = "";
-    struct simulation_result result = {0};
+    RESULT result = {0};
     struct random_stream stream;
     random_stream_open(&stream, 2026, RANDOM_TEST, number, 9);
     world_add(json, "{\"name\":\"alone\",\"cluster\":{\"invokers\":["
@@ -264,7 +262,6 @@ static double hits_with(const char *policy, uint64_t number, bool both)
               40, both ? 16 : 8, both ? 16 : 8, (unsigned)number + 1);
     run_well(json, policy_find(policy, NULL), NULL, &result);
     const double hits = result.overall.slo_hit_rate;
-    simulation_result_clear(&result);
     return hits;
 }
 

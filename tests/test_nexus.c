@@ -403,11 +403,10 @@ static void early_drop_keeps_serving_in_time_under_overload(void **state)
     memcpy(slo, "\"factor\":2.0", 12);
     double hits[2];
     for (int off = 0; off < 2; off++) {
-        struct simulation_result result = {0};
+        RESULT result = {0};
         run_well_with(json, nexus(), "early_drop", off, log, &result);
         hits[off] = result.overall.slo_hit_rate;
         assert_true(off == 1 ? result.overall.dropped == 0 : result.overall.dropped > 0);
-        simulation_result_clear(&result);
     }
     assert_true(hits[0] > 2 * hits[1]);
     free(json);

@@ -570,7 +570,7 @@ static void random_worlds_are_served_whole_and_forgotten(void **state)
                        5 + (unsigned)test_below(&random, 60), 0.3 + 2 * test_uniform(&random),
                        test_below(&random, 2) ? "cold" : "warm", 0.1 + 2 * test_uniform(&random),
                        v);
-        struct simulation_result result = {0};
+        RESULT result = {0};
         run_orion(json, variants[variant].key, variants[variant].value, &log, &result);
         uint64_t jobs = 0;
         for (size_t i = 0; i < log.batch_count; i++) {
@@ -586,7 +586,6 @@ static void random_worlds_are_served_whole_and_forgotten(void **state)
         assert_true(misses_of(&result) <= log.batch_count);
         prewarms += result.run.prewarms;
         misses += misses_of(&result);
-        simulation_result_clear(&result);
     }
     assert_true(prewarms > 0);
     assert_true(misses > 0);
@@ -662,11 +661,10 @@ static void search_time_is_charged_and_the_second_time_only_when_told(void **sta
     char json[4096];
     uint64_t units[2];
     for (int first = 0; first < 2; first++) {
-        struct simulation_result result = {0};
+        RESULT result = {0};
         (void)snprintf(json, sizeof json, WORLD, 3u, 2000u, 5u, 1.2, "warm", 600.0, 3u);
         run_orion(json, "charge", first, &log, &result);
         units[first] = (uint64_t)result.run.decision_units;
-        simulation_result_clear(&result);
     }
     assert_true(units[1] > 0 && units[0] > 10 * units[1]);
 }

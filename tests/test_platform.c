@@ -25,6 +25,7 @@
 #define QUARTERS                                                                                   \
     PROFILE("4", FUNCTION("f", "100", "1000", "10", "1,2,4", "100,100,100") "," FUNCTION(          \
                      "g", "50", "2000", "10", "1,2,4", "50,50,50"))
+#define EITHER PROFILE("4", FUNCTION("f", "100", "1000", "10", "0,1", "100,50"))
 #define SEVENTHS                                                                                   \
     PROFILE("7", FUNCTION("f", "100", "1000", "10", "1,2,3,5,7", "100,100,100,100,100"))
 #define HUNGRY                                                                                     \
@@ -482,6 +483,28 @@ static void initial_counts_walk_from_the_home_invoker(void **state)
              &everyone, &log, &result);
     assert_int_equal(result.run.cold_starts, 0);
     simulation_result_clear(&result);
+}
+
+SCRIPT(without_a_gpu, {0, 1, 0, 0});
+SCRIPT(with_a_gpu, {0, 1, 1, 0});
+
+static void a_function_with_and_without_a_gpu_is_warm_for_both(void **state)
+{
+    (void)state;
+    static struct log log;
+    const struct policy *const policies[] = {&without_a_gpu, &with_a_gpu};
+    for (size_t i = 0; i < 2; i++)
+        for (int warm = 0; warm <= 1; warm++) {
+            struct simulation_result result;
+            run_well(warm ? WORLD(INVOKERS("1", "8", MPS4), EITHER, "", EVERY("1000"),
+                                  ONE COUNT("0", "1"))
+                          : WORLD(INVOKERS("1", "8", MPS4), EITHER, ",\"initial\":\"cold\"",
+                                  EVERY("1000"), ONE COUNT("0", "1")),
+                     policies[i], &log, &result);
+            assert_int_equal(result.run.cold_starts, !warm);
+            assert_int_equal(log.batches[0].gpu, i == 0 ? SIM_NONE : 0);
+            simulation_result_clear(&result);
+        }
 }
 
 /* ---- GPUs ------------------------------------------------------------------------------------ */
@@ -1281,6 +1304,7 @@ int main(void)
         cmocka_unit_test(a_policy_may_start_containers_when_asked_how_long_to_keep_one),
         cmocka_unit_test(the_reuse_order_chooses_among_idle_containers),
         cmocka_unit_test(initial_counts_walk_from_the_home_invoker),
+        cmocka_unit_test(a_function_with_and_without_a_gpu_is_warm_for_both),
         cmocka_unit_test(memory_decides_among_unlike_gpus_and_evicts_on_the_chosen_one),
         cmocka_unit_test(an_exclusive_gpu_takes_one_batch_and_nothing_slows_it),
         cmocka_unit_test(mig_slices_run_side_by_side_without_slowing_each_other),

@@ -71,12 +71,16 @@ static char *bytes_of(const char *path, size_t *size)
     return bytes;
 }
 
+/* Until the next call. */
 static char *csv_of(const char *name)
 {
+    static char *csv;
     char file[256];
     size_t size;
     (void)snprintf(file, sizeof file, "%s.csv", name);
-    return bytes_of(path_in(file), &size);
+    free(csv);
+    csv = bytes_of(path_in(file), &size);
+    return csv;
 }
 
 /* ---- Results made up ------------------------------------------------------------------------ */
@@ -103,6 +107,9 @@ static const char *results_write(const struct fixture *runs, size_t count, size_
     return path;
 }
 
+/* Figures that are cleared where their block ends. */
+#define FIGURES __attribute__((cleanup(figure_list_clear))) struct figure_list
+
 static struct figure_list drawn(const char *path)
 {
     struct figure_list list = {.folder = folder};
@@ -121,7 +128,7 @@ static void a_row_is(const char *csv, const char *row)
 static void hit_rates_are_percentages_with_intervals_by_application(void **state)
 {
     (void)state;
-    struct figure_list list = drawn(results_write(light, COUNT(light), 0));
+    FIGURES list = drawn(results_write(light, COUNT(light), 0));
     char *csv = csv_of("hit-rate-light");
     /* Mean 92, sd 2: Wilson's interval. The second application's rate is half, that of all together
      * 0.8 of it. */
@@ -134,18 +141,15 @@ static void hit_rates_are_percentages_with_intervals_by_application(void **state
                   "SLO. Dashed: what no policy can beat. Means of 1 to 3 seeds of "
                   "1\u202F000 requests each; bars: 95 % intervals. Latency profile: "
                   "assumed.\n");
-    free(csv);
     csv = csv_of("cost-light");
     a_row_is(csv, "1,classification,$ per 1\u202F000 requests,1,esg,0.24,");
     a_row_is(csv, "1,classification,$ per 1\u202F000 requests,2,fifo,0.6,");
-    free(csv);
-    figure_list_clear(&list);
 }
 
 static void the_pareto_front_is_of_those_that_none_beats_on_both(void **state)
 {
     (void)state;
-    struct figure_list list = drawn(results_write(light, COUNT(light), 0));
+    FIGURES list = drawn(results_write(light, COUNT(light), 0));
     char *csv = csv_of("hit-against-cost-light");
     /* esg 73.6 % at 0.336, fifo 44 % at 0.84, edf 32 % at 0.14: fifo alone is beaten. */
     a_row_is(csv, "1,esg,0.336,0.1968882881,0.4751117119,");
@@ -154,20 +158,17 @@ static void the_pareto_front_is_of_those_that_none_beats_on_both(void **state)
     a_row_is(csv, "3,edf,0.14,,,32,,,1,0.1,100,0x009E73,12,-,-\n");
     char *fifo = strstr(csv, "2,fifo,");
     a_row_is(fifo, ",0,0.1,100,0x56B4E9,15,-,-\n");
-    free(csv);
-    figure_list_clear(&list);
 }
 
 static void figures_that_need_rows_are_left_out_with_a_note(void **state)
 {
     (void)state;
-    struct figure_list list = drawn(results_write(light, COUNT(light), 0));
+    FIGURES list = drawn(results_write(light, COUNT(light), 0));
     assert_int_equal(list.count, 6);
     assert_int_equal(list.note_count, 3);
     assert_non_null(strstr(list.notes[0], "latency-cdf"));
     assert_non_null(strstr(list.notes[1], "batch-sizes"));
     assert_non_null(strstr(list.notes[2], "timeline"));
-    figure_list_clear(&list);
 }
 
 /* ---- Across settings, and what things are made of ------------------------------------------- */
@@ -180,47 +181,40 @@ static void settings_stand_side_by_side_and_a_contender_keeps_its_look_in_all(vo
         {"light", "esg", FIXTURE_ESG, 1, 0.90, 0.00020, RECORD_SUMMARY},
         {"heavy", "esg", "setting=heavy policy.name=esg", 1, 0.80, 0.00030, RECORD_SUMMARY},
     };
-    struct figure_list list = drawn(results_write(runs, COUNT(runs), 0));
+    FIGURES list = drawn(results_write(runs, COUNT(runs), 0));
     char *csv = csv_of("settings");
     /* All together 0.8 of the hit rate, 1.4 of the cost. */
     a_row_is(csv, "1,SLO hit rate (%),0,1,light,2,esg,72,,,0x0072B2,7,");
     a_row_is(csv, "1,SLO hit rate (%),0,2,heavy,2,esg,64,,,0x0072B2,7,");
     a_row_is(csv, "2,$ per 1\u202F000 requests,0,2,heavy,2,esg,0.42,,");
     a_row_is(csv, "3,95th percentile of latency (ms),1,1,light,1,fifo,200,,");
-    free(csv);
-    figure_list_clear(&list);
 }
 
 static void costs_are_parts_of_what_is_provisioned(void **state)
 {
     (void)state;
-    struct figure_list list = drawn(results_write(light, COUNT(light), 0));
+    FIGURES list = drawn(results_write(light, COUNT(light), 0));
     char *csv = csv_of("cost-parts-light");
     /* 1.4 of the mean 0.00024; the second panel has parts that the made-up run does not. */
     a_row_is(csv, "requests,1,esg,1,execution,0,0.336,");
     a_row_is(csv, "requests,1,esg,2,held before it,0.336,0.336,");
     a_row_is(csv, ",0.336,-,-\n");
-    free(csv);
     csv = csv_of("resources-light");
     a_row_is(csv, "1,vGPUs,held (%),1,esg,50,50,50,");
     a_row_is(csv, "6,batches,jobs per batch,1,esg,2.5,2.5,2.5,");
-    free(csv);
-    figure_list_clear(&list);
 }
 
 static void jobs_are_counted_by_the_size_of_their_batch(void **state)
 {
     (void)state;
     static const struct fixture run = {"light", "esg", FIXTURE_ESG, 1, 0.9, 0.0002, RECORD_ALL};
-    struct figure_list list = drawn(results_write(&run, 1, 300));
+    FIGURES list = drawn(results_write(&run, 1, 300));
     char *csv = csv_of("batch-sizes-light");
     /* 100 batches of 1, 2, 3, 4, 1, … jobs: of ten jobs one alone, two in twos, seven in larger. */
     a_row_is(csv, "share of the jobs (%),1,esg,1,1,0,10,");
     a_row_is(csv, "share of the jobs (%),1,esg,2,2,10,30,");
     a_row_is(csv, "share of the jobs (%),1,esg,3,3 to 4,30,100,");
     a_row_is(csv, ",mean 2.50,-,-");
-    free(csv);
-    figure_list_clear(&list);
 }
 
 /* ---- Requests ------------------------------------------------------------------------------- */
@@ -264,45 +258,38 @@ static const char *requests_write(unsigned dropped)
 static void latencies_are_quantiles_split_by_what_their_requests_did(void **state)
 {
     (void)state;
-    struct figure_list list = drawn(requests_write(0));
+    FIGURES list = drawn(requests_write(0));
     char *csv = csv_of("latency-cdf-light");
     /* Position (n − 1) q = 49.5 of 1 … 100. */
     a_row_is(csv, "1,esg,50,50.5,0.2525,0x0072B2,1,");
     a_row_is(csv, "1,esg,0,1,0.005,");
-    free(csv);
     csv = csv_of("latency-parts-light");
     a_row_is(csv, "1,p50,1,esg,12.625,0,0,37.875,50.5,");
     a_row_is(csv, "5,p99.9,1,esg,24.97525,0,0,74.92575,99.901,");
-    free(csv);
-    figure_list_clear(&list);
 }
 
 static void what_was_dropped_never_finishes(void **state)
 {
     (void)state;
-    struct figure_list list = drawn(requests_write(10));
+    FIGURES list = drawn(requests_write(10));
     char *csv = csv_of("latency-cdf-light");
     a_row_is(csv, "1,esg,89.5,89.605,");
     assert_null(strstr(csv, "1,esg,90.5,"));
-    free(csv);
     csv = csv_of("latency-parts-light");
     a_row_is(csv, "1,p50,1,esg,");
     assert_null(strstr(csv, "p95"));
-    free(csv);
-    figure_list_clear(&list);
 }
 
 static void a_figure_with_nothing_in_it_is_left_out_with_a_note(void **state)
 {
     (void)state;
-    struct figure_list list = drawn(requests_write(100));
+    FIGURES list = drawn(requests_write(100));
     assert_int_equal(list.count, 6);
     for (size_t i = 0; i < list.count; i++)
         assert_null(strstr(list.figures[i].name, "latency"));
     assert_int_equal(list.note_count, 4);
     assert_non_null(strstr(list.notes[0], "latency-parts-light: not drawn"));
     assert_int_not_equal(access(path_in("latency-cdf-light.csv"), F_OK), 0);
-    figure_list_clear(&list);
 }
 
 /* ---- Sensitivity ---------------------------------------------------------------------------- */
@@ -342,15 +329,13 @@ static const char *sensitivity_write(void)
 static void a_line_joins_three_values_or_more_of_one_parameter_all_else_equal(void **state)
 {
     (void)state;
-    struct figure_list list = drawn(sensitivity_write());
+    FIGURES list = drawn(sensitivity_write());
     char *csv = csv_of("sensitivity-k");
     a_row_is(csv, "1,SLO hit rate (%),1,light\u201A esg,k,1,40,");
     a_row_is(csv, "1,SLO hit rate (%),1,light\u201A esg,k,5,48,");
     a_row_is(csv, "1,SLO hit rate (%),1,light\u201A esg,k,20,56,");
     /* By frontier there are two values: too few for a line. */
     assert_null(strstr(csv, "frontier"));
-    free(csv);
-    figure_list_clear(&list);
 }
 
 /* ---- Every script, drawn -------------------------------------------------------------------- */
@@ -391,7 +376,7 @@ static const char *points_write(void)
 static void a_calibrations_points_are_drawn_as_residuals_and_as_surfaces(void **state)
 {
     (void)state;
-    struct figure_list list = drawn(points_write());
+    FIGURES list = drawn(points_write());
     assert_int_equal(list.count, 2);
     assert_string_equal(list.figures[0].script, "calibration");
     assert_string_equal(list.figures[1].script, "profile");
@@ -402,17 +387,14 @@ static void a_calibrations_points_are_drawn_as_residuals_and_as_surfaces(void **
     for (const char *c = csv; *c != '\0'; c++)
         rows += *c == '\n';
     assert_int_equal(rows, 1 + 2 * 4 * 3);
-    free(csv);
     csv = csv_of("profile-points-of-a-fit-csv");
     /* What was measured bears a marker and no line. */
     a_row_is(csv, "\n2,vgg_19,8,100,10.64,1,0,");
-    free(csv);
-    figure_list_clear(&list);
 }
 
 static void a_file_is_drawn_the_same_twice(const char *path, const char *format)
 {
-    struct figure_list list = drawn(path);
+    FIGURES list = drawn(path);
     struct error error = {0};
     assert_true(list.count > 0);
     char **first = calloc(list.count + 1, sizeof *first);
@@ -444,13 +426,12 @@ static void a_file_is_drawn_the_same_twice(const char *path, const char *format)
         free(first[i]);
     free(first);
     free(sizes);
-    figure_list_clear(&list);
 }
 
 static void bare_integers_are_drawn_once_their_format_is_named(void **state)
 {
     (void)state;
-    struct figure_list list = {.folder = folder};
+    FIGURES list = {.folder = folder};
     struct error error = {0};
     FILE *file = fopen(path_in("counts.txt"), "w");
     assert_non_null(file);
@@ -463,8 +444,6 @@ static void bare_integers_are_drawn_once_their_format_is_named(void **state)
         fail_msg("%s", error.message);
     char *csv = csv_of("arrivals-counts-txt");
     a_row_is(csv, "counts.txt (counts-per-minute): 70 requests in ");
-    free(csv);
-    figure_list_clear(&list);
 }
 
 /* ---- Curves ---------------------------------------------------------------------------------- */
@@ -509,7 +488,6 @@ static void a_sweep_over_the_load_is_drawn_as_curves_alone(void **state)
     a_row_is(csv, "2,$ per 1\u202F000 requests,0,,2,slo.factor=2,1,esg,arrivals.load,0.6,0.28,");
     a_row_is(csv, "3,p95 latency (ms),1,,1,slo.factor=1,2,fifo,arrivals.load,0.2,200,");
     assert_non_null(strstr(csv, "Dotted: 95"));
-    free(csv);
     figure_list_clear(&list);
     /* What is named is drawn beside them. */
     static const char *const only[] = {"cost-light-slo-factor-1-arrivals-load-0-2"};
@@ -528,7 +506,6 @@ static void any_swept_key_can_be_drawn_against(void **state)
     assert_true(plot_file(curve_write(), NULL, &list, &error));
     char *csv = csv_of("curve-light");
     a_row_is(csv, "1,SLO hit rate (%),0,95,1,arrivals.load=0.6,1,esg,slo.factor,2,80,");
-    free(csv);
     figure_list_clear(&list);
     list = (struct figure_list){.folder = folder, .over = "slo.factr"};
     assert_false(plot_file(path_in("made-up.h5"), NULL, &list, &error));
@@ -563,7 +540,7 @@ static void png_and_pdf_are_the_same_bytes_twice_too(void **state)
 static void a_picture_names_no_version_of_gnuplot_and_no_date(void **state)
 {
     (void)state;
-    struct figure_list list = drawn(points_write());
+    FIGURES list = drawn(points_write());
     struct error error = {0};
     size_t size;
     assert_true(plot_draw(&list, "svg", &error));
@@ -576,7 +553,6 @@ static void a_picture_names_no_version_of_gnuplot_and_no_date(void **state)
     char *pdf = bytes_of(list.figures[0].picture, &size);
     assert_non_null(memmem(pdf, size, "/CreationDate (D:19700101000000", 31));
     free(pdf);
-    figure_list_clear(&list);
 }
 
 static void hostile_names_are_only_text(void **state)
@@ -585,7 +561,7 @@ static void hostile_names_are_only_text(void **state)
     static const char setting[] = "a,\"b\" <c> & \\n`touch x`'; system('false'); {^_@}\u00e9";
     static const struct fixture hostile[] = {
         {setting, "no,\"such\"<policy>", "policy.name=x", 1, 0.5, 0.0002, RECORD_REQUESTS}};
-    struct figure_list list = drawn(results_write(hostile, 1, 300));
+    FIGURES list = drawn(results_write(hostile, 1, 300));
     struct error error = {0};
     size_t size;
     if (!plot_draw(&list, "svg", &error))
@@ -609,7 +585,6 @@ static void hostile_names_are_only_text(void **state)
         free(csv);
     }
     assert_true(list.count >= 5);
-    figure_list_clear(&list);
 }
 
 static void a_name_that_could_be_a_formula_has_an_apostrophe_in_the_csv_alone(void **state)
@@ -617,20 +592,18 @@ static void a_name_that_could_be_a_formula_has_an_apostrophe_in_the_csv_alone(vo
     (void)state;
     static const struct fixture run = {"=1+1", "'esg", "policy.name='esg", 1,
                                        0.5,    0.0002, RECORD_SUMMARY};
-    struct figure_list list = drawn(results_write(&run, 1, 0));
+    FIGURES list = drawn(results_write(&run, 1, 0));
     struct error error = {0};
     size_t size;
     char *csv = csv_of("hit-rate-1-1");
     a_row_is(csv, "1,classification,SLO hit rate (%),1,''esg,50,,,100,");
     a_row_is(csv, ",'=1+1,Requests that finished");
-    free(csv);
     if (!plot_draw(&list, "svg", &error))
         fail_msg("%s", error.message);
     char *svg = bytes_of(path_in("hit-rate-1-1.svg"), &size);
     assert_non_null(strstr(svg, ": =1+1</text>"));
     assert_non_null(strstr(svg, "<text>'esg</text>"));
     free(svg);
-    figure_list_clear(&list);
 }
 
 /* A figure that no request, or no run, gave a value has a NAN in the file. */
@@ -644,11 +617,10 @@ static void what_has_no_value_leaves_its_place_empty(void **state)
         for (size_t i = 0; i < COUNT(runs); i++)
             if (missing == i || missing == COUNT(runs))
                 runs[i].hit = runs[i].cost = NAN;
-        struct figure_list list = drawn(results_write(runs, COUNT(runs), 0));
+        FIGURES list = drawn(results_write(runs, COUNT(runs), 0));
         if (!plot_draw(&list, "svg", &error))
             fail_msg("%s", error.message);
         assert_int_equal(list.count, 6);
-        figure_list_clear(&list);
     }
 }
 
@@ -658,20 +630,19 @@ static void only_what_is_asked_for_is_made(void **state)
 {
     (void)state;
     static const char *const only[] = {"cost", "hit-rate-light"};
-    struct figure_list list = {.folder = folder, .only = only, .only_count = 2};
+    FIGURES list = {.folder = folder, .only = only, .only_count = 2};
     struct error error = {0};
     assert_true(plot_file(results_write(light, COUNT(light), 0), NULL, &list, &error));
     assert_int_equal(list.count, 2);
     assert_string_equal(list.figures[0].name, "hit-rate-light");
     assert_string_equal(list.figures[1].name, "cost-light");
-    figure_list_clear(&list);
 }
 
 #define POINTS "function,batch,vcpu,share,unit,measured_ms,repeats,fit_ms,law_ms,left_out_ms"
 
 static void refused(const char *content, const char *said)
 {
-    struct figure_list list = {.folder = folder};
+    FIGURES list = {.folder = folder};
     struct error error = {0};
     char path[600];
     (void)snprintf(path, sizeof path, "%s/bad-input", folder);
@@ -684,13 +655,12 @@ static void refused(const char *content, const char *said)
     if (strstr(error.message, said) == NULL || strstr(error.message, "bad-input") == NULL ||
         strchr(error.message, '\n') != NULL)
         fail_msg("'%s' is not one line with bad-input and '%s'", error.message, said);
-    figure_list_clear(&list);
 }
 
 static void what_is_no_input_is_refused_in_one_line_that_names_it(void **state)
 {
     (void)state;
-    struct figure_list list = {.folder = folder};
+    FIGURES list = {.folder = folder};
     struct error error = {0};
     refused("\x89HDF\r\n\x1a\nand nothing more", "damaged");
     refused("{\"unit\": }", "1:10");
@@ -702,7 +672,6 @@ static void what_is_no_input_is_refused_in_one_line_that_names_it(void **state)
     refused(POINTS "\nf,1,1,50,100,2\n", ":2");
     assert_false(plot_file(path_in("missing.h5"), NULL, &list, &error));
     assert_non_null(strstr(error.message, "missing.h5"));
-    figure_list_clear(&list);
 }
 
 static void without_gnuplot_one_line_says_so(void **state)

@@ -365,7 +365,7 @@ static void every_baseline_finishes_every_request_within_the_cluster(void **stat
     struct log *log = log_one();
     for (size_t p = 0; p < BASELINES; p++) {
         for (size_t v = 0; v < sizeof variants / sizeof *variants; v++) {
-            struct simulation_result result = {0};
+            RESULT result = {0};
             run_well_with(diamond, policy_find(baselines[p], NULL), variants[v].key,
                           variants[v].value, log, &result);
             uint64_t jobs = 0;
@@ -378,7 +378,6 @@ static void every_baseline_finishes_every_request_within_the_cluster(void **stat
             assert_int_equal(result.overall.dropped, 0);
             assert_int_equal(log->request_count, 800);
             assert_int_equal(jobs, expected);
-            simulation_result_clear(&result);
         }
     }
 }
@@ -388,14 +387,13 @@ static void minimum_and_maximum_configurations_are_what_they_say(void **state)
     (void)state;
     struct log *log = log_one();
     for (int most = 0; most < 2; most++) {
-        struct simulation_result result = {0};
+        RESULT result = {0};
         run_well(diamond, policy_find(most ? "max-config" : "min-config", NULL), log, &result);
         for (size_t i = 0; i < log->batch_count; i++) {
             assert_int_equal(log->batches[i].configured_batch, 1);
             assert_int_equal(log->batches[i].vcpu, most ? 2 : 1);
             assert_int_equal(log->batches[i].vgpu, most ? 4 : 1);
         }
-        simulation_result_clear(&result);
     }
 }
 
@@ -403,10 +401,9 @@ static void batching_happens_where_it_is_asked_for(void **state)
 {
     (void)state;
     struct log *log = log_one();
-    struct simulation_result result = {0};
+    RESULT result = {0};
     run_well_with(diamond, policy_find("min-config", NULL), "max_batch", 2, log, &result);
     assert_true(result.overall.mean_batch > 1.1);
-    simulation_result_clear(&result);
 }
 
 /* Two applications of one stage at one server: short jobs with a loose SLO, long ones with a tight
@@ -467,10 +464,9 @@ static void each_order_serves_the_lowest_of_those_waiting(void **state)
                  {"max-config", BY_ARRIVAL}};
     struct log *log = log_one();
     for (size_t c = 0; c < sizeof cases / sizeof *cases; c++) {
-        struct simulation_result result = {0};
+        RESULT result = {0};
         run_well(contention, policy_find(cases[c].policy, NULL), log, &result);
         assert_true(check_order(log, cases[c].order) > 1000);
-        simulation_result_clear(&result);
     }
 }
 
@@ -479,8 +475,8 @@ static void edf_drops_late_requests_only_when_told(void **state)
     (void)state;
     struct log *log = log_one();
     const struct policy *edf = policy_find("edf", NULL);
-    struct simulation_result keep = {0};
-    struct simulation_result drop = {0};
+    RESULT keep = {0};
+    RESULT drop = {0};
     run_well(contention, edf, log, &keep);
     run_well_with(contention, edf, "drop", 1, log, &drop);
     assert_int_equal(keep.overall.dropped, 0);
@@ -490,15 +486,13 @@ static void edf_drops_late_requests_only_when_told(void **state)
         const struct request_row *request = &log->requests[log->batches[i].first_request];
         assert_true(log->batches[i].dispatched_ns < request->arrival_ns + request->slo_ns);
     }
-    simulation_result_clear(&keep);
-    simulation_result_clear(&drop);
 }
 
 static void policy_built_outside_the_tree_loads_and_finishes_every_request(void **state)
 {
     (void)state;
     struct log *log = log_one();
-    struct simulation_result result = {0};
+    RESULT result = {0};
     struct error error = {0};
     char path[32];
     compile_plugin("tests/plugins/shortest_queue.c", path);
@@ -512,7 +506,6 @@ static void policy_built_outside_the_tree_loads_and_finishes_every_request(void 
     run_well(diamond, policy, log, &result);
     assert_int_equal(result.overall.requests, 800);
     assert_int_equal(result.overall.dropped, 0);
-    simulation_result_clear(&result);
 }
 
 static void policies_that_break_a_rule_are_stopped_by_name(void **state)
@@ -522,14 +515,13 @@ static void policies_that_break_a_rule_are_stopped_by_name(void **state)
                                                     &plugin_spinner};
     struct log *log = log_one();
     for (size_t i = 0; i < sizeof breakers / sizeof *breakers; i++) {
-        struct simulation_result result = {0};
+        RESULT result = {0};
         struct error error = {0};
         assert_false(run(diamond, breakers[i], log, &result, &error));
         assert_int_equal(error.kind, ERROR_RUN);
         if (strstr(error.message, breakers[i]->name) == NULL ||
             strstr(error.message, "rule") == NULL)
             fail_msg("\"%s\" names not policy and rule", error.message);
-        simulation_result_clear(&result);
     }
 }
 

@@ -370,12 +370,11 @@ static void draws_repeat_with_the_seed_and_leave_the_world_as_it_is(void **state
     struct log *logs[3];
     (void)state;
     for (drawing = 0; drawing < 3; drawing++) {
-        struct simulation_result result = {0};
+        RESULT result = {0};
         logs[drawing] = malloc(sizeof *logs[drawing]);
         assert_non_null(logs[drawing]);
         draw_count = 0;
         run_well(diamond, &drawer, logs[drawing], &result);
-        simulation_result_clear(&result);
         assert_int_equal(draw_count, drawing < 2 ? DRAWS : 0);
     }
     double sum = 0;
@@ -407,14 +406,13 @@ static void nothing_done_is_told_with_the_fullest_queue_and_what_is_free(void **
         "rule progress: ", "the fullest queue is ", "after its deadline",
         "free are 100 % of the GPUs and 12 of 12 vCPUs", "no batch was dispatched"};
     struct log *log = log_one();
-    struct simulation_result result = {0};
+    RESULT result = {0};
     struct error error = {0};
     (void)state;
     assert_false(run(diamond, &sleeper, log, &result, &error));
     for (size_t i = 0; i < sizeof parts / sizeof *parts; i++)
         if (strstr(error.message, parts[i]) == NULL)
             fail_msg("\"%s\" does not say \"%s\"", error.message, parts[i]);
-    simulation_result_clear(&result);
 }
 
 static void outside_a_simulation_there_is_no_place(void **state)

@@ -79,7 +79,7 @@ static void a_warm_chain_takes_its_executions_and_one_transfer(void **state)
 {
     (void)state;
     static struct log log;
-    struct simulation_result result;
+    RESULT result = {0};
     run_well(EXPERIMENT("2", QUIET, EVERY("1000"), CHAIN ",\"warmup_requests\":0,\"requests\":3"),
              &scattered, &log, &result);
     /* 100 ms + (1 ms + 1.25 MB at 10 Gb/s = 1 ms) + 50 ms */
@@ -88,25 +88,23 @@ static void a_warm_chain_takes_its_executions_and_one_transfer(void **state)
     /* (1 vCPU × 3.6 + 1 vGPU × 36 $/h) = 0.011 $/s, 0.15 s of execution a request */
     assert_true(fabs(result.overall.cost_per_request_usd - 0.15 * 0.011) < 1e-12);
     assert_true(fabs(result.overall.transfer_ms_mean - 2) < 1e-9);
-    simulation_result_clear(&result);
 }
 
 static void a_chain_on_one_invoker_transfers_nothing(void **state)
 {
     (void)state;
     static struct log log;
-    struct simulation_result result;
+    RESULT result = {0};
     run_well(EXPERIMENT("1", QUIET, EVERY("1000"), CHAIN ",\"warmup_requests\":0,\"requests\":2"),
              &scattered, &log, &result);
     assert_int_equal(log.requests[0].finish_ns - log.requests[0].arrival_ns, 150 * SIM_MS);
-    simulation_result_clear(&result);
 }
 
 static void a_cold_start_is_waited_for_once_and_again_after_the_keep_alive(void **state)
 {
     (void)state;
     static struct log log;
-    struct simulation_result result;
+    RESULT result = {0};
     const char *kept = EXPERIMENT("1", QUIET ",\"initial\":\"cold\",\"keep_alive_s\":3",
                                   EVERY("4000"), ONE ",\"warmup_requests\":0,\"requests\":3");
     run_well(kept, &scattered, &log, &result);
@@ -118,7 +116,6 @@ static void a_cold_start_is_waited_for_once_and_again_after_the_keep_alive(void 
     assert_int_equal(log.requests[2].finish_ns - log.requests[2].arrival_ns, 1100 * SIM_MS);
     assert_true(fabs(result.overall.cold_start_rate - 2.0 / 3.0) < 1e-12);
     assert_int_equal(result.run.evictions, 1);
-    simulation_result_clear(&result);
 }
 
 static void co_runners_slow_each_other_and_the_remaining_work_is_kept(void **state)
@@ -209,7 +206,7 @@ static void any_number_of_co_runners_slow_each_other_as_the_law_says(void **stat
 {
     (void)state;
     static struct log log;
-    struct simulation_result result;
+    RESULT result = {0};
     double latencies[40];
     run_well(SLICED("40", "40", "1", QUIET ",\"initial\":{\"f\":36,\"g\":36}", EVERY("1"),
                     CHAIN ",\"warmup_requests\":0,\"requests\":36"),
@@ -220,14 +217,13 @@ static void any_number_of_co_runners_slow_each_other_as_the_law_says(void **stat
                    latencies[i]) < 1000))
             fail_msg("request %zu takes %" PRId64 " ns, not %.0f", i,
                      log.requests[i].finish_ns - log.requests[i].arrival_ns, latencies[i]);
-    simulation_result_clear(&result);
 }
 
 static void decisions_take_their_turn_at_one_controller(void **state)
 {
     (void)state;
     static struct log log;
-    struct simulation_result result;
+    RESULT result = {0};
     /* Two applications' requests cannot arrive together here; 10 ms apart with 30 ms a decision
      * they queue at the controller. */
     run_well(EXPERIMENT("1",
@@ -240,27 +236,25 @@ static void decisions_take_their_turn_at_one_controller(void **state)
                          (130 + 20 * (sim_time_t)i) * SIM_MS);
     assert_int_equal(result.run.decisions, 3);
     assert_true(fabs(result.run.decision_us_mean - 30000) < 1e-6);
-    simulation_result_clear(&result);
 }
 
 static void a_modelled_decision_costs_its_units(void **state)
 {
     (void)state;
     static struct log log;
-    struct simulation_result result;
+    RESULT result = {0};
     run_well(EXPERIMENT("1",
                         QUIET ",\"decision_cost\":{\"model\":\"modelled\",\"ns_per_unit\":700}",
                         EVERY("1000"), ONE ",\"warmup_requests\":0,\"requests\":1"),
              &scattered, &log, &result);
     assert_int_equal(log.requests[0].finish_ns - log.requests[0].arrival_ns, 100 * SIM_MS + 700);
-    simulation_result_clear(&result);
 }
 
 static void a_full_queue_refuses_and_the_refusal_is_a_miss(void **state)
 {
     (void)state;
     static struct log log;
-    struct simulation_result result;
+    RESULT result = {0};
     run_well(EXPERIMENT("1", QUIET ",\"queue_capacity\":1,\"interference\":false", EVERY("1"),
                         ONE ",\"slo\":{\"ms\":100000},\"warmup_requests\":0,\"requests\":200"),
              &scattered, &log, &result);
@@ -268,7 +262,6 @@ static void a_full_queue_refuses_and_the_refusal_is_a_miss(void **state)
     assert_true(result.overall.dropped > 0);
     assert_true(fabs(result.overall.slo_hit_rate -
                      (200.0 - (double)result.overall.dropped) / 200.0) < 1e-12);
-    simulation_result_clear(&result);
 }
 
 static void the_same_run_gives_the_same_figures_to_the_last_bit(void **state)
@@ -333,7 +326,7 @@ static void noise_has_mean_one_and_the_spread_that_the_platform_asks_for(void **
          0.2},
     };
     for (size_t c = 0; c < 2; c++) {
-        struct simulation_result result;
+        RESULT result = {0};
         run_well(cases[c].json, &scattered, &log, &result);
         double sum = 0, squares = 0, n = (double)log.request_count;
         for (size_t i = 0; i < log.request_count; i++) {
@@ -346,7 +339,6 @@ static void noise_has_mean_one_and_the_spread_that_the_platform_asks_for(void **
         /* Five standard errors of the mean, and of the spread. */
         assert_true(fabs(mean - 1) <= 5 * cases[c].cv / sqrt(n));
         assert_true(fabs(sd - cases[c].cv) <= 5 * cases[c].cv / sqrt(n) + 1e-12);
-        simulation_result_clear(&result);
     }
 }
 
@@ -354,7 +346,7 @@ static void a_closed_process_keeps_no_more_requests_than_users(void **state)
 {
     (void)state;
     static struct log log;
-    struct simulation_result result;
+    RESULT result = {0};
     run_well(EXPERIMENT("1", QUIET, "\"process\":\"closed\",\"users\":3,\"think_ms\":20",
                         ONE ",\"warmup_requests\":0,\"requests\":500"),
              &scattered, &log, &result);
@@ -366,7 +358,6 @@ static void a_closed_process_keeps_no_more_requests_than_users(void **state)
                      log.requests[k].finish_ns > log.requests[i].arrival_ns;
         assert_true(alive <= 3);
     }
-    simulation_result_clear(&result);
 }
 
 /* ---- Policies that break a rule -------------------------------------------------------------- */
@@ -458,11 +449,10 @@ static void every_policy_keeps_every_invariant_on_random_worlds(void **state)
                                     ",\"slo\":{\"ms\":400},\"warmup_requests\":0,\"requests\":300,"
                                     "\"policy\":{\"name\":\"%s\"}"),
                          settings[s], rate, policy_for_requests(p)->name);
-                struct simulation_result result;
+                RESULT result = {0};
                 run_well(json, NULL, &log, &result);
                 assert_int_equal(log.request_count, 300);
                 assert_true(result.overall.slo_hit_rate <= result.overall.bound_slo_hit_rate);
-                simulation_result_clear(&result);
             }
         }
     }
@@ -501,7 +491,7 @@ static void a_batch_that_is_not_full_takes_and_costs_what_a_full_one_does(void *
     static const struct policy padded = {
         .abi = POLICY_ABI, .name = "padded", .decide = padded_decide};
     static struct log log;
-    struct simulation_result result;
+    RESULT result = {0};
     char json[] =
         EXPERIMENT("1", QUIET, EVERY("1000"), ONE ",\"warmup_requests\":0,\"requests\":1");
     char *of_two = strstr(json, ",[[100,100,100]]]"); /* 160 ms instead */
@@ -512,7 +502,6 @@ static void a_batch_that_is_not_full_takes_and_costs_what_a_full_one_does(void *
     assert_int_equal(log.batches[0].configured_batch, 2);
     assert_int_equal(log.requests[0].exec_ns, 160 * SIM_MS);
     assert_true(fabs(log.requests[0].cost_usd - 0.16 * 0.011) < 1e-12);
-    simulation_result_clear(&result);
 }
 
 /* ---- A complete result ------------------------------------------------------------------------
@@ -578,11 +567,10 @@ static size_t warnings_at(const char *rate, const char *requests, size_t seeds)
     const struct policy *policy = runner_policy(experiment, &values, &error);
     assert_non_null(policy);
     for (size_t seed = 1; seed <= seeds; seed++) {
-        struct simulation_result result;
+        RESULT result = {0};
         experiment->seed = seed;
         assert_true(simulation_run(experiment, policy, values, NULL, NULL, &result, &error));
         warnings += strstr(result.notices, "warning: ") != NULL;
-        simulation_result_clear(&result);
     }
     free(values);
     experiment_free(experiment);
@@ -606,7 +594,7 @@ static void a_drain_of_a_tenth_of_the_arrivals_is_told(void **state)
     static const char *const counts[] = {"2", "3"};
     for (size_t i = 0; i < 2; i++) {
         static struct log log;
-        struct simulation_result result;
+        RESULT result = {0};
         char json[4096];
         (void)snprintf(
             json, sizeof json,
@@ -617,7 +605,6 @@ static void a_drain_of_a_tenth_of_the_arrivals_is_told(void **state)
         assert_false(result.queues_grew);
         assert_int_equal(strstr(result.notices, "the drain after the last arrival") != NULL,
                          i == 0);
-        simulation_result_clear(&result);
     }
 }
 

@@ -125,14 +125,20 @@ static void run_shard(const char *out, uint64_t shard, uint64_t shards)
     assert_int_equal(run(&options), 0);
 }
 
+/* The tables of the whole sweep. */
+static struct table_bytes tables_of(const char *sweep, const struct sweep_runner_options *options)
+{
+    sweep_write(in_folder("sweep.json"), sweep);
+    assert_int_equal(run(options), 0);
+    return tables_read(in_folder("all.h5"));
+}
+
 static void assert_same_for_jobs_and_shards(const char *sweep)
 {
     static const char *const parts[] = {"a.h5", "b.h5", "c.h5", "d.h5", "e.h5", "f.h5", "g.h5"};
     struct error error = {0};
-    sweep_write(in_folder("sweep.json"), sweep);
     struct sweep_runner_options options = options_of("all.h5", 1);
-    assert_int_equal(run(&options), 0);
-    struct table_bytes expected = tables_read(in_folder("all.h5"));
+    struct table_bytes expected = tables_of(sweep, &options);
     for (uint64_t jobs = 1; jobs <= 3; jobs++) {
         options = options_of("all.h5", jobs);
         options.hold_ms = jobs == 2 ? 20 : 1000;
@@ -424,10 +430,8 @@ static void a_full_disk_keeps_what_had_finished_and_resuming_completes_it(void *
 {
     (void)state;
     struct rlimit old, small;
-    sweep_write(in_folder("sweep.json"), plain);
     struct sweep_runner_options options = options_of("all.h5", 1);
-    assert_int_equal(run(&options), 0);
-    struct table_bytes expected = tables_read(in_folder("all.h5"));
+    struct table_bytes expected = tables_of(plain, &options);
     assert_int_equal(getrlimit(RLIMIT_FSIZE, &old), 0);
     void (*handler)(int) = signal(SIGXFSZ, SIG_IGN);
     options = options_of("a.h5", 1);
@@ -460,10 +464,8 @@ static void an_interrupted_sweep_leaves_a_readable_file_and_goes_on(void **state
 {
     (void)state;
     struct error error = {0};
-    sweep_write(in_folder("sweep.json"), plain);
     struct sweep_runner_options options = options_of("all.h5", 1);
-    assert_int_equal(run(&options), 0);
-    struct table_bytes expected = tables_read(in_folder("all.h5"));
+    struct table_bytes expected = tables_of(plain, &options);
     options = options_of("a.h5", 1);
     options.resume = true;
     pid_t pid = sweep_start(in_folder("sweep.json"), &options, in_folder("out"));
@@ -608,10 +610,8 @@ static void damage(const char *path, bool cut)
 static void damage_in_a_part_is_told_and_costs_the_runs_in_it(void **state)
 {
     (void)state;
-    sweep_write(in_folder("sweep.json"), recorded);
     struct sweep_runner_options options = options_of("all.h5", 1);
-    assert_int_equal(run(&options), 0);
-    struct table_bytes expected = tables_read(in_folder("all.h5"));
+    struct table_bytes expected = tables_of(recorded, &options);
     for (int cut = 0; cut <= 1; cut++) {
         options = options_of("a.h5", 1);
         options.restart = true;

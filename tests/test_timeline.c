@@ -433,7 +433,7 @@ static void check_world(const char *json, const char *policy, uint32_t gpus)
     char path[64];
     folder_file(path);
     struct error error = {0};
-    struct simulation_result result = {0};
+    RESULT result = {0};
     if (!run_traced(json, policy, path, NULL, &log, &result, &error))
         fail_msg("%s: %s", policy, error.message);
     struct trace trace = trace_read(path);
@@ -442,7 +442,6 @@ static void check_world(const char *json, const char *policy, uint32_t gpus)
     check_told(&trace, &log);
     check_lanes(&trace, &log, gpus);
     trace_free(&trace);
-    simulation_result_clear(&result);
     unlink(path);
 }
 
@@ -501,10 +500,9 @@ static void two_runs_leave_the_same_events(void **state)
     for (size_t i = 0; i < 2; i++) {
         char path[64];
         folder_file(path);
-        struct simulation_result result;
+        RESULT result = {0};
         struct error error = {0};
         assert_true(run_traced(diamond, "esg", path, NULL, NULL, &result, &error));
-        simulation_result_clear(&result);
         texts[i] = file_text(path);
         unlink(path);
     }
@@ -526,7 +524,7 @@ static void names_with_quotes_stay_json(void **state)
     memmove(name + 9, name + 7, strlen(name + 7) + 1);
     memcpy(name, "\"ch\\\"in\"", 8);
     name[8] = ' ';
-    struct simulation_result result;
+    RESULT result = {0};
     struct error error = {0};
     if (!run_traced(json, "fifo", path, NULL, &log, &result, &error))
         fail_msg("%s", error.message);
@@ -536,7 +534,6 @@ static void names_with_quotes_stay_json(void **state)
         found += strcmp(trace.events[i].name, "ch\"in") == 0;
     assert_true(found > 100);
     trace_free(&trace);
-    simulation_result_clear(&result);
     unlink(path);
 }
 

@@ -228,10 +228,11 @@ static bool looks_like_json(const char *path)
     return (*first == '{' && first[1] != '\'') || *first == '[';
 }
 
-/* Measurements have a column for the batch size, which no trace has. */
+/* Measurements have a column that no trace has, mostly that of the batch size. */
 static bool looks_like_samples(const char *path)
 {
-    static const char *const names[] = {"batch", "Batch size", "batch1"};
+    static const char *const names[] = {"batch", "Batch size", "batch1", "members",
+                                        "cold_start_ms"};
     char text[4096], *rest = text;
     read_beginning(path, text, sizeof text);
     text[strcspn(text, "\r\n")] = '\0';

@@ -384,11 +384,9 @@ const struct command command_calibrate = {
     .summary = "fits latency and interference models to measurements, with cross-validation errors",
     .help =
         "Reads folders of traces/capture/measure.py, and tables recognised by their header\n"
-        "(see traces/README.md). For each function and vCPU count the predictor with the least\n"
-        "left-out error is selected: a kinked law (launch-bound floor, then work / share), or "
-        "laws\n"
-        "with a smooth correction. The output lists cross-validation errors for points, shares "
-        "and\n"
+        "(see traces/README.md). Each function gets laws (launch-bound floor, then work / share)\n"
+        "with a smooth correction, a factor for each vCPU count, and a surface of its own for\n"
+        "times without a GPU. The output lists cross-validation errors for points, shares and\n"
         "batches, beside those of a naive fit (linear in batch / share). \"inner\" covers only\n"
         "points between others on both axes. \"least shares\" and \"largest batches\" leave out a\n"
         "fifth of the levels at that edge: the errors of extrapolation. The profile marks each\n"

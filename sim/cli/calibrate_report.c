@@ -21,8 +21,12 @@ static void surface_row(struct text_table *table, const struct calibration *cali
 {
     const struct surface_errors *errors = entry->surface.errors;
     text_table_row(table);
-    text_table_cell(table, 0, "%s", calibration->set->functions.names[entry->function]);
-    text_table_cell(table, 1, "%d", entry->vcpu);
+    text_table_cell(table, 0, "%s%s", calibration->set->functions.names[entry->function],
+                    entry->on_gpu ? "" : " (no GPU)");
+    if (entry->vcpu[0] == entry->vcpu[1])
+        text_table_cell(table, 1, "%d", entry->vcpu[0]);
+    else
+        text_table_cell(table, 1, "%d-%d", entry->vcpu[0], entry->vcpu[1]);
     text_table_cell(table, 2, "%zu", entry->count);
     cell_percent(table, 3, errors[FOLD_POINT].inner.mape);
     cell_percent(table, 4, entry->surface.naive.inner.mape);
@@ -158,7 +162,9 @@ static cJSON *surface_json(const struct calibration *calibration,
     cJSON *object = cJSON_CreateObject();
     (void)cJSON_AddStringToObject(object, "function",
                                   calibration->set->functions.names[entry->function]);
-    (void)cJSON_AddNumberToObject(object, "vcpu", entry->vcpu);
+    (void)cJSON_AddNumberToObject(object, "vcpu", entry->vcpu[0]);
+    (void)cJSON_AddNumberToObject(object, "most_vcpu", entry->vcpu[1]);
+    (void)cJSON_AddBoolToObject(object, "gpu", entry->on_gpu);
     (void)cJSON_AddNumberToObject(object, "points", (double)entry->count);
     cJSON *by_fold = cJSON_AddObjectToObject(object, "left_out");
     for (int fold = 0; fold < SURFACE_FOLDS; fold++)

@@ -5,10 +5,13 @@
 
 #include "sim/array.h"
 
-static bool function_uses_gpu(const struct cluster *cluster, uint32_t function)
+bool cluster_function_runs(const struct cluster *cluster, uint32_t function, bool gpu)
 {
     const struct function *f = &cluster->workload->functions[function];
-    return f->configurations[f->minimum_configuration].vgpu > 0;
+    for (size_t i = 0; i < f->configuration_count; i++)
+        if ((f->configurations[i].vgpu > 0) == gpu)
+            return true;
+    return false;
 }
 
 /* ---- Start and end -------------------------------------------------------------------------- */
@@ -501,12 +504,12 @@ static uint32_t prewarm_gpu(const struct cluster *cluster, uint32_t function, ui
     return found;
 }
 
-uint32_t cluster_prewarm(struct cluster *cluster, uint32_t function, uint32_t invoker)
+uint32_t cluster_prewarm(struct cluster *cluster, uint32_t function, uint32_t invoker, bool on_gpu)
 {
     if (host_kb(cluster, function) > cluster->invokers[invoker].free_kb)
         return SIM_NONE;
     uint32_t gpu = SIM_NONE;
-    if (function_uses_gpu(cluster, function)) {
+    if (on_gpu) {
         gpu = prewarm_gpu(cluster, function, invoker);
         if (gpu == SIM_NONE)
             return SIM_NONE;

@@ -275,9 +275,14 @@ void cluster_release(struct cluster *cluster, uint32_t id,
 bool cluster_reshare(struct cluster *cluster, uint32_t id, const struct configuration *from,
                      const struct configuration *to, uint32_t quota);
 
-/* Creates a starting, unclaimed container without a batch. Evicts nothing. SIM_NONE: the invoker or
- * its GPUs have too little free memory, or the simulator's memory is exhausted. */
-uint32_t cluster_prewarm(struct cluster *cluster, uint32_t function, uint32_t invoker);
+/* Returns whether the function has a configuration with a GPU, or without one. O(configurations).
+ */
+bool cluster_function_runs(const struct cluster *cluster, uint32_t function, bool gpu);
+
+/* Creates a starting, unclaimed container on a GPU, or without one, without a batch. Evicts
+ * nothing. SIM_NONE: the invoker or its GPUs have too little free memory, or the simulator's memory
+ * is exhausted. */
+uint32_t cluster_prewarm(struct cluster *cluster, uint32_t function, uint32_t invoker, bool on_gpu);
 /* Ends the start of a container. It becomes busy if it was claimed, otherwise idle. */
 void cluster_container_ready(struct cluster *cluster, uint32_t id, sim_time_t now);
 /* Evicts an idle container: frees its memory and its id. O(the invoker's pools). */

@@ -169,7 +169,8 @@ bool containers_prewarm_until(struct platform *platform, uint32_t function, uint
                               sim_time_t until)
 {
     const struct cluster_use before = platform->cluster.use;
-    uint32_t id = cluster_prewarm(&platform->cluster, function, invoker);
+    const bool on_gpu = cluster_function_runs(&platform->cluster, function, true);
+    uint32_t id = cluster_prewarm(&platform->cluster, function, invoker, on_gpu);
     if (id == SIM_NONE)
         return false;
     metrics_integrate(&platform->metrics, &before, platform->now);
@@ -186,14 +187,21 @@ bool containers_prewarm_until(struct platform *platform, uint32_t function, uint
     return true;
 }
 
+/* A function that runs with a GPU and without gets a container of each kind. */
 static bool container_place_warm(struct platform *platform, uint32_t function, uint32_t invoker)
 {
-    uint32_t id = cluster_prewarm(&platform->cluster, function, invoker);
-    if (id == SIM_NONE)
-        return false;
-    cluster_container_ready(&platform->cluster, id, 0);
-    containers_keep(platform, id, false);
-    return true;
+    bool placed = true;
+    for (int on_gpu = 1; placed && on_gpu >= 0; on_gpu--) {
+        if (!cluster_function_runs(&platform->cluster, function, on_gpu != 0))
+            continue;
+        uint32_t id = cluster_prewarm(&platform->cluster, function, invoker, on_gpu != 0);
+        placed = id != SIM_NONE;
+        if (!placed)
+            continue;
+        cluster_container_ready(&platform->cluster, id, 0);
+        containers_keep(platform, id, false);
+    }
+    return placed;
 }
 
 void containers_init(struct platform *platform)

@@ -14,10 +14,62 @@ static bool out_of_memory(struct error *error)
     return error_run(error, "out of memory for a calibration");
 }
 
-static bool same_surface(const struct latency_sample *a, const struct latency_sample *b)
+/* ---- vCPUs ----------------------------------------------------------------------------------- */
+
+/* Mean log ratio of the times at `vcpu` to those at `before`, at equal batches and shares; 0 if
+ * there are none. O(count²). */
+static double log_ratio(const struct calibrated_surface *surface, int before, int vcpu)
 {
-    return a->function == b->function && a->vcpu == b->vcpu;
+    double sum = 0;
+    size_t pairs = 0;
+    for (size_t i = 0; i < surface->count; i++)
+        for (size_t j = 0; surface->samples[i].vcpu == before && j < surface->count; j++) {
+            const struct latency_sample *a = &surface->samples[i], *b = &surface->samples[j];
+            if (b->vcpu != vcpu || a->batch != b->batch || a->share != b->share)
+                continue;
+            sum += log(b->ms / a->ms);
+            pairs++;
+        }
+    return pairs > 0 ? sum / (double)pairs : 0;
 }
+
+struct latency_point calibrated_place(const struct calibrated_surface *surface, int batch, int vcpu,
+                                      double share)
+{
+    if (!surface->on_gpu)
+        return (struct latency_point){.batch = batch, .share = (double)vcpu / surface->vcpu[1]};
+    return (struct latency_point){.batch = batch, .share = share, .vcpu = vcpu};
+}
+
+double calibrated_factor(const struct calibrated_surface *surface, int vcpu)
+{
+    const struct latency_sample *samples = surface->samples;
+    size_t i = 0;
+    while (i + 1 < surface->count && samples[i + 1].vcpu <= vcpu)
+        i++;
+    const double low = samples[i].ms / surface->points[i].ms;
+    if (i + 1 == surface->count || samples[i].vcpu >= vcpu)
+        return low;
+    const double high = samples[i + 1].ms / surface->points[i + 1].ms;
+    return low * pow(high / low, log((double)vcpu / samples[i].vcpu) /
+                                     log((double)samples[i + 1].vcpu / samples[i].vcpu));
+}
+
+/* Fills the points, whose times are without the factor of the vCPUs. */
+static void place_points(const struct sample_set *set, struct calibrated_surface *surface)
+{
+    double factor = 1;
+    for (size_t i = 0; i < surface->count; i++) {
+        const struct latency_sample *sample = &surface->samples[i];
+        if (surface->on_gpu && i > 0 && sample[-1].vcpu != sample->vcpu)
+            factor *= exp(log_ratio(surface, sample[-1].vcpu, sample->vcpu));
+        surface->points[i] =
+            calibrated_place(surface, sample->batch, sample->vcpu, samples_share(set, sample));
+        surface->points[i].ms = sample->ms / factor;
+    }
+}
+
+/* ---- Surfaces -------------------------------------------------------------------------------- */
 
 /* Splits the set's sorted samples into surfaces. */
 static bool cut_surfaces(const struct sample_set *set, struct calibration *calibration,
@@ -29,20 +81,18 @@ static bool cut_surfaces(const struct sample_set *set, struct calibration *calib
     for (size_t i = 0; i < set->latency_count;) {
         struct calibrated_surface *surface = &calibration->surfaces[calibration->surface_count++];
         size_t end = i + 1;
-        while (end < set->latency_count && same_surface(&set->latencies[i], &set->latencies[end]))
+        while (end < set->latency_count && samples_alike(&set->latencies[i], &set->latencies[end]))
             end++;
-        *surface = (struct calibrated_surface){.function = set->latencies[i].function,
-                                               .vcpu = set->latencies[i].vcpu,
-                                               .samples = &set->latencies[i],
-                                               .points = calloc(end - i, sizeof *surface->points),
-                                               .count = end - i};
+        *surface = (struct calibrated_surface){
+            .function = set->latencies[i].function,
+            .on_gpu = set->latencies[i].share > 0,
+            .vcpu = {set->latencies[i].vcpu, set->latencies[end - 1].vcpu},
+            .samples = &set->latencies[i],
+            .points = calloc(end - i, sizeof *surface->points),
+            .count = end - i};
         if (surface->points == NULL)
             return out_of_memory(error);
-        for (size_t j = 0; j < surface->count; j++)
-            surface->points[j] =
-                (struct latency_point){.batch = surface->samples[j].batch,
-                                       .share = samples_share(set, &surface->samples[j]),
-                                       .ms = surface->samples[j].ms};
+        place_points(set, surface);
         i = end;
     }
     return true;
@@ -110,10 +160,9 @@ static bool check_counts(const struct calibration *calibration, struct error *er
     for (size_t i = 0; i < calibration->surface_count; i++)
         if (calibration->surfaces[i].count < 2)
             return error_input(error,
-                               "%s at %d vCPUs has %zu point to fit; measure at least 2 batches or "
-                               "shares",
+                               "%s has %zu point to fit; measure at least 2 batches or shares",
                                calibration->set->functions.names[calibration->surfaces[i].function],
-                               calibration->surfaces[i].vcpu, calibration->surfaces[i].count);
+                               calibration->surfaces[i].count);
     return true;
 }
 
@@ -236,16 +285,18 @@ static void print_point(FILE *out, const struct calibration *calibration,
                         const struct calibrated_surface *surface, size_t i)
 {
     const struct latency_point *point = &surface->points[i];
-    double fit = surface->surface.fitted_ms[i];
-    double left_out = surface->surface.left_out_ms[i];
-    (void)fprintf(
-        out, "%s,%d,%d,%d,%d,%.9g,%zu,%.9g,%.9g,%.9g,%.9g,%.9g,%d\n",
-        calibration->set->functions.names[surface->function], surface->samples[i].batch,
-        surface->vcpu, surface->samples[i].share, calibration->set->unit, point->ms,
-        surface->samples[i].repeats, fit,
-        latency_law_ms(latency_model_law(&surface->surface.model), point->batch, point->share),
-        left_out, fit / point->ms - 1, left_out / point->ms - 1,
-        surface_is_inner(surface->points, surface->count, i));
+    const double factor = calibrated_factor(surface, surface->samples[i].vcpu);
+    const double fit = factor * surface->surface.fitted_ms[i];
+    const double left_out = factor * surface->surface.left_out_ms[i];
+    const double measured = surface->samples[i].ms;
+    (void)fprintf(out, "%s,%d,%d,%d,%d,%.9g,%zu,%.9g,%.9g,%.9g,%.9g,%.9g,%d\n",
+                  calibration->set->functions.names[surface->function], surface->samples[i].batch,
+                  surface->samples[i].vcpu, surface->samples[i].share, calibration->set->unit,
+                  measured, surface->samples[i].repeats, fit,
+                  factor * latency_law_ms(latency_model_law(&surface->surface.model), point->batch,
+                                          point->share),
+                  left_out, fit / measured - 1, left_out / measured - 1,
+                  surface_is_inner(surface->points, surface->count, i));
 }
 
 void calibration_write_points(const struct calibration *calibration, FILE *out)

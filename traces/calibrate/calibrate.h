@@ -1,10 +1,13 @@
 /* Calibration: computes a profile, with its cross-validation errors, from measured samples.
  *
- * Each pair of function and vCPU count gets a surface over batch and share
- * (traces/calibrate/calibrate_surface.h). The device gets one interference law
- * (traces/calibrate/calibrate_interference.h). The profile's grid consists of the measured batches,
- * vCPU counts and shares (traces/calibrate/calibrate_grid.h). What was measured keeps its value,
- * the predictor gives the others.
+ * Each function gets a surface over batch and share (traces/calibrate/calibrate_surface.h). Several
+ * vCPU counts share it: latency = factor(vCPU) × surface, and the surface's correction also runs
+ * over vCPUs. The factor between two neighbouring counts is the mean ratio at the batches and
+ * shares that both have. Times without a GPU get a surface of their own, over batch and the part of
+ * the most vCPUs, because work divided by vCPUs has the shape of work divided by a share. The
+ * device gets one interference law (traces/calibrate/calibrate_interference.h). The profile's grid
+ * consists of the measured batches, vCPU counts and shares (traces/calibrate/calibrate_grid.h).
+ * What was measured keeps its value, the predictor gives the others.
  */
 #ifndef ESGSIM_TRACES_CALIBRATE_CALIBRATE_H
 #define ESGSIM_TRACES_CALIBRATE_CALIBRATE_H
@@ -22,9 +25,10 @@
 
 struct calibrated_surface {
     uint32_t function;
-    int vcpu;
-    const struct latency_sample *samples; /* part of the set's */
-    struct latency_point *points;
+    bool on_gpu;
+    int vcpu[2];                          /* least, most */
+    const struct latency_sample *samples; /* part of the set's; all with a GPU, or all without */
+    struct latency_point *points;         /* ms: without the factor of the vCPUs */
     size_t count;
     struct surface surface;
     double error_scale; /* mean of left-out |error| / deviation, drawn to that of all surfaces */
@@ -32,7 +36,7 @@ struct calibrated_surface {
 
 struct calibration {
     const struct sample_set *set;
-    struct calibrated_surface *surfaces; /* sorted by function, then vCPU */
+    struct calibrated_surface *surfaces; /* sorted by function; the one without a GPU last */
     size_t surface_count;
     double error_quantiles[2][PROFILE_QUANTILES]; /* of left-out |error| / deviation / error_scale,
                                                      extrapolated and interpolated */
@@ -50,6 +54,14 @@ typedef void calibration_progress(void *context, const char *what, size_t done, 
 bool calibration_run(const struct sample_set *set, calibration_progress *progress, void *context,
                      struct calibration *calibration, struct error *error);
 void calibration_clear(struct calibration *calibration);
+
+/* The place of a batch at `vcpu` on `share` of the GPU; without the time. Whatever the share, a
+ * surface without a GPU is over vCPUs. */
+struct latency_point calibrated_place(const struct calibrated_surface *surface, int batch, int vcpu,
+                                      double share);
+/* Factor of so many vCPUs: 1 for the least measured, and by logarithms between two that were
+ * measured. O(count). */
+double calibrated_factor(const struct calibrated_surface *surface, int vcpu);
 
 /* Mean error over all surfaces, weighted by their numbers of points; and of the naive fit at
  * points.

@@ -86,7 +86,7 @@ static bool fill_axes(const struct filler *filler, struct calibrated_grid *grid)
             if (vgpu < 0)
                 continue;
             grid->batch[n] = filler->surfaces[s].samples[i].batch;
-            grid->vcpu[n] = filler->surfaces[s].vcpu;
+            grid->vcpu[n] = filler->surfaces[s].samples[i].vcpu;
             grid->vgpu[n++] = vgpu;
         }
     size_t batches = n;
@@ -134,10 +134,10 @@ static bool fill_parts(const struct filler *filler, struct calibrated_grid *grid
 
 static const struct latency_sample *sample_at(const struct filler *filler,
                                               const struct calibrated_surface *surface, int batch,
-                                              int vgpu)
+                                              int vcpu, int vgpu)
 {
     for (size_t i = 0; i < surface->count; i++)
-        if (surface->samples[i].batch == batch &&
+        if (surface->samples[i].batch == batch && surface->samples[i].vcpu == vcpu &&
             share_in_unit(filler, surface->samples[i].share) == vgpu)
             return &surface->samples[i];
     return NULL;
@@ -150,7 +150,7 @@ static bool did_not_run(const struct filler *filler, int batch, int vcpu, int vg
     for (size_t i = 0; i < set->refused_count; i++) {
         const struct latency_sample *refused = &set->refused[i];
         if (refused->function == filler->surfaces[0].function && batch >= refused->batch &&
-            vcpu <= refused->vcpu &&
+            vcpu <= refused->vcpu && (vgpu == 0) == (refused->share == 0) &&
             (double)vgpu / filler->unit <= (double)refused->share / set->unit)
             return true;
     }
@@ -175,16 +175,18 @@ static struct grid_cell measured_cell(const struct filler *filler,
 }
 
 static struct grid_cell cell_at(const struct filler *filler, const struct calibrated_grid *grid,
-                                const struct calibrated_surface *surface, int batch, int vgpu)
+                                const struct calibrated_surface *surface, int batch, int vcpu,
+                                int vgpu)
 {
-    const struct latency_sample *sample = sample_at(filler, surface, batch, vgpu);
+    const struct latency_sample *sample =
+        surface == NULL ? NULL : sample_at(filler, surface, batch, vcpu, vgpu);
     if (sample != NULL)
         return measured_cell(filler, sample);
-    if (did_not_run(filler, batch, surface->vcpu, vgpu) || is_guard(filler, grid, vgpu))
+    if (surface == NULL || did_not_run(filler, batch, vcpu, vgpu) || is_guard(filler, grid, vgpu))
         return (struct grid_cell){NAN, PROFILE_NONE, {NAN, NAN}};
-    const struct latency_value value =
-        latency_model_at(&surface->surface.model, batch, grid->parts[vgpu]);
-    struct grid_cell cell = {.ms = value.ms,
+    const struct latency_point at = calibrated_place(surface, batch, vcpu, grid->parts[vgpu]);
+    const struct latency_value value = latency_model_at(&surface->surface.model, &at);
+    struct grid_cell cell = {.ms = value.ms * calibrated_factor(surface, vcpu),
                              .source = value.between ? PROFILE_INTERPOLATED : PROFILE_EXTRAPOLATED};
     for (int i = 0; i < PROFILE_QUANTILES; i++)
         cell.expected_errors[i] =
@@ -192,12 +194,13 @@ static struct grid_cell cell_at(const struct filler *filler, const struct calibr
     return cell;
 }
 
-static const struct calibrated_surface *surface_at(const struct filler *filler, int vcpu)
+/* The surface with a GPU, or without; NULL: none. */
+static const struct calibrated_surface *surface_at(const struct filler *filler, int vgpu)
 {
-    size_t s = 0;
-    while (s + 1 < filler->surface_count && filler->surfaces[s].vcpu != vcpu)
-        s++;
-    return &filler->surfaces[s];
+    for (size_t s = 0; s < filler->surface_count; s++)
+        if (filler->surfaces[s].on_gpu == (vgpu > 0))
+            return &filler->surfaces[s];
+    return NULL;
 }
 
 static bool fill_cells(const struct filler *filler, struct calibrated_grid *grid)
@@ -209,8 +212,8 @@ static bool fill_cells(const struct filler *filler, struct calibrated_grid *grid
     for (size_t b = 0; b < grid->batches; b++)
         for (size_t c = 0; c < grid->vcpus; c++)
             for (size_t g = 0; g < grid->vgpus; g++)
-                grid->cells[cell++] = cell_at(filler, grid, surface_at(filler, grid->vcpu[c]),
-                                              grid->batch[b], grid->vgpu[g]);
+                grid->cells[cell++] = cell_at(filler, grid, surface_at(filler, grid->vgpu[g]),
+                                              grid->batch[b], grid->vcpu[c], grid->vgpu[g]);
     return true;
 }
 

@@ -45,6 +45,7 @@ struct latency_point {
     double batch;
     double share; /* 0..1; fraction of the multiprocessors if known, see samples_share */
     double ms;
+    double vcpu; /* 0: all points have one count */
 };
 
 /* What is known of a law's coefficients before its points are seen. `place` has them in the

@@ -113,7 +113,11 @@ static void put_errors(cJSON *object, const char *key, const struct surface_erro
 static void put_surface(const struct calibrated_surface *surface, cJSON *list)
 {
     cJSON *object = cJSON_CreateObject();
-    profile_put_number(object, "vcpu", surface->vcpu);
+    profile_put_number(object, "vcpu", surface->vcpu[0]);
+    if (surface->vcpu[0] != surface->vcpu[1])
+        profile_put_number(object, "most_vcpu", surface->vcpu[1]);
+    if (!surface->on_gpu)
+        (void)cJSON_AddBoolToObject(object, "gpu", false);
     cJSON *errors = cJSON_AddObjectToObject(object, "left_out");
     for (int fold = 0; fold < SURFACE_FOLDS; fold++)
         put_errors(errors, surface_fold_names[fold], &surface->surface.errors[fold]);
@@ -132,21 +136,25 @@ static void put_range(cJSON *law, const char *key, const int *values, size_t cou
 }
 
 static cJSON *law_json(const struct writer *writer, const struct calibrated_surface *surface,
-                       const struct calibrated_grid *grid)
+                       const struct calibrated_grid *grid, int vcpu)
 {
     const struct latency_law *found = latency_model_law(&surface->surface.model);
     const int extended = writer->options->extend_batch;
     const int most = grid->batch[grid->batches - 1];
+    const bool no_gpu = grid->vgpu[0] == 0;
     cJSON *law = cJSON_CreateObject();
     for (int i = 0; i < LAW_COEFFICIENTS; i++)
-        profile_put_number(law, latency_coefficient_names[i], found->k[i]);
+        profile_put_number(law, latency_coefficient_names[i],
+                           found->k[i] *
+                               (i < LAW_SHARE_OFFSET ? calibrated_factor(surface, vcpu) : 1));
     profile_put_known(law, "expected_error_50",
                       expected_error_between(writer->calibration, surface, PROFILE_ERROR_50));
     profile_put_known(law, "expected_error_90",
                       expected_error_between(writer->calibration, surface, PROFILE_ERROR_90));
     put_range(law, "batch", grid->batch, grid->batches,
               extended > 0 && extended < most ? most : extended);
-    put_range(law, "vgpu", grid->vgpu, grid->vgpus, extended > 0 ? writer->unit : 0);
+    put_range(law, "vgpu", grid->vgpu + no_gpu, grid->vgpus - no_gpu,
+              extended > 0 ? writer->unit : 0);
     if (!calibrated_has_parts(writer->calibration->set))
         return law;
     cJSON *parts = cJSON_AddArrayToObject(law, "parts");
@@ -155,21 +163,20 @@ static cJSON *law_json(const struct writer *writer, const struct calibrated_surf
     return law;
 }
 
-/* One law, or one for each vCPU count. */
-static void put_laws(const struct writer *writer, struct span span,
+/* One law, or one for each vCPU count; none without a GPU. */
+static void put_laws(const struct writer *writer, const struct calibrated_surface *surface,
                      const struct calibrated_grid *grid, cJSON *function)
 {
-    const struct calibrated_surface *surfaces = writer->calibration->surfaces;
+    if (!surface->on_gpu)
+        return;
     if (grid->vcpus == 1) {
-        (void)cJSON_AddItemToObject(function, "law", law_json(writer, &surfaces[span.first], grid));
+        (void)cJSON_AddItemToObject(function, "law",
+                                    law_json(writer, surface, grid, grid->vcpu[0]));
         return;
     }
     cJSON *laws = cJSON_AddArrayToObject(function, "law");
-    for (size_t s = span.first, c = 0; s < span.end && c < grid->vcpus; s++)
-        if (surfaces[s].vcpu == grid->vcpu[c]) {
-            (void)cJSON_AddItemToArray(laws, law_json(writer, &surfaces[s], grid));
-            c++;
-        }
+    for (size_t c = 0; c < grid->vcpus; c++)
+        (void)cJSON_AddItemToArray(laws, law_json(writer, surface, grid, grid->vcpu[c]));
 }
 
 static const char *grade(const struct sample_set *set)
@@ -239,7 +246,7 @@ static bool put_function(struct writer *writer, struct span span, cJSON *functio
         "source: m measured (median of repeats), i interpolated and x extrapolated by the "
         "predictor; null: did not run");
     if (fine)
-        put_laws(writer, span, &grid, function);
+        put_laws(writer, first, &grid, function);
     profile_put_text(evidence, "law",
                      "fitted; shapes latency between cells, and outside the grid if its "
                      "ranges are wider");

@@ -59,7 +59,8 @@ static bool is_between(const struct latency_point *points, size_t count, size_t 
     bool below = false;
     bool above = false;
     for (size_t i = 0; i < count; i++) {
-        bool same = along_share ? points[i].batch == at->batch : points[i].share == at->share;
+        bool same = points[i].vcpu == at->vcpu &&
+                    (along_share ? points[i].batch == at->batch : points[i].share == at->share);
         double difference = along_share ? points[i].share - at->share : points[i].batch - at->batch;
         below = below || ((same || whole_axis) && difference < 0);
         above = above || ((same || whole_axis) && difference > 0);
@@ -85,19 +86,20 @@ static bool is_inner(const struct latency_point *points, size_t count, size_t in
 
 /* ---- Folds ----------------------------------------------------------------------------------- */
 
-enum { FOLD_NONE = -1 };
+enum { FOLD_NONE = -1, BATCH_LIMIT = 1 << 16 };
 
-/* Numbers the places (by batch and share) or levels, in order, as level[point]. Returns how many
- * there are. */
+/* Numbers the places (by vCPUs, batch and share) or levels, in order, as level[point]. A batch at
+ * another vCPU count is another level. Returns how many there are. */
 static size_t number_levels(const struct latency_point *points, size_t count,
                             enum surface_fold fold, double *values, int *level)
 {
     const bool by_share = fold == FOLD_SHARE || fold == FOLD_LEAST_SHARES;
     size_t levels = 0;
     for (size_t i = 0; i < count; i++)
-        values[i] = fold == FOLD_POINT ? points[i].batch + points[i].share / 2
-                    : by_share         ? points[i].share
-                                       : points[i].batch;
+        values[i] = (fold == FOLD_POINT ? points[i].batch + points[i].share / 2
+                     : by_share         ? points[i].share
+                                        : points[i].batch) +
+                    (fold == FOLD_POINT || fold == FOLD_BATCH ? BATCH_LIMIT * points[i].vcpu : 0);
     double *sorted = values + count;
     memcpy(sorted, values, count * sizeof *sorted);
     gsl_sort(sorted, 1, count);
@@ -191,7 +193,7 @@ static void compare(enum surface_fold fold, const struct latency_point *points, 
         const bool inner = is_inner(points, count, i, fold);
         if (!left->mask[i])
             continue;
-        struct latency_value value = latency_model_at(model, points[i].batch, points[i].share);
+        struct latency_value value = latency_model_at(model, &points[i]);
         errors_add(&surface->errors[fold], value.ms, points[i].ms, inner);
         if (fold == FOLD_POINT) {
             surface->left_out_ms[i] = value.ms;
@@ -281,8 +283,7 @@ bool surface_calibrate(const struct latency_point *points, size_t count,
     if (fine) {
         errors_finish(&surface->naive);
         for (size_t i = 0; i < count; i++)
-            surface->fitted_ms[i] =
-                latency_model_at(&surface->model, points[i].batch, points[i].share).ms;
+            surface->fitted_ms[i] = latency_model_at(&surface->model, &points[i]).ms;
         fine = residual_deviation(points, count, surface) || out_of_memory(count, error);
     }
     left_out_clear(&left);

@@ -22,9 +22,9 @@
  * left out alone; of more, every SURFACE_FOLDS_MOST-th, so that the number of fits is bounded. The
  * last two leave out one edge: a fifth of the levels, at least one. */
 enum surface_fold {
-    FOLD_POINT, /* points and their duplicates (same batch and share) */
+    FOLD_POINT, /* points and their duplicates (same batch, share and vCPUs) */
     FOLD_SHARE, /* all points of a share */
-    FOLD_BATCH, /* all points of a batch size */
+    FOLD_BATCH, /* all points of a batch size at one vCPU count */
     FOLD_LEAST_SHARES,
     FOLD_LARGEST_BATCHES,
     SURFACE_FOLDS

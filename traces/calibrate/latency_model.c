@@ -9,11 +9,13 @@
 #include <gsl/gsl_sort.h>
 #include <gsl/gsl_statistics_double.h>
 
+enum { BATCH, SHARE, VCPU, AXES }; /* of a place, in octaves */
+
 /* Relative errors of measurements that the three fits assume. */
 static const double error_levels[MODEL_LAWS] = {0.01, 0.03, 0.1};
 
 /* The correlation of residuals, and a point's own noise relative to their variance. */
-static const double BATCH_OCTAVES = 4, SHARE_OCTAVES = 3, NUGGET = 0.1;
+static const double BATCH_OCTAVES = 4, SHARE_OCTAVES = 3, VCPU_OCTAVES = 2, NUGGET = 0.1;
 
 /* Outside the hull a deviation grows by this part for each octave. */
 static const double GROWTH = 0.1;
@@ -56,9 +58,17 @@ static bool fit_laws(const struct latency_point *points, size_t count, const boo
 
 /* ---- Correction ------------------------------------------------------------------------------ */
 
-static double correlation(const double a[2], const double b[2])
+static void place(const struct latency_point *point, double at[AXES])
 {
-    return exp(-fabs(a[0] - b[0]) / BATCH_OCTAVES - fabs(a[1] - b[1]) / SHARE_OCTAVES);
+    at[BATCH] = log2(point->batch);
+    at[SHARE] = log2(point->share);
+    at[VCPU] = point->vcpu > 0 ? log2(point->vcpu) : 0;
+}
+
+static double correlation(const double a[AXES], const double b[AXES])
+{
+    return exp(-fabs(a[BATCH] - b[BATCH]) / BATCH_OCTAVES -
+               fabs(a[SHARE] - b[SHARE]) / SHARE_OCTAVES - fabs(a[VCPU] - b[VCPU]) / VCPU_OCTAVES);
 }
 
 static void clip_residuals(double *residuals, size_t count, double *room)
@@ -77,7 +87,7 @@ static bool fit_correction(const struct latency_point *points, size_t count, con
     double *room = calloc(model->count, sizeof *room);
     size_t seen = 0;
     model->points = calloc(model->count, sizeof *model->points);
-    model->places = calloc(2 * model->count, sizeof *model->places);
+    model->places = calloc(AXES * model->count, sizeof *model->places);
     model->residuals = calloc(model->count, sizeof *model->residuals);
     bool fine =
         room != NULL && model->points != NULL && model->places != NULL && model->residuals != NULL;
@@ -85,8 +95,7 @@ static bool fit_correction(const struct latency_point *points, size_t count, con
         if (left_out != NULL && left_out[i])
             continue;
         model->points[seen] = points[i];
-        model->places[2 * seen] = log2(points[i].batch);
-        model->places[2 * seen + 1] = log2(points[i].share);
+        place(&points[i], &model->places[AXES * seen]);
         model->residuals[seen++] =
             log(points[i].ms) - laws_log_ms(model, points[i].batch, points[i].share);
     }
@@ -121,12 +130,12 @@ void latency_model_clear(struct latency_model *model)
 
 /* Sets the indices of the points that are most correlated with `at`, nearest first, and these
  * correlations. Returns how many there are. */
-static size_t find_near(const struct latency_model *model, const double at[2], size_t *near,
+static size_t find_near(const struct latency_model *model, const double at[AXES], size_t *near,
                         double *closeness)
 {
     size_t found = 0;
     for (size_t i = 0; i < model->count; i++) {
-        double value = correlation(at, &model->places[2 * i]);
+        double value = correlation(at, &model->places[AXES * i]);
         if (found == MODEL_NEAR && value <= closeness[found - 1])
             continue;
         size_t place = found < MODEL_NEAR ? found++ : found - 1;
@@ -151,14 +160,15 @@ static void solve(const struct latency_model *model, const size_t *near, const d
     for (size_t i = 0; i < count; i++)
         for (size_t j = 0; j < count; j++)
             room[i * count + j] =
-                correlation(&model->places[2 * near[i]], &model->places[2 * near[j]]) +
+                correlation(&model->places[AXES * near[i]], &model->places[AXES * near[j]]) +
                 (i == j ? NUGGET : 0);
     memcpy(weights, closeness, count * sizeof *weights);
     (void)gsl_linalg_cholesky_decomp1(&matrix.matrix);
     (void)gsl_linalg_cholesky_svx(&matrix.matrix, &solution.vector);
 }
 
-static double correction(const struct latency_model *model, const double at[2], double *deviation)
+static double correction(const struct latency_model *model, const double at[AXES],
+                         double *deviation)
 {
     size_t near[MODEL_NEAR] = {0};
     double closeness[MODEL_NEAR] = {0};
@@ -175,9 +185,9 @@ static double correction(const struct latency_model *model, const double at[2], 
     return sum;
 }
 
-/* A place is within the hull if the directions to the points leave no gap above half a turn. On an
- * edge of the hull the gap is half a turn. */
-static bool is_between(const struct latency_model *model, const double at[2])
+/* A place is within the hull over batch and `axis` if the directions to the points leave no gap
+ * above half a turn. On an edge of the hull the gap is half a turn. */
+static bool is_between(const struct latency_model *model, const double at[AXES], size_t axis)
 {
     static const double rounding = 1e-9;
     double *angles = calloc(model->count, sizeof *angles);
@@ -186,9 +196,9 @@ static bool is_between(const struct latency_model *model, const double at[2])
     if (angles == NULL)
         return false;
     for (size_t i = 0; i < model->count; i++) {
-        const double *place = &model->places[2 * i];
-        here = here || (place[0] == at[0] && place[1] == at[1]);
-        angles[i] = atan2(place[1] - at[1], place[0] - at[0]);
+        const double *place = &model->places[AXES * i];
+        here = here || (place[BATCH] == at[BATCH] && place[axis] == at[axis]);
+        angles[i] = atan2(place[axis] - at[axis], place[BATCH] - at[BATCH]);
     }
     gsl_sort(angles, 1, model->count);
     for (size_t i = 1; i < model->count; i++)
@@ -198,29 +208,33 @@ static bool is_between(const struct latency_model *model, const double at[2])
     return here || gap <= M_PI + rounding;
 }
 
-/* From the nearest batch and the nearest share that were measured. */
-static double octaves_beyond(const struct latency_model *model, const double at[2])
+/* From the nearest batch, share and vCPU count that were measured. */
+static double octaves_beyond(const struct latency_model *model, const double at[AXES])
 {
     double sum = 0;
-    for (size_t axis = 0; axis < 2; axis++) {
+    for (size_t axis = 0; axis < AXES; axis++) {
         double nearest = INFINITY;
         for (size_t i = 0; i < model->count; i++)
-            nearest = fmin(nearest, fabs(model->places[2 * i + axis] - at[axis]));
+            nearest = fmin(nearest, fabs(model->places[AXES * i + axis] - at[axis]));
         sum += nearest;
     }
     return sum;
 }
 
-struct latency_value latency_model_at(const struct latency_model *model, double batch, double share)
+struct latency_value latency_model_at(const struct latency_model *model,
+                                      const struct latency_point *point)
 {
-    const double at[2] = {log2(batch), log2(share)};
+    double at[AXES];
+    place(point, at);
     struct latency_range range = {0, INFINITY};
-    struct latency_value value = {.between = is_between(model, at)};
-    value.ms = exp(laws_log_ms(model, batch, share) + correction(model, at, &value.deviation));
+    struct latency_value value = {.between =
+                                      is_between(model, at, SHARE) && is_between(model, at, VCPU)};
+    value.ms = exp(laws_log_ms(model, point->batch, point->share) +
+                   correction(model, at, &value.deviation));
     if (value.between)
         return value;
     for (size_t i = 0; i < model->count; i++)
-        latency_range_narrow(&range, &model->points[i], batch, share);
+        latency_range_narrow(&range, &model->points[i], point->batch, point->share);
     value.ms = latency_range_clamp(&range, value.ms);
     value.deviation *= 1 + GROWTH * octaves_beyond(model, at);
     return value;

@@ -7,11 +7,13 @@
  *   Volinsky, Statistical Science 1999). It is steadier than each fit where points are few.
  * - c is simple kriging of the laws' log residuals (Rasmussen and Williams, Gaussian Processes for
  *   Machine Learning, 2006, section 2.2) at the MODEL_NEAR nearest points. The correlation is
- *   exp(−|Δ log2 b| / 4 − |Δ log2 s| / 2), and the nugget a tenth. On public tables this one kernel
- *   errs as little as a mean over thirty. Residuals are clipped at five robust standard deviations.
+ *   exp(−|Δ log2 b| / 4 − |Δ log2 s| / 2 − |Δ log2 v| / 2) for v vCPUs, and the nugget a tenth. On
+ * public tables this one kernel errs as little as a mean over thirty. Residuals are clipped at five
+ * robust standard deviations.
  *
- * Outside the convex hull of the points, in logarithms, t is kept in the range that each of them
- * allows (latency_range_narrow). Inside the hull, noise would make that range too narrow.
+ * Outside the convex hulls of the points over batch and share or vCPUs, in logarithms, t is kept in
+ * the range that each of them allows (latency_range_narrow). Inside the hull, noise would make that
+ * range too narrow.
  */
 #ifndef ESGSIM_TRACES_CALIBRATE_LATENCY_MODEL_H
 #define ESGSIM_TRACES_CALIBRATE_LATENCY_MODEL_H
@@ -28,7 +30,7 @@ struct latency_model {
     struct latency_law laws[MODEL_LAWS]; /* by rising pull */
     size_t count;                        /* points seen */
     struct latency_point *points;
-    double *places;    /* [2 count]: log2 of batch and share */
+    double *places;    /* [3 count]: log2 of batch, share and vCPUs */
     double *residuals; /* [count]: log(measured / laws), clipped */
 };
 
@@ -36,7 +38,7 @@ struct latency_value {
     double ms;
     double deviation; /* of log(measured / ms), relative to that of the laws' residuals: kriging's
                          standard deviation; outside the hull a tenth more for each octave to the
-                         nearest batch and share that were seen */
+                         nearest batch, share and vCPUs that were seen */
     bool between;     /* within the hull: an interpolation */
 };
 
@@ -48,9 +50,9 @@ bool latency_model_fit(const struct latency_point *points, size_t count, const b
                        struct latency_model *model, struct error *error);
 void latency_model_clear(struct latency_model *model);
 
-/* Batch > 0, share > 0. O(points seen × log). */
-struct latency_value latency_model_at(const struct latency_model *model, double batch,
-                                      double share);
+/* At the point's batch > 0, share > 0 and vCPUs; its time is not read. O(points seen × log). */
+struct latency_value latency_model_at(const struct latency_model *model,
+                                      const struct latency_point *point);
 
 /* The law in the middle, without the correction. */
 const struct latency_law *latency_model_law(const struct latency_model *model);

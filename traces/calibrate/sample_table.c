@@ -46,21 +46,19 @@ enum {
     ALONE_FIELDS
 };
 
-/* Returns whether the row is the latency of a batch that ran alone. It is not if the row has no GPU
- * share (CPU only), if the system was saturated (queueing) or out of memory, or if several
- * processes ran in one slice. What did not run alone is kept as such. */
+/* Returns whether the row is the latency of a batch that ran alone. It is not if the system was
+ * saturated (queueing) or out of memory, or if several processes ran in one slice. What did not run
+ * alone is kept as such. */
 static bool is_time_alone(struct table_reader *reader, const struct latency_sample *sample,
                           double saturated, double processes, bool *alone, struct error *error)
 {
     const bool ran = saturated == 0 && sample->ms > 0;
-    *alone = sample->share > 0 && ran && processes == 1;
-    if (sample->share == 0)
-        reader->zero_share++;
-    else if (!ran)
+    *alone = ran && processes == 1;
+    if (!ran)
         reader->saturated++;
     else if (processes != 1)
         reader->packed++;
-    return ran || sample->share == 0 || processes != 1 || sample->batch < 1 ||
+    return ran || processes != 1 || sample->batch < 1 ||
            samples_add_refused(reader->set, sample, error);
 }
 
@@ -516,8 +514,7 @@ static bool note_left_out(const struct table_reader *reader, struct error *error
     const struct {
         size_t rows;
         const char *why;
-    } notes[] = {{reader->zero_share, "without a share of the GPU"},
-                 {reader->saturated, "saturated or out of memory"},
+    } notes[] = {{reader->saturated, "saturated or out of memory"},
                  {reader->packed, "of several processes in one slice"},
                  {reader->unselected, "not selected by --where"}};
     if (reader->unit == PERCENT && reader->most_share > 0 && reader->most_share <= 1 &&

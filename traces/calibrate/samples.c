@@ -239,6 +239,8 @@ static int compare(const void *left, const void *right)
     const struct latency_sample *b = right;
     if (a->function != b->function)
         return a->function < b->function ? -1 : 1;
+    if ((a->share == 0) != (b->share == 0))
+        return a->share == 0 ? 1 : -1;
     if (a->vcpu != b->vcpu)
         return a->vcpu < b->vcpu ? -1 : 1;
     if (a->batch != b->batch)
@@ -294,13 +296,17 @@ void samples_reduce(struct sample_set *set)
     set->latency_count = kept;
 }
 
-/* End of the samples with the function and vCPU count of the one at `first`. */
+bool samples_alike(const struct latency_sample *a, const struct latency_sample *b)
+{
+    return a->function == b->function && (a->share == 0) == (b->share == 0);
+}
+
+/* End of the samples alike the one at `first`. */
 static size_t surface_end(const struct sample_set *set, size_t first)
 {
     const struct latency_sample *samples = set->latencies;
     size_t end = first + 1;
-    while (end < set->latency_count && samples[end].function == samples[first].function &&
-           samples[end].vcpu == samples[first].vcpu)
+    while (end < set->latency_count && samples_alike(&samples[end], &samples[first]))
         end++;
     return end;
 }
@@ -312,9 +318,9 @@ bool samples_leave_out_lone(struct sample_set *set, struct error *error)
     for (size_t i = 0; i < set->latency_count; i = end) {
         end = surface_end(set, i);
         if (end - i == 1) {
-            if (!samples_note(set, error, "%s at %d vCPU left out, one point is too few to fit",
+            if (!samples_note(set, error, "%s%s left out, one point is too few to fit",
                               set->functions.names[set->latencies[i].function],
-                              set->latencies[i].vcpu))
+                              set->latencies[i].share == 0 ? " without a GPU" : ""))
                 return false;
             continue;
         }

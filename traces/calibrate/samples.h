@@ -19,7 +19,7 @@ struct latency_sample {
     uint32_t function;
     int batch;
     int vcpu;
-    int share; /* in units of the set: share / unit of the GPU */
+    int share; /* in units of the set: share / unit of the GPU; 0: ran without a GPU */
     double ms; /* above 0; after samples_reduce the median of the repeats */
     size_t repeats;
     double cv;   /* of the repeats: standard deviation of their logarithms; NAN for one */
@@ -114,13 +114,17 @@ bool samples_set_unit(struct sample_set *set, int unit, const char *path, struct
 /* Makes the unit finer: converts all shares to `unit`, a multiple of the present one. */
 void samples_refine_unit(struct sample_set *set, int unit);
 
-/* Sorts by function, vCPU, batch and share, and merges repeats. Fits memory: weights, and what each
- * item of a batch adds. */
+/* Sorts by function, first with a GPU and then without, vCPU, batch and share, and merges repeats.
+ * Fits memory: weights, and what each item of a batch adds. */
 void samples_reduce(struct sample_set *set);
 
-/* Removes from a reduced set the functions that have a single point at some vCPU count, because no
- * law can be fitted to one point. Adds a note for each. ERROR_INPUT if nothing remains. */
+/* Removes from a reduced set the functions that have a single point with a GPU, or without one,
+ * because no law can be fitted to one point. Adds a note for each. ERROR_INPUT if nothing remains.
+ */
 bool samples_leave_out_lone(struct sample_set *set, struct error *error);
+
+/* Returns whether two samples are of one function, both with a GPU or both without. */
+bool samples_alike(const struct latency_sample *a, const struct latency_sample *b);
 
 /* A share of the set in units of 1/`unit` of the GPU; -1 if it is no whole number of them. Shares
  * in hundredths or finer may be rounded, as far as `unit` is coarser: 14.3 % is 1 of 7. */

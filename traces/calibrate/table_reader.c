@@ -1,7 +1,6 @@
 #include "traces/calibrate/table_reader.h"
 
 #include <math.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -57,14 +56,15 @@ enum { FINEST = 1000 };
 static bool cell_named_share(struct table_reader *reader, const char *text, int *share,
                              struct error *error)
 {
-    int part = 0, unit = 0, length = 0;
-    if (sscanf(text, "%4d/%4d%n", &part, &unit, &length) != 2 || text[length] != '\0' || part < 1 ||
-        part > unit || unit > FINEST)
+    char *end = NULL;
+    const long part = strtol(text, &end, 10);
+    const long unit = *end == '/' ? strtol(end + 1, &end, 10) : 0;
+    if (*end != '\0' || part < 1 || part > unit || unit > FINEST)
         return line_fault(&reader->lines, error, "'%.40s' is no share K/N of at most %d parts",
                           text, FINEST);
-    if (!samples_set_unit(reader->set, unit, reader->path, error))
+    if (!samples_set_unit(reader->set, (int)unit, reader->path, error))
         return false;
-    *share = part * (reader->set->unit / unit);
+    *share = (int)part * (reader->set->unit / (int)unit);
     return true;
 }
 

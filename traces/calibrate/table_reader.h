@@ -26,7 +26,7 @@ struct table_reader {
     double most_share;          /* largest share read, in that unit */
     char name[128];             /* the function's name, if it is taken from the file name */
     int filter[SAMPLE_FILTERS]; /* column of each filter of the set; -1: absent */
-    size_t taken, zero_share, saturated, packed, unselected;
+    size_t taken, saturated, packed, unselected;
 };
 
 /* Splits a line in place. Cells beyond TABLE_CELLS are counted but not stored. */

@@ -21,6 +21,9 @@
  * two points it is linear. With a law, and a vCPU count of the grid, what is interpolated is the
  * logarithm of latency / law over the logarithms of batch and vGPU.
  *
+ * Cells of vGPU 0 ran without a GPU. They take no part in an interpolation along vGPU, because no
+ * GPU is not a small one: below the least share there is no latency.
+ *
  * `source` marks each cell: an array over batch of arrays over vCPU of strings over vGPU, with the
  * letters of enum profile_source. `expected_error_50` and `expected_error_90` are nested as
  * `latency_ms`: half and nine tenths of such cells are off by at most that fraction of the true

@@ -7,7 +7,7 @@
 
 #include "traces/profile/profile.h"
 
-enum { AXES = 3 };
+enum { AXES = 3, VGPU = 2 };
 
 /* A grid in the order of interpolation; axes[0] is the outermost. */
 struct surface {
@@ -96,7 +96,8 @@ static double interpolate_axis(const struct surface *surface, size_t level, size
     double *y = x + axis->count;
     for (size_t i = 0; i < axis->count; i++) {
         x[i] = coordinate(surface, axis->values[i]);
-        y[i] = surface_at(surface, level + 1, offset * axis->count + i);
+        const bool no_gpu = level == VGPU && axis->values[i] == 0;
+        y[i] = no_gpu ? NAN : surface_at(surface, level + 1, offset * axis->count + i);
     }
     double result =
         interpolate_run(x, y, axis->count, floor, coordinate(surface, surface->query[level]));
@@ -141,14 +142,14 @@ static bool is_on(const struct profile_axis *axis, int value)
     return axis->values[axis_floor(axis, value)] == value;
 }
 
-/* Within the grid. A share of 0 has no law. */
+/* Within the grid. Without a GPU there is no law. */
 static double inside_ms(const struct profile_function *function, int batch, int vcpu, int vgpu)
 {
     struct surface surface = {.axes = {&function->batch, &function->vcpu, &function->vgpu},
                               .query = {batch, vcpu, vgpu},
                               .values = function->latency_ms};
     const struct profile_law *law = law_at(function, vcpu);
-    if (law == NULL || function->vgpu.values[0] == 0 ||
+    if (law == NULL || vgpu == 0 ||
         (is_on(&function->batch, batch) && is_on(&function->vgpu, vgpu)))
         return surface_at(&surface, 0, 0);
     surface.law = law;
@@ -170,7 +171,7 @@ static double extended_latency_ms(const struct profile_function *function,
     double law = law_ms(extension, batch, vgpu);
     if (isnan(edge))
         return law;
-    const struct latency_point known = {edge_batch, share_of(extension, edge_vgpu), edge};
+    const struct latency_point known = {edge_batch, share_of(extension, edge_vgpu), edge, 0};
     struct latency_range range = {0, INFINITY};
     latency_range_narrow(&range, &known, batch, share_of(extension, vgpu));
     return latency_range_clamp(&range, law * (edge / law_ms(extension, edge_batch, edge_vgpu)));
