@@ -308,10 +308,7 @@ static bool claims_run(const struct options *options, bool quiet, const struct c
 static bool run(int argc, char **argv, bool quiet, struct error *error)
 {
     static const char shipped[] = "results/paper/known-for.json";
-    const long cores = sysconf(_SC_NPROCESSORS_ONLN);
-    struct options options = {.file = shipped,
-                              .jobs = cores < 1 ? 1 : (uint64_t)cores,
-                              .decision_timeout = GUARD_TIMEOUT_DEFAULT};
+    struct options options = {.file = shipped, .decision_timeout = GUARD_TIMEOUT_DEFAULT};
     if (!cli_parse(&command_claims, &argc, argv, &options, error))
         return false;
     const size_t systems = (size_t)argc - 1;

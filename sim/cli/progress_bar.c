@@ -38,6 +38,7 @@ static void print_duration(double seconds)
 void progress_bar_update(struct progress_bar *progress_bar, uint64_t done, uint64_t total)
 {
     double now = clock_s();
+    progress_bar->done = done;
     if (progress_bar->quiet || total == 0 ||
         now - progress_bar->shown_s < (progress_bar->terminal ? 0.1 : 10))
         return;
