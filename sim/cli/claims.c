@@ -139,15 +139,16 @@ static bool preview_add(const struct sweep *sweep, size_t run, struct results *r
     if (!plan_load(sweep, run, &plan, error))
         return false;
     struct summary_row *row = &results->runs[results->run_count++];
-    *row = (struct summary_row){.seed = plan.experiment->seed};
-    column_copy_text(row->hash, sizeof row->hash, plan.experiment->hash);
-    column_copy_text(row->name, sizeof row->name, plan.experiment->name);
-    column_copy_text(row->setting, sizeof row->setting, plan.experiment->setting_name);
-    column_copy_text(row->setting_label, sizeof row->setting_label, plan.experiment->setting_label);
-    column_copy_text(row->policy, sizeof row->policy, plan.policy->name);
+    *row = (struct summary_row){.seed = plan.run.experiment->seed};
+    column_copy_text(row->hash, sizeof row->hash, plan.run.experiment->hash);
+    column_copy_text(row->name, sizeof row->name, plan.run.experiment->name);
+    column_copy_text(row->setting, sizeof row->setting, plan.run.experiment->setting_name);
+    column_copy_text(row->setting_label, sizeof row->setting_label,
+                     plan.run.experiment->setting_label);
+    column_copy_text(row->policy, sizeof row->policy, plan.run.policy->name);
     column_copy_text(row->label, sizeof row->label, sweep->runs[run].label);
-    column_copy_text(row->evidence, sizeof row->evidence, plan.experiment->profile_evidence);
-    const struct workload *workload = &plan.experiment->workload;
+    column_copy_text(row->evidence, sizeof row->evidence, plan.run.experiment->profile_evidence);
+    const struct workload *workload = &plan.run.experiment->workload;
     struct application_row *rows =
         realloc(results->applications,
                 (results->application_count + workload->application_count) * sizeof *rows);

@@ -37,8 +37,9 @@ static bool value_equals(const struct parameter *parameter, double value, const 
 }
 
 /* Number of parameters in " k=5 placement=spread"; -1 if one differs from the policy's value. */
-static int pairs_match(const char *pairs, const struct policy *policy, const double *values)
+static int pairs_match(const char *pairs, const struct resolved_run *run)
 {
+    const struct policy *policy = run->policy;
     int count = 0;
     while (*pairs == ' ') {
         const char *key = pairs + 1;
@@ -51,7 +52,7 @@ static int pairs_match(const char *pairs, const struct policy *policy, const dou
         for (size_t i = 0; !found && i < policy->parameter_count; i++)
             found = strlen(policy->parameters[i].name) == key_length &&
                     strncmp(policy->parameters[i].name, key, key_length) == 0 &&
-                    value_equals(&policy->parameters[i], values[i], value, length);
+                    value_equals(&policy->parameters[i], run->values[i], value, length);
         if (!found)
             return -1;
         pairs = value + length;
@@ -61,23 +62,21 @@ static int pairs_match(const char *pairs, const struct policy *policy, const dou
 }
 
 /* Number of parameters in the label's key; -1 if the key does not match this policy. */
-static int label_match(const char *key, const char *name, const struct policy *policy,
-                       const double *values)
+static int label_match(const char *key, const char *name, const struct resolved_run *run)
 {
     const size_t length = strlen(name);
-    return strncmp(key, name, length) == 0 ? pairs_match(key + length, policy, values) : -1;
+    return strncmp(key, name, length) == 0 ? pairs_match(key + length, run) : -1;
 }
 
 /* Index of the best matching label; the number of labels if none matches. */
-static size_t label_find(const struct sweep *sweep, const struct experiment *experiment,
-                         const struct policy *policy, const double *values)
+static size_t label_find(const struct sweep *sweep, const struct resolved_run *run)
 {
     size_t found = sweep->label_count;
     int most = -1;
     for (size_t i = 0; i < sweep->label_count; i++) {
         const char *key = sweep->labels[i].name;
-        const int by_path = label_match(key, experiment->policy_name, policy, values);
-        const int by_name = label_match(key, policy->name, policy, values);
+        const int by_path = label_match(key, run->experiment->policy_name, run);
+        const int by_name = label_match(key, run->policy->name, run);
         /* A path has precedence over a name, because several modules may have that name. */
         const int match = by_path >= 0 ? 2 * by_path + 1 : 2 * by_name;
         if (match > most && (by_path >= 0 || by_name >= 0)) {
@@ -88,10 +87,10 @@ static size_t label_find(const struct sweep *sweep, const struct experiment *exp
     return found;
 }
 
-void modules_label(const struct sweep *sweep, const struct experiment *experiment,
-                   const struct policy *policy, const double *values, char label[POLICY_LABEL])
+void modules_label(const struct sweep *sweep, const struct resolved_run *run,
+                   char label[POLICY_LABEL])
 {
-    const size_t found = label_find(sweep, experiment, policy, values);
+    const size_t found = label_find(sweep, run);
     (void)snprintf(label, POLICY_LABEL, "%s",
                    found < sweep->label_count ? sweep->labels[found].label : "");
 }
@@ -155,15 +154,14 @@ static bool clash(const struct modules *modules, const struct module *one,
                        path, one->path, other->path, other->display);
 }
 
-bool modules_note(struct modules *modules, const struct experiment *experiment,
-                  const struct policy *policy, const double *values, const char label[POLICY_LABEL],
-                  struct error *error)
+bool modules_note(struct modules *modules, const struct resolved_run *run,
+                  const char label[POLICY_LABEL], struct error *error)
 {
-    struct module module = {.name = (char *)(uintptr_t)policy->name,
-                            .path = experiment->policy_name};
+    struct module module = {.name = (char *)(uintptr_t)run->policy->name,
+                            .path = run->experiment->policy_name};
     (void)snprintf(module.display, sizeof module.display, "%s",
-                   label[0] != '\0' ? label : policy->name);
-    modules->used[label_find(modules->sweep, experiment, policy, values)] = true;
+                   label[0] != '\0' ? label : run->policy->name);
+    modules->used[label_find(modules->sweep, run)] = true;
     for (size_t i = 0; i < modules->count; i++) {
         const struct module *other = &modules->entries[i];
         if (strcmp(other->display, module.display) != 0)

@@ -8,7 +8,6 @@
 
 #include "sim/cli/guard.h"
 #include "sim/cli/progress_bar.h"
-#include "sim/cli/run_once.h"
 #include "sim/cli/sweep_runner_plan.h"
 
 static const double SLICE_S = 0.1;
@@ -60,10 +59,10 @@ static bool sample_run(const struct sweep *sweep, size_t run, double *time_s, st
     if (!plan_load(sweep, run, &plan, error))
         return false;
     guard_divert_output();
-    const bool whole =
-        simulation_run(plan.experiment, plan.policy, plan.values, &recorder, NULL, &result, &fault);
+    const bool whole = resolved_run_simulate(
+        &plan.run, &(struct simulation_options){.recorder = &recorder}, &result, &fault);
     (void)guard_restore_output();
-    *time_s = sample_time(&sample, plan.experiment);
+    *time_s = sample_time(&sample, plan.run.experiment);
     if (whole)
         simulation_result_clear(&result);
     plan_clear(&plan);

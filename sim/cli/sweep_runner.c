@@ -15,8 +15,6 @@
 #include "sim/cli/sweep_resume.h"
 #include "sim/cli/sweep_runner_plan.h"
 #include "sim/cli/progress_bar.h"
-#include "sim/cli/modules.h"
-#include "sim/cli/run_once.h"
 #include "sim/cli/worker_pool.h"
 #include "traces/json/atomic_file.h"
 
@@ -51,10 +49,9 @@ static enum worker_pool_outcome run_record(struct sweep_runner *runner, const st
     bool good = store_begin_run(part, plan->facts, error);
     if (good) {
         const struct recorder recorder = store_recorder(part);
-        good = simulation_run_with(
-            plan->experiment, plan->policy, plan->values,
-            &(struct simulation_options){.recorder = &recorder, .bounds = plan->bounds}, &result,
-            error);
+        good = resolved_run_simulate(
+            &plan->run, &(struct simulation_options){.recorder = &recorder, .bounds = plan->bounds},
+            &result, error);
     }
     if (good) {
         good = store_end_run(part, &result, error);
