@@ -1,5 +1,6 @@
 #include "sim/cli/modules.h"
 
+#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -8,8 +9,8 @@
 
 /* A policy of the sweep, under one display name. */
 struct module {
-    char *name; /* the policy's own name */
-    char *path; /* as written in the sweep */
+    const char *name;    /* the policy's own name */
+    char path[PATH_MAX]; /* as written in the sweep */
     char display[POLICY_LABEL];
 };
 
@@ -113,28 +114,11 @@ struct modules *modules_create(const struct sweep *sweep, struct error *error)
 
 void modules_free(struct modules *modules)
 {
-    for (size_t i = 0; modules != NULL && i < modules->count; i++) {
-        free(modules->entries[i].name);
-        free(modules->entries[i].path);
-    }
     if (modules != NULL) {
         free(modules->entries);
         free(modules->used);
     }
     free(modules);
-}
-
-static bool module_add(struct modules *modules, const struct module *module, struct error *error)
-{
-    if (array_extend(&modules->entries, modules->count, sizeof *module)) {
-        struct module *added = &modules->entries[modules->count++];
-        *added = *module;
-        added->name = strdup(module->name);
-        added->path = strdup(module->path);
-        if (added->name != NULL && added->path != NULL)
-            return true;
-    }
-    return error_run(error, "out of memory for the sweep's policies");
 }
 
 /* Two policies with one display name are an error: their runs would be averaged as seeds of one
@@ -157,8 +141,8 @@ static bool clash(const struct modules *modules, const struct module *one,
 bool modules_note(struct modules *modules, const struct resolved_run *run,
                   const char label[POLICY_LABEL], struct error *error)
 {
-    struct module module = {.name = (char *)(uintptr_t)run->policy->name,
-                            .path = run->experiment->policy_name};
+    struct module module = {.name = run->policy->name};
+    (void)snprintf(module.path, sizeof module.path, "%s", run->experiment->policy_name);
     (void)snprintf(module.display, sizeof module.display, "%s",
                    label[0] != '\0' ? label : run->policy->name);
     modules->used[label_find(modules->sweep, run)] = true;
@@ -170,7 +154,10 @@ bool modules_note(struct modules *modules, const struct resolved_run *run,
             return true;
         return clash(modules, other, &module, error);
     }
-    return module_add(modules, &module, error);
+    if (!array_extend(&modules->entries, modules->count, sizeof module))
+        return error_run(error, "out of memory for the sweep's policies");
+    modules->entries[modules->count++] = module;
+    return true;
 }
 
 bool modules_check_labels(const struct modules *modules, struct error *error)
