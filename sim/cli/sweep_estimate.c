@@ -7,10 +7,19 @@
 
 #include "sim/cli/guard.h"
 #include "sim/cli/progress_bar.h"
-#include "sim/cli/sweep_runner_plan.h"
+#include "sim/cli/worker_pool.h"
 
 static const double SLICE_S = 0.1;
-enum { CLOCK_EVERY = 16 }; /* requests between two looks at the clock */
+enum {
+    SAMPLES = 24,    /* runs that are begun, at most */
+    CLOCK_EVERY = 16 /* requests between two looks at the clock */
+};
+
+struct estimate {
+    size_t samples;                       /* runs that were begun */
+    double mean_s, shortest_s, longest_s; /* of a whole run, wall clock */
+    double peak_mib;                      /* peak memory of this process so far */
+};
 
 struct sample {
     double begun_s, first_s, last_s; /* wall clock: the run, its first finished request, the last */
@@ -65,29 +74,29 @@ static bool sample_run(const struct sweep *sweep, size_t run, double *time_s, st
 
 /* Multiples of the golden ratio's fraction spread evenly and fall in with no period of the matrix.
  */
-static size_t sample_combination(size_t sample, size_t combinations, size_t samples)
+static size_t sample_combination(size_t sample, size_t combinations)
 {
     const double golden = 0.6180339887498949;
-    if (combinations <= samples)
+    if (combinations <= SAMPLES)
         return sample;
     const double place = golden * (double)(sample + 1);
     return (size_t)((place - floor(place)) * (double)combinations);
 }
 
-bool sweep_estimate(const struct sweep *sweep, size_t samples, bool quiet,
-                    struct sweep_estimate *estimate, struct error *error)
+static bool samples_run(const struct plans *plans, bool quiet, struct estimate *estimate,
+                        struct error *error)
 {
-    const size_t combinations = sweep->run_count / sweep->seeds;
+    const size_t combinations = plans->combinations;
     struct progress_bar progress_bar;
     struct rusage usage;
     bool good = true;
-    *estimate = (struct sweep_estimate){.samples = combinations < samples ? combinations : samples,
-                                        .shortest_s = INFINITY};
+    *estimate = (struct estimate){.samples = combinations < SAMPLES ? combinations : SAMPLES,
+                                  .shortest_s = INFINITY};
     progress_bar_start(&progress_bar, "samples", quiet);
     for (size_t i = 0; good && i < estimate->samples; i++) {
         double time_s = 0;
-        const size_t combination = sample_combination(i, combinations, samples);
-        good = sample_run(sweep, combination * sweep->seeds, &time_s, error);
+        const size_t combination = sample_combination(i, combinations);
+        good = sample_run(plans->sweep, combination * plans->sweep->seeds, &time_s, error);
         estimate->mean_s += time_s / (double)estimate->samples;
         estimate->shortest_s = fmin(estimate->shortest_s, time_s);
         estimate->longest_s = fmax(estimate->longest_s, time_s);
@@ -110,8 +119,8 @@ static void duration_print(double seconds)
         (void)printf("%.1f h", seconds / 3600);
 }
 
-void sweep_estimate_print(const struct sweep_estimate *estimate, size_t runs, size_t workers,
-                          bool at_least)
+static void estimate_print(const struct estimate *estimate, size_t runs, size_t workers,
+                           bool at_least)
 {
     (void)printf("time: %s ", at_least ? "at least" : "about");
     duration_print(estimate->mean_s * ceil((double)runs / (double)workers));
@@ -121,4 +130,32 @@ void sweep_estimate_print(const struct sweep_estimate *estimate, size_t runs, si
     duration_print(estimate->longest_s);
     (void)printf(", by %zu of them that were begun here)\nmemory: about %.0f MiB per worker\n",
                  estimate->samples, ceil(estimate->peak_mib));
+}
+
+static void runs_print(const struct plans *plans)
+{
+    const struct sweep *sweep = plans->sweep;
+    for (size_t run = 0; run < sweep->run_count; run++)
+        if (plans_want(plans, run))
+            (void)printf("run %zu: %s seed=%" PRIu64 "\n", run, sweep->runs[run].label,
+                         sweep->runs[run].seed);
+}
+
+bool sweep_estimate(const struct plans *plans, const struct sweep_runner_options *options,
+                    struct error *error)
+{
+    const bool precise = plans->sweep->precision.given;
+    const size_t runs = plans_wanted(plans);
+    struct estimate estimate;
+    if (options->details)
+        runs_print(plans);
+    (void)printf("%zu runs of %zu combinations%s\n", runs, plans->combinations,
+                 precise ? ", and more until each interval is narrow enough" : "");
+    if (runs == 0)
+        return true;
+    guard_watch_callbacks(options->decision_timeout);
+    if (!samples_run(plans, options->quiet, &estimate, error))
+        return false;
+    estimate_print(&estimate, runs, worker_pool_size(options->jobs, runs), precise);
+    return true;
 }

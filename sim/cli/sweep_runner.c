@@ -452,44 +452,13 @@ static bool sweep_runner_execute(struct sweep_runner *runner, struct error *erro
     return whole;
 }
 
-static void runs_print(const struct sweep_runner *runner)
-{
-    const struct sweep *sweep = runner->sweep;
-    for (size_t run = 0; run < sweep->run_count; run++)
-        if (plans_want(&runner->plans, run))
-            (void)printf("run %zu: %s seed=%" PRIu64 "\n", run, sweep->runs[run].label,
-                         sweep->runs[run].seed);
-}
-
-/* Prints what the sweep would take. With a precision it is the least. */
-static bool dry_run(const struct sweep_runner *runner, struct error *error)
-{
-    enum { SAMPLES = 24 };
-    const struct sweep *sweep = runner->sweep;
-    const struct sweep_runner_options *options = runner->options;
-    const size_t runs = plans_wanted(&runner->plans);
-    struct sweep_estimate estimate;
-    if (options->details)
-        runs_print(runner);
-    (void)printf("%zu runs of %zu combinations%s\n", runs, runner->plans.combinations,
-                 sweep->precision.given ? ", and more until each interval is narrow enough" : "");
-    if (runs == 0)
-        return true;
-    guard_watch_callbacks(options->decision_timeout);
-    if (!sweep_estimate(sweep, SAMPLES, options->quiet, &estimate, error))
-        return false;
-    sweep_estimate_print(&estimate, runs, worker_pool_size(options->jobs, runs),
-                         sweep->precision.given);
-    return true;
-}
-
 bool sweep_runner_run(const struct sweep *sweep, const struct sweep_runner_options *options,
                       struct error *error)
 {
     struct sweep_runner runner = {.sweep = sweep, .options = options};
-    const bool good =
-        sweep_runner_prepare(&runner, error) &&
-        (options->dry_run ? dry_run(&runner, error) : sweep_runner_execute(&runner, error));
+    const bool good = sweep_runner_prepare(&runner, error) &&
+                      (options->dry_run ? sweep_estimate(&runner.plans, options, error)
+                                        : sweep_runner_execute(&runner, error));
     for (size_t run = 0; runner.failed != NULL && run < sweep->run_count; run++)
         free(runner.failed[run]);
     free(runner.failed);
