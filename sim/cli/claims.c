@@ -10,7 +10,6 @@
 #include <string.h>
 #include <strings.h>
 #include <sys/stat.h>
-#include <unistd.h>
 
 #include "results/report/claim.h"
 #include "sim/cli/cli.h"
