@@ -6,7 +6,6 @@
 ifeq ($(origin CC),default)
 CC := gcc
 endif
-AR       := gcc-ar
 PREFIX   ?= /usr/local
 DESTDIR  ?=
 BUILD    ?= build
@@ -29,7 +28,8 @@ SAY      := $(if $(V),@:,@echo)
 # No contraction: a fused multiply-add rounds once, so results would differ between machines.
 STD      := -std=c11 -D_GNU_SOURCE -ffp-contract=off
 WARN     := -Wall -Wextra -Wpedantic -Wconversion -Werror
-OPT      ?= -O2 -flto=auto $(INLINE)
+# LTO is empty but for the rooms through which a request passes (see HOT). Another OPT has none.
+OPT      ?= -O2 $(LTO)
 SANITIZE ?=
 CFLAGS   ?= -g
 HDF5     := $(shell pkg-config --exists hdf5-serial 2>/dev/null && echo hdf5-serial || echo hdf5)
@@ -39,7 +39,7 @@ PKG_LIBS   := $(shell pkg-config --libs $(PKGS) 2>/dev/null)
 # Order matters: whatever Debian's .pc files leave out of the chain, hdf5_hl stands before hdf5.
 LDLIBS   := $(filter -L%,$(PKG_LIBS)) -lhdf5_hl $(filter-out -L%,$(PKG_LIBS)) -lm -ldl
 PREPROCESS := $(STD) -I. $(PKG_CFLAGS)
-COMPILE   = $(CC) $(PREPROCESS) $(WARN) $(OPT) $(FAT) $(SANITIZE) $(CFLAGS) $(DEFINES) -MMD -MP
+COMPILE   = $(CC) $(PREPROCESS) $(WARN) $(OPT) $(SANITIZE) $(CFLAGS) $(DEFINES) -MMD -MP
 LINK      = $(CC) $(OPT) $(SANITIZE) $(CFLAGS) $(LDFLAGS)
 # Policies built outside the tree find every function of the contract in the program, and no other
 # name: the program's own functions must not take the place of a policy's.
@@ -112,18 +112,21 @@ $(BUILD)/identity: $(if $(shell echo '$(IDENTITY)' | cmp -s - $(BUILD)/identity 
 	@mkdir -p $(@D)
 	@echo '$(IDENTITY)' >$@
 
-# Fat objects: the installed archive serves programs that are linked without LTO.
-# A request passes through a hundred small functions; of its own accord gcc inlines only tiny ones.
-# Its limit on the program's growth by inlining is kept for the rooms through which requests pass.
-$(filter $(addprefix $(BUILD)/,sim/engine/% sim/cluster/% sim/platform/% sched/% traces/profile/%),$(LIB_OBJ)): \
-    INLINE := $(if $(findstring clang,$(CC)),,--param=max-inline-insns-auto=40)
-$(LIB_OBJ): FAT := $(if $(findstring -flto,$(OPT)),-ffat-lto-objects)
+# A request passes through a hundred small functions of these rooms. gcc optimises the rooms as one, a
+# single time. The archive holds ordinary code, so that programs are linked without LTO. Of its own accord
+# gcc inlines only tiny functions, and with -r none that a shared library could replace.
+HOT      := $(filter $(addprefix $(BUILD)/,sim/engine/% sim/cluster/% sim/platform/% sched/% traces/profile/%),$(LIB_OBJ))
+AS_ONE   := $(if $(findstring clang,$(CC)),,$(findstring $$(LTO),$(value OPT)))
+$(HOT) $(BUILD)/hot.o: LTO := $(if $(AS_ONE),-flto=auto --param=max-inline-insns-auto=40 -fno-semantic-interposition)
+$(BUILD)/hot.o: $(HOT)
+	$(SAY) optimise $@
+	$(Q)$(LINK) -r -flinker-output=nolto-rel -o $@ $^
 
 $(BUILD)/contract.list: $(CONTRACT) Makefile
 	@mkdir -p $(@D)
 	@{ echo '{'; sed -n 's/^[a-z][^(]*[ *]\([a-z_0-9]*\)(.*/\1;/p' $(CONTRACT); echo '};'; } >$@
 
-$(BUILD)/libesgsim.a: $(LIB_OBJ) | $(BUILD)/contract.list
+$(BUILD)/libesgsim.a: $(if $(AS_ONE),$(BUILD)/hot.o $(filter-out $(HOT),$(LIB_OBJ)),$(LIB_OBJ)) | $(BUILD)/contract.list
 	$(SAY) archive $@
 	@rm -f $@
 	$(Q)$(AR) rcs $@ $^
@@ -175,7 +178,7 @@ derive: $(BUILD)/derive-profiles $(BUILD)/esgsim ## derive traces/profiles/*.jso
 SCHEMA_FILES := $(filter-out workloads/schemas/%,$(sort $(wildcard workloads/*/*.json workloads/*/*/*.json \
                   traces/profiles/*.json results/paper/*.json tests/schemas/*.json)))
 
-# The suite gives the sanitized one, which is linked without LTO.
+# The suite gives the sanitized one.
 SCHEMA_PROGRAM ?= $(BUILD)/schemas
 
 $(BUILD)/schemas: $(SCHEMA_SRC:%.c=$(BUILD)/%.o) $(CLI_OBJ) $(BUILD)/libesgsim.a
@@ -384,9 +387,6 @@ DATA := $(shell find workloads traces -type f \( -name '*.json' -o -name '*.csv'
         $(wildcard plots/*.gp results/report/*.json results/paper/*.json results/python/esgsim.* traces/capture/*.py)
 DOCS := $(wildcard *.md */*.md workloads/*/*.md LICENSE CITATION.cff sim/examples/*.c results/paper/*.svg)
 
-# Without the intermediate code, which only this very compiler could link.
-NO_LTO := -R '.gnu.lto_*' -R '.gnu.debuglto_*' -N __gnu_lto_v1
-
 # A program that is not of these sources and this commit may be in use: it is left as it is, and what
 # is installed is built elsewhere.
 .PHONY: install install-files
@@ -404,9 +404,8 @@ $(BUILD)/installed/json_include.o: workloads/json_include.c FORCE
 install-files: all man $(BUILD)/installed/json_include.o
 	install -d $(DESTDIR)$(PREFIX)/bin $(DESTDIR)$(PREFIX)/lib/pkgconfig
 	install -m 755 $(BUILD)/esgsim $(DESTDIR)$(PREFIX)/bin/esgsim
-	objcopy $(NO_LTO) $(BUILD)/libesgsim.a $(DESTDIR)$(PREFIX)/lib/libesgsim.a
+	install -m 644 $(BUILD)/libesgsim.a $(DESTDIR)$(PREFIX)/lib/libesgsim.a
 	$(AR) r $(DESTDIR)$(PREFIX)/lib/libesgsim.a $(BUILD)/installed/json_include.o
-	chmod 644 $(DESTDIR)$(PREFIX)/lib/libesgsim.a
 	install -D -m 644 $(BUILD)/esgsim.1 $(DESTDIR)$(PREFIX)/share/man/man1/esgsim.1
 	install -D -m 644 sim/cli/completion.bash \
 	  $(DESTDIR)$(PREFIX)/share/bash-completion/completions/esgsim
