@@ -276,7 +276,7 @@ static void two_loads_are_no_curve_unless_asked_for(void **state)
 
 /* ---- Output ---------------------------------------------------------------------------------- */
 
-typedef bool print_function(const struct report *, const struct reference *, FILE *,
+typedef bool print_function(const struct report *, const struct expectations *, FILE *,
                             struct error *);
 
 static char *printed(const struct made *made, print_function *print)

@@ -189,8 +189,9 @@ static char *page_of(const struct fixture *runs, size_t count, bool paper, const
         trainings_make(results, runs);
     results->command = made_by == NULL ? NULL : strdup(made_by);
     struct report *report = report_build(results, &error);
-    struct reference *reference =
-        paper ? reference_load("results/paper/esg-hpdc24.json", &error) : NULL;
+    struct expectations *reference =
+        paper ? expectations_load("results/paper/esg-hpdc24.json", EXPECTATION_FIGURES, &error)
+              : NULL;
     struct assumptions *assumptions = assumptions_load("results/report/assumptions.json", &error);
     assert_non_null(assumptions);
     const struct page_figure figures[] = {
@@ -207,7 +208,7 @@ static char *page_of(const struct fixture *runs, size_t count, bool paper, const
     assert_true(report_html(&page, out, &error));
     assert_int_equal(fclose(out), 0);
     assumptions_free(assumptions);
-    reference_free(reference);
+    expectations_free(reference);
     report_free(report);
     results_free(results);
     return text;
@@ -294,18 +295,19 @@ static const struct fixture two_settings[] = {
 
 /* Prints what the text report has; the caller frees it. */
 static char *text_of(const struct fixture *runs, size_t count,
-                     bool print(const struct report *, const struct reference *, FILE *))
+                     bool print(const struct report *, const struct expectations *, FILE *))
 {
     char *text = NULL;
     size_t size = 0;
     struct error error = {0};
     struct results *results = fixture_results(runs, count);
     struct report *report = report_build(results, &error);
-    struct reference *reference = reference_load("results/paper/esg-hpdc24.json", &error);
+    struct expectations *reference =
+        expectations_load("results/paper/esg-hpdc24.json", EXPECTATION_FIGURES, &error);
     FILE *out = open_memstream(&text, &size);
     assert_true(print(report, reference, out));
     assert_int_equal(fclose(out), 0);
-    reference_free(reference);
+    expectations_free(reference);
     report_free(report);
     results_free(results);
     return text;
@@ -328,14 +330,14 @@ static size_t assert_cells(const char *begin, const char *end, const char *text,
     return marked;
 }
 
-static bool print_overview(const struct report *report, const struct reference *reference,
+static bool print_overview(const struct report *report, const struct expectations *reference,
                            FILE *out)
 {
     (void)reference;
     return overview_text(report, out);
 }
 
-static bool print_verdicts(const struct report *report, const struct reference *reference,
+static bool print_verdicts(const struct report *report, const struct expectations *reference,
                            FILE *out)
 {
     return verdicts_tables(&report, 1, reference, out, NULL);

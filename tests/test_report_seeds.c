@@ -90,7 +90,7 @@ static void lose_several(struct results *results)
 }
 
 static char *printed(const struct opened *opened,
-                     bool (*print)(const struct report *, const struct reference *, FILE *,
+                     bool (*print)(const struct report *, const struct expectations *, FILE *,
                                    struct error *))
 {
     char *text = NULL;
@@ -275,15 +275,16 @@ static enum verdict verdict_with(void (*change)(struct results *), enum standing
     struct error error = {0};
     struct judgement judgement;
     char *against[] = {(char *)"fifo"};
-    const struct reference_figure figure = {.metric = (char *)REPORT_SAVING,
-                                            .evidence = "published",
-                                            .unit = (char *)"%",
-                                            .policy = (char *)"esg",
-                                            .against = against,
-                                            .compare_count = 1,
-                                            .low = 100,
-                                            .high = 200};
+    struct expectation figure = {.metric = (char *)REPORT_SAVING,
+                                 .evidence = "published",
+                                 .unit = (char *)"%",
+                                 .policy = (char *)"esg",
+                                 .against = against,
+                                 .compare_count = 1,
+                                 .low = 100,
+                                 .high = 200};
     struct opened opened = report_open(5, change);
+    assert_true(expectation_resolve(&figure));
     assert_true(verdict_judge(opened.report, &figure, NULL, &judgement, &error));
     const enum verdict verdict = judgement.verdict;
     *standing = judgement.pairs[0].standing;

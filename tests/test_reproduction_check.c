@@ -47,7 +47,7 @@ enum { RUNS = sizeof runs / sizeof runs[0] };
 struct judged {
     struct results *results;
     struct report *report;
-    struct reference *reference;
+    struct expectations *reference;
     struct judgement judgement;
 };
 
@@ -66,10 +66,10 @@ static void judge(struct judged *judged, const struct fixture *made, size_t coun
     judged->results = fixture_results(made, count);
     assert_non_null(judged->results);
     judged->report = report_build(judged->results, &error);
-    judged->reference = reference_load(path, &error);
+    judged->reference = expectations_load(path, EXPECTATION_FIGURES, &error);
     (void)unlink(path);
     if (judged->report == NULL || judged->reference == NULL ||
-        !verdict_judge(judged->report, &judged->reference->figures[0], NULL, &judged->judgement,
+        !verdict_judge(judged->report, &judged->reference->list[0], NULL, &judged->judgement,
                        &error))
         fail_msg("%s", error.message);
 }
@@ -77,7 +77,7 @@ static void judge(struct judged *judged, const struct fixture *made, size_t coun
 static void judged_clear(struct judged *judged)
 {
     judgement_clear(&judged->judgement);
-    reference_free(judged->reference);
+    expectations_free(judged->reference);
     report_free(judged->report);
     results_free(judged->results);
 }
@@ -257,7 +257,7 @@ static void a_figure_of_one_policy_is_judged_in_every_scenario(void **state)
 }
 
 static char *printed(const struct judged *judged,
-                     bool (*print)(const struct report *, const struct reference *, FILE *,
+                     bool (*print)(const struct report *, const struct expectations *, FILE *,
                                    struct error *))
 {
     char *text = NULL;
@@ -336,8 +336,8 @@ static void settings_on_two_profiles_stay_apart_and_show_their_evidence(void **s
     assert_string_equal(judged.report->scenarios[0].title, "made-up light");
     assert_string_equal(judged.report->scenarios[1].title, "other light");
     assert_string_equal(judged.report->scenarios[1].evidence, "measured: on a desk");
-    assert_true(verdict_judge(judged.report, &judged.reference->figures[0], NULL, &judged.judgement,
-                              &error));
+    assert_true(
+        verdict_judge(judged.report, &judged.reference->list[0], NULL, &judged.judgement, &error));
     assert_int_equal(judged.judgement.counts[STANDING_HOLDS], 1);
     assert_int_equal(judged.judgement.counts[STANDING_BELOW], 1);
     char *text = printed(&judged, report_text);
@@ -396,7 +396,8 @@ static void averages_over_the_settings_are_of_each_baseline(void **state)
     }
 
 /* The verdicts alone, of the same file twice, as CSV and JSON. */
-static void assert_verdicts_as_data(const struct report *report, const struct reference *reference)
+static void assert_verdicts_as_data(const struct report *report,
+                                    const struct expectations *reference)
 {
     static const char *const lines[] = {
         ",all,,,,,61,80,0,,,,partly,,\r\n",
@@ -542,8 +543,8 @@ static void assert_trained(const char *figure, enum verdict verdict, const char 
     trainings_make(&judged, trained, TRAINED);
     struct error error = {0};
     judgement_clear(&judged.judgement);
-    assert_true(verdict_judge(judged.report, &judged.reference->figures[0], NULL, &judged.judgement,
-                              &error));
+    assert_true(
+        verdict_judge(judged.report, &judged.reference->list[0], NULL, &judged.judgement, &error));
     assert_string_equal(judged.judgement.sentence, sentence);
     assert_int_equal(judged.judgement.verdict, verdict);
     judged_clear(&judged);

@@ -13,7 +13,7 @@
 #include <stddef.h>
 #include <stdio.h>
 
-#include "results/report/reference.h"
+#include "results/report/expectation.h"
 #include "results/report/statistics.h"
 #include "results/store/store.h"
 
@@ -176,19 +176,13 @@ struct report_comparison report_compare(const struct report *report,
 #define REPORT_HIT_RELATIVE "slo_hit_rate_gain"
 #define REPORT_SAVING "cost_saving"
 
-/* Our estimate of a published figure, for `contender` in `scenario`. n = 0 if the figure does not
- * apply to them. */
-struct estimate report_published(const struct report *report,
-                                 const struct report_scenario *scenario, size_t contender,
-                                 const struct reference_figure *figure);
-
 /* Print the report. With a reference, print its figures and their verdicts (verdict.h); `reference`
  * may be NULL. False: ERROR_RUN (memory exhausted, or the stream failed). */
-bool report_text(const struct report *report, const struct reference *reference, FILE *out,
+bool report_text(const struct report *report, const struct expectations *reference, FILE *out,
                  struct error *error);
-bool report_csv(const struct report *report, const struct reference *reference, FILE *out,
+bool report_csv(const struct report *report, const struct expectations *reference, FILE *out,
                 struct error *error);
-bool report_json(const struct report *report, const struct reference *reference, FILE *out,
+bool report_json(const struct report *report, const struct expectations *reference, FILE *out,
                  struct error *error);
 
 #endif

@@ -182,8 +182,8 @@ static void print_curves(const struct report *report, FILE *out)
 static void print_judgement(const struct results *results, FILE *out,
                             const struct judgement *judgement)
 {
-    const struct reference_figure *figure = judgement->figure;
-    const bool comparison = reference_is_comparison(figure);
+    const struct expectation *figure = judgement->figure;
+    const bool comparison = expectation_is_comparison(figure);
     struct line line = {.results = results,
                         .run = REPORT_NONE,
                         .name = "reference",
@@ -210,12 +210,12 @@ static void print_judgement(const struct results *results, FILE *out,
     }
 }
 
-static bool print_reference(const struct report *report, const struct reference *reference,
+static bool print_reference(const struct report *report, const struct expectations *reference,
                             FILE *out, struct error *error)
 {
-    for (size_t i = 0; i < reference->figure_count; i++) {
+    for (size_t i = 0; i < reference->count; i++) {
         struct judgement judgement;
-        if (!verdict_judge(report, &reference->figures[i], NULL, &judgement, error))
+        if (!verdict_judge(report, &reference->list[i], NULL, &judgement, error))
             return false;
         print_judgement(report->results, out, &judgement);
         judgement_clear(&judgement);
@@ -246,7 +246,7 @@ static bool print_notices(const struct report *report, FILE *out)
     return true;
 }
 
-bool report_csv(const struct report *report, const struct reference *reference, FILE *out,
+bool report_csv(const struct report *report, const struct expectations *reference, FILE *out,
                 struct error *error)
 {
     (void)fputs("name,setting,conditions,policy,variant,application,metric,unit,against,seeds,mean,"
@@ -286,8 +286,8 @@ struct place {
 static void verdict_line(FILE *out, const struct place *place, const struct judgement *judgement,
                          struct estimate ours, const char *standing)
 {
-    const struct reference_figure *figure = judgement->figure;
-    const bool comparison = reference_is_comparison(figure) && place->policy[0] != '\0';
+    const struct expectation *figure = judgement->figure;
+    const bool comparison = expectation_is_comparison(figure) && place->policy[0] != '\0';
     const char *const texts[] = {place->file,
                                  figure->metric,
                                  figure->unit,
@@ -331,8 +331,8 @@ static void world_lines(FILE *out, const char *file, const struct report_scenari
     }
 }
 
-static bool figure_lines(const struct report *report, const struct reference_figure *figure,
-                         FILE *out, struct error *error)
+static bool figure_lines(const struct report *report, const struct expectation *figure, FILE *out,
+                         struct error *error)
 {
     const struct place all = {report->results->path, "all", "", "", ""};
     struct judgement judgement;
@@ -353,14 +353,14 @@ static bool figure_lines(const struct report *report, const struct reference_fig
 }
 
 bool verdicts_csv(const struct report *const *reports, size_t count,
-                  const struct reference *reference, FILE *out, struct error *error)
+                  const struct expectations *reference, FILE *out, struct error *error)
 {
     (void)fputs("file,metric,unit,evidence,of,assumptions,setting,policy,against,low,high,seeds,"
                 "mean,half_width_95,standing,verdict,low_95,high_95\r\n",
                 out);
     for (size_t r = 0; r < count; r++)
-        for (size_t i = 0; i < reference->figure_count; i++)
-            if (!figure_lines(reports[r], &reference->figures[i], out, error))
+        for (size_t i = 0; i < reference->count; i++)
+            if (!figure_lines(reports[r], &reference->list[i], out, error))
                 return false;
     return !ferror(out) || error_run(error, "cannot write the report: %s", strerror(errno));
 }

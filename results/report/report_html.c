@@ -234,7 +234,7 @@ static void pairs_table(const struct judgement *judgement, FILE *out)
 static bool figure_write(const struct report *report, const struct judgement *judgement, FILE *out,
                          struct error *error)
 {
-    const struct reference_figure *figure = judgement->figure;
+    const struct expectation *figure = judgement->figure;
     char range[96];
     verdict_range(figure->low, figure->high, figure->unit, range, sizeof range);
     (void)fputs("<div class=\"verdict\"><h3>", out);
@@ -267,7 +267,7 @@ static bool figure_write(const struct report *report, const struct judgement *ju
 
 static bool published_write(const struct page *page, FILE *out, struct error *error)
 {
-    const struct reference *reference = page->reference;
+    const struct expectations *reference = page->reference;
     if (reference == NULL)
         return true;
     (void)fputs("<h2 id=\"published\">Published figures and ours</h2>\n", out);
@@ -281,9 +281,9 @@ static bool published_write(const struct page *page, FILE *out, struct error *er
         "outside. Each table judges every set of assumptions apart: the pairs that hold, of those "
         "that ran; and the figure's formula applied to the averages over the settings.</p>\n",
         out);
-    for (size_t i = 0; i < reference->figure_count; i++) {
+    for (size_t i = 0; i < reference->count; i++) {
         struct judgement judgement;
-        if (!verdict_judge(page->report, &reference->figures[i], NULL, &judgement, error))
+        if (!verdict_judge(page->report, &reference->list[i], NULL, &judgement, error))
             return false;
         const bool good = figure_write(page->report, &judgement, out, error);
         judgement_clear(&judgement);

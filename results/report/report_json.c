@@ -191,8 +191,8 @@ static void add_world(const struct judgement *judgement, const struct report_sce
 }
 
 /* Adds the verdict in each world in which a pair has run. */
-static bool add_worlds(const struct report *report, const struct reference_figure *figure,
-                       cJSON *entry, struct error *error)
+static bool add_worlds(const struct report *report, const struct expectation *figure, cJSON *entry,
+                       struct error *error)
 {
     cJSON *worlds = cJSON_AddArrayToObject(entry, "assumptions");
     size_t next = 0;
@@ -210,7 +210,7 @@ static bool add_worlds(const struct report *report, const struct reference_figur
 
 static cJSON *add_figure(const struct judgement *judgement, cJSON *figures)
 {
-    const struct reference_figure *figure = judgement->figure;
+    const struct expectation *figure = judgement->figure;
     cJSON *entry = cJSON_CreateObject();
     (void)cJSON_AddItemToArray(figures, entry);
     (void)cJSON_AddStringToObject(entry, "metric", figure->metric);
@@ -228,23 +228,23 @@ static cJSON *add_figure(const struct judgement *judgement, cJSON *figures)
     return entry;
 }
 
-static bool add_figures(const struct report *report, const struct reference *reference,
+static bool add_figures(const struct report *report, const struct expectations *reference,
                         cJSON *object, struct error *error)
 {
     cJSON *figures = cJSON_AddArrayToObject(object, "figures");
-    for (size_t i = 0; i < reference->figure_count; i++) {
+    for (size_t i = 0; i < reference->count; i++) {
         struct judgement judgement;
-        if (!verdict_judge(report, &reference->figures[i], NULL, &judgement, error))
+        if (!verdict_judge(report, &reference->list[i], NULL, &judgement, error))
             return false;
         cJSON *entry = add_figure(&judgement, figures);
         judgement_clear(&judgement);
-        if (!add_worlds(report, &reference->figures[i], entry, error))
+        if (!add_worlds(report, &reference->list[i], entry, error))
             return false;
     }
     return true;
 }
 
-static cJSON *add_paper(const struct reference *reference, cJSON *root)
+static cJSON *add_paper(const struct expectations *reference, cJSON *root)
 {
     cJSON *object = cJSON_AddObjectToObject(root, "paper");
     (void)cJSON_AddStringToObject(object, "title", reference->title);
@@ -299,7 +299,7 @@ static bool print_root(cJSON *root, FILE *out, struct error *error)
 }
 
 bool verdicts_json(const struct report *const *reports, size_t count,
-                   const struct reference *reference, FILE *out, struct error *error)
+                   const struct expectations *reference, FILE *out, struct error *error)
 {
     cJSON *root = cJSON_CreateObject();
     (void)add_paper(reference, root);
@@ -317,7 +317,7 @@ bool verdicts_json(const struct report *const *reports, size_t count,
     return false;
 }
 
-bool report_json(const struct report *report, const struct reference *reference, FILE *out,
+bool report_json(const struct report *report, const struct expectations *reference, FILE *out,
                  struct error *error)
 {
     cJSON *root = cJSON_CreateObject();

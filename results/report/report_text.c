@@ -296,8 +296,8 @@ static bool print_comparisons(const struct report *report, const struct report_s
 /* Adds the pairs that ran. The verdict, below the table, names the others. */
 static void add_published(const struct judgement *judgement, struct text_table *table)
 {
-    const struct reference_figure *figure = judgement->figure;
-    const bool comparison = reference_is_comparison(figure);
+    const struct expectation *figure = judgement->figure;
+    const bool comparison = expectation_is_comparison(figure);
     bool any = false;
     char group[256];
     char range[96];
@@ -336,13 +336,13 @@ static bool setting_ran(const struct report *report, const char *setting)
 }
 
 /* Prints the policies or settings of the published figures that have no run in this file. */
-static void print_absent(const struct report *report, const struct reference *reference,
+static void print_absent(const struct report *report, const struct expectations *reference,
                          bool settings, FILE *out)
 {
     const char *told[64];
     size_t count = 0;
-    for (size_t i = 0; i < reference->figure_count; i++) {
-        const struct reference_figure *figure = &reference->figures[i];
+    for (size_t i = 0; i < reference->count; i++) {
+        const struct expectation *figure = &reference->list[i];
         size_t listed = settings ? figure->setting_count : figure->compare_count;
         for (size_t n = 0; n < listed + !settings; n++) {
             const char *name = n == listed ? figure->policy
@@ -367,7 +367,7 @@ static void print_absent(const struct report *report, const struct reference *re
 /* Prints one figure's verdict and the notes on the figure. */
 static void print_verdict(const struct judgement *judgement, FILE *out)
 {
-    const struct reference_figure *figure = judgement->figure;
+    const struct expectation *figure = judgement->figure;
     char range[96];
     verdict_range(figure->low, figure->high, figure->unit, range, sizeof range);
     (void)fprintf(out, "%s, %s [%s]:\n", figure->metric, range, figure->evidence);
@@ -376,13 +376,13 @@ static void print_verdict(const struct judgement *judgement, FILE *out)
         text_print_filled(out, "  Note: ", figure->note);
 }
 
-static bool print_judgements(const struct report *report, const struct reference *reference,
+static bool print_judgements(const struct report *report, const struct expectations *reference,
                              struct judgement *judgements, FILE *out)
 {
     static const char *const headers[] = {"published figure, setting", "profile", "policy", "ours",
                                           "ours"};
     struct text_table *table = text_table_create(headers, COUNT(headers));
-    for (size_t i = 0; i < reference->figure_count; i++)
+    for (size_t i = 0; i < reference->count; i++)
         add_published(&judgements[i], table);
     bool good = text_table_print(table, 0, out);
     text_table_free(table);
@@ -392,29 +392,29 @@ static bool print_judgements(const struct report *report, const struct reference
                 out);
     print_absent(report, reference, false, out);
     print_absent(report, reference, true, out);
-    for (size_t i = 0; i < reference->figure_count; i++)
+    for (size_t i = 0; i < reference->count; i++)
         print_verdict(&judgements[i], out);
     return good;
 }
 
-static bool print_reference(const struct report *report, const struct reference *reference,
+static bool print_reference(const struct report *report, const struct expectations *reference,
                             FILE *out, struct error *error)
 {
     heading(out, "published figures and ours");
     text_print_filled(out, "", reference->title);
     text_print_filled(out, "", reference->source);
     (void)fputc('\n', out);
-    struct judgement *judgements = calloc(reference->figure_count, sizeof *judgements);
+    struct judgement *judgements = calloc(reference->count, sizeof *judgements);
     if (judgements == NULL)
         return error_run(error, "out of memory for the report");
     bool good = true;
-    for (size_t i = 0; good && i < reference->figure_count; i++)
-        good = verdict_judge(report, &reference->figures[i], NULL, &judgements[i], error);
+    for (size_t i = 0; good && i < reference->count; i++)
+        good = verdict_judge(report, &reference->list[i], NULL, &judgements[i], error);
     if (good && !print_judgements(report, reference, judgements, out))
         good = error_run(error, "out of memory for the report");
     (void)fputc('\n', out);
     good = good && verdicts_tables(&report, 1, reference, out, error);
-    for (size_t i = 0; i < reference->figure_count; i++)
+    for (size_t i = 0; i < reference->count; i++)
         judgement_clear(&judgements[i]);
     free(judgements);
     return good;
@@ -465,7 +465,7 @@ static bool print_curves(const struct report *report, FILE *out)
     return true;
 }
 
-bool report_text(const struct report *report, const struct reference *reference, FILE *out,
+bool report_text(const struct report *report, const struct expectations *reference, FILE *out,
                  struct error *error)
 {
     if (report->incomplete != NULL)

@@ -1,10 +1,10 @@
 /* Decides whether the runs of a results file reproduce a published figure.
  *
- * A figure of a reference file is a claim about pairs of policy and setting: each policy that it
- * names ("against" for a comparison, else "policy") in each setting that it names (by default every
- * scenario of the file). Each pair is judged separately, by comparing the 95 % interval over the
- * seeds (statistics.h) with [low, high]. The interval is paired if two policies are compared. A
- * bound that is not given is infinite. A pair's standing is one of:
+ * A published figure (results/report/expectation.h) is a claim about pairs of policy and setting:
+ * each policy that it names ("against" for a comparison, else "policy") in each setting that it
+ * names (by default every scenario of the file). Each pair is judged separately, by comparing the
+ * 95 % interval over the seeds (statistics.h) with [low, high]. The interval is paired if two
+ * policies are compared. A bound that is not given is infinite. A pair's standing is one of:
  * - holds: the whole interval is within [low, high].
  * - below: the whole interval is below `low`.
  * - above: the whole interval is above `high`.
@@ -27,8 +27,8 @@
  * world: the figure's formula applied to the averages over the settings, seed by seed
  * (results/report/paired.h). It has a standing, but the verdict does not depend on it.
  *
- * A claim (results/report/claim.h) is one effect with an expected range, of which the standing is
- * judged in the same way. Its verdict is one of:
+ * A claim (results/report/expectation.h) is one effect with an expected range, of which the
+ * standing is judged in the same way. Its verdict is one of:
  * - shown: the standing is "holds".
  * - contradicted: the claim has a sign, and the whole interval has the other one. The sign is that
  *   of an expected range that lies on one side of the neutral value (ratio 1, difference 0). A
@@ -85,7 +85,7 @@ struct verdict_average {
 };
 
 struct judgement {
-    const struct reference_figure *figure;
+    const struct expectation *figure;
     enum verdict verdict;
     size_t worlds;              /* number of worlds that the pairs are of */
     struct verdict_pair *pairs; /* sorted by policy, then in the order of the scenarios */
@@ -100,7 +100,7 @@ struct judgement {
 
 /* Judges the figure in the world of the scenario `world`; NULL: in all worlds. False: ERROR_RUN,
  * memory exhausted; there is nothing to clear. */
-bool verdict_judge(const struct report *report, const struct reference_figure *figure,
+bool verdict_judge(const struct report *report, const struct expectation *figure,
                    const struct report_scenario *world, struct judgement *judgement,
                    struct error *error);
 void judgement_clear(struct judgement *judgement);
@@ -127,7 +127,7 @@ const char *claim_verdict_name(enum claim_verdict verdict);
 bool verdict_policy_ran(const struct report *report, const char *policy);
 
 /* Decimals to show of our estimate: 1 of per cent and points, otherwise four digits. */
-int verdict_decimals(const struct reference_figure *figure, double mean);
+int verdict_decimals(const struct expectation *figure, double mean);
 
 /* "61 to 80 %", "at most 10 us". `unit` "" or "1": none. */
 void verdict_range(double low, double high, const char *unit, char *text, size_t size);

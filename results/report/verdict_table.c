@@ -51,9 +51,9 @@ bool verdict_begins_world(const struct report *report, size_t scenario)
 }
 
 /* The names of the columns: the policies of the figure. Returns their number. */
-static size_t policies_of(const struct reference_figure *figure, const char **names)
+static size_t policies_of(const struct expectation *figure, const char **names)
 {
-    if (!reference_is_comparison(figure)) {
+    if (!expectation_is_comparison(figure)) {
         names[0] = figure->policy;
         return 1;
     }
@@ -63,9 +63,9 @@ static size_t policies_of(const struct reference_figure *figure, const char **na
     return count;
 }
 
-bool verdict_next_world(const struct report *report, const struct reference_figure *figure,
-                        size_t *next, const struct report_scenario **world,
-                        struct judgement *judgement, struct error *error)
+bool verdict_next_world(const struct report *report, const struct expectation *figure, size_t *next,
+                        const struct report_scenario **world, struct judgement *judgement,
+                        struct error *error)
 {
     *world = NULL;
     for (; *next < report->scenario_count; (*next)++) {
@@ -141,7 +141,7 @@ static void row_html(const struct row *row, size_t count, void *out)
 typedef void row_write(const struct row *row, size_t count, void *to);
 
 /* Writes the worlds of one report in which a pair has run, and counts them. */
-static bool add_rows(const struct report *report, const struct reference_figure *figure,
+static bool add_rows(const struct report *report, const struct expectation *figure,
                      const char *const *policies, size_t count, row_write *write, void *to,
                      size_t *rows, struct error *error)
 {
@@ -161,8 +161,8 @@ static bool add_rows(const struct report *report, const struct reference_figure 
     }
 }
 
-bool verdict_table_html(const struct report *report, const struct reference_figure *figure,
-                        FILE *out, struct error *error)
+bool verdict_table_html(const struct report *report, const struct expectation *figure, FILE *out,
+                        struct error *error)
 {
     const char *headers[FIXED_COLUMNS + POLICIES_MOST] = {"assumptions", "verdict (pairs)",
                                                           "averages"};
@@ -176,7 +176,7 @@ bool verdict_table_html(const struct report *report, const struct reference_figu
 }
 
 static bool figure_table(const struct report *const *reports, size_t count,
-                         const struct reference_figure *figure, FILE *out, struct error *error)
+                         const struct expectation *figure, FILE *out, struct error *error)
 {
     const char *headers[FIXED_COLUMNS + POLICIES_MOST] = {"assumptions", "verdict (pairs)",
                                                           "averages"};
@@ -191,7 +191,7 @@ static bool figure_table(const struct report *const *reports, size_t count,
         char range[96];
         verdict_range(figure->low, figure->high, figure->unit, range, sizeof range);
         (void)fprintf(out, "\n%s, %s [%s]%s\n\n", figure->metric, range, figure->evidence,
-                      reference_is_comparison(figure) ? ", against each" : "");
+                      expectation_is_comparison(figure) ? ", against each" : "");
         good = text_table_print(table, 0, out) || error_run(error, "out of memory for the report");
     }
     text_table_free(table);
@@ -199,23 +199,23 @@ static bool figure_table(const struct report *const *reports, size_t count,
 }
 
 bool verdicts_tables(const struct report *const *reports, size_t count,
-                     const struct reference *reference, FILE *out, struct error *error)
+                     const struct expectations *reference, FILE *out, struct error *error)
 {
     (void)fputs("Which assumptions change which verdict. Pairs of policy and setting that hold, of "
                 "those that ran.\nAverages: the figure's formula, applied to the averages over the "
                 "settings, seed by seed.\n",
                 out);
-    for (size_t i = 0; i < reference->figure_count; i++)
-        if (!figure_table(reports, count, &reference->figures[i], out, error))
+    for (size_t i = 0; i < reference->count; i++)
+        if (!figure_table(reports, count, &reference->list[i], out, error))
             return false;
     return true;
 }
 
-static bool print_sentences(const struct report *report, const struct reference *reference,
+static bool print_sentences(const struct report *report, const struct expectations *reference,
                             FILE *out, struct error *error)
 {
-    for (size_t i = 0; i < reference->figure_count; i++) {
-        const struct reference_figure *figure = &reference->figures[i];
+    for (size_t i = 0; i < reference->count; i++) {
+        const struct expectation *figure = &reference->list[i];
         struct judgement judgement;
         char range[96];
         if (!verdict_judge(report, figure, NULL, &judgement, error))
@@ -229,7 +229,7 @@ static bool print_sentences(const struct report *report, const struct reference 
 }
 
 bool verdicts_text(const struct report *const *reports, size_t count,
-                   const struct reference *reference, FILE *out, struct error *error)
+                   const struct expectations *reference, FILE *out, struct error *error)
 {
     for (size_t r = 0; r < count; r++)
         if (reports[r]->incomplete != NULL)

@@ -7,7 +7,7 @@
 #include "results/compare/compare.h"
 #include "results/report/assumptions.h"
 #include "results/report/curve.h"
-#include "results/report/reference.h"
+#include "results/report/expectation.h"
 #include "results/report/report.h"
 #include "results/report/report_html.h"
 #include "results/report/tidy.h"
@@ -135,7 +135,7 @@ static char *options_text(const struct options *options)
 
 /* Prints the page with its figures. If they cannot be drawn, the page gives the reason instead. */
 static bool print_html(const struct options *options, const struct report *report,
-                       const struct reference *reference, FILE *out, struct error *error)
+                       const struct expectations *reference, FILE *out, struct error *error)
 {
     struct error without = {0};
     struct embedded embedded = {0};
@@ -169,7 +169,7 @@ static bool print_html(const struct options *options, const struct report *repor
 /* The subject to print: a report or a comparison. */
 struct subject {
     const struct report *report;
-    const struct reference *reference;
+    const struct expectations *reference;
     const struct comparison *against; /* NULL: print the report */
 };
 
@@ -178,7 +178,7 @@ static bool print(const struct options *options, const struct subject *subject, 
 {
     bool (*const compared[])(const struct comparison *, FILE *, struct error *) = {
         compare_text, compare_csv, compare_json, compare_html};
-    bool (*const prints[])(const struct report *, const struct reference *, FILE *,
+    bool (*const prints[])(const struct report *, const struct expectations *, FILE *,
                            struct error *) = {report_text, report_csv, report_json};
     if (subject->against != NULL)
         return options->format < FORMAT_TIDY &&
@@ -240,8 +240,9 @@ static void incomplete_tell(const struct options *options, const char *file, con
 
 static bool run_report(const struct options *options, FILE *out, struct error *error)
 {
-    struct reference *reference = NULL;
-    if (options->paper != NULL && (reference = reference_load(options->paper, error)) == NULL)
+    struct expectations *reference = NULL;
+    if (options->paper != NULL &&
+        (reference = expectations_load(options->paper, EXPECTATION_FIGURES, error)) == NULL)
         return false;
     struct results *results = results_load(options->file, error);
     struct report *report = results == NULL ? NULL : report_build(results, error);
@@ -254,7 +255,7 @@ static bool run_report(const struct options *options, FILE *out, struct error *e
         incomplete_tell(options, options->file, report->incomplete);
     report_free(report);
     results_free(results);
-    reference_free(reference);
+    expectations_free(reference);
     return good;
 }
 
@@ -262,7 +263,7 @@ static bool run_verdicts(const struct options *options, FILE *out, struct error 
 {
     struct results *results[FILES_MOST] = {NULL};
     struct report *reports[FILES_MOST] = {NULL};
-    struct reference *reference = reference_load(options->paper, error);
+    struct expectations *reference = expectations_load(options->paper, EXPECTATION_FIGURES, error);
     bool good = reference != NULL;
     for (size_t i = 0; good && i < options->file_count; i++) {
         results[i] = results_load(options->files[i], error);
@@ -271,15 +272,15 @@ static bool run_verdicts(const struct options *options, FILE *out, struct error 
         if (good)
             incomplete_tell(options, options->files[i], reports[i]->incomplete);
     }
-    bool (*const prints[])(const struct report *const *, size_t, const struct reference *, FILE *,
-                           struct error *) = {verdicts_text, verdicts_csv, verdicts_json};
+    bool (*const prints[])(const struct report *const *, size_t, const struct expectations *,
+                           FILE *, struct error *) = {verdicts_text, verdicts_csv, verdicts_json};
     good = good && prints[options->format]((const struct report *const *)reports,
                                            options->file_count, reference, out, error);
     for (size_t i = 0; i < options->file_count; i++) {
         report_free(reports[i]);
         results_free(results[i]);
     }
-    reference_free(reference);
+    expectations_free(reference);
     return good;
 }
 
