@@ -7,6 +7,7 @@
 #include "sim/array.h"
 #include "results/report/curve.h"
 #include "results/report/paired.h"
+#include "results/report/reproduction_check.h"
 #include "results/report/training_table.h"
 #include "results/store/run_label.h"
 
@@ -307,6 +308,7 @@ void report_free(struct report *report)
     if (report == NULL)
         return;
     curves_free(report->curves);
+    judgements_free(report);
     for (size_t s = 0; s < report->scenario_count; s++) {
         struct report_scenario *scenario = &report->scenarios[s];
         for (size_t c = 0; c < scenario->contender_count; c++) {

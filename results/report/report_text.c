@@ -300,10 +300,8 @@ static void add_published(const struct judgement *judgement, struct text_table *
     const bool comparison = expectation_is_comparison(figure);
     bool any = false;
     char group[256];
-    char range[96];
-    verdict_range(figure->low, figure->high, figure->unit, range, sizeof range);
-    (void)snprintf(group, sizeof group, "%s: %s [%s]%s%s", figure->metric, range, figure->evidence,
-                   figure->formula == NULL ? "" : ", ",
+    (void)snprintf(group, sizeof group, "%s: %s [%s]%s%s", figure->metric, judgement->range,
+                   figure->evidence, figure->formula == NULL ? "" : ", ",
                    figure->formula == NULL ? "" : figure->formula);
     text_table_group(table, group);
     for (size_t p = 0; p < judgement->pair_count; p++) {
@@ -336,13 +334,13 @@ static bool setting_ran(const struct report *report, const char *setting)
 }
 
 /* Prints the policies or settings of the published figures that have no run in this file. */
-static void print_absent(const struct report *report, const struct expectations *reference,
-                         bool settings, FILE *out)
+static void print_absent(const struct report *report, bool settings, FILE *out)
 {
+    const struct expectations *expected = report->expected;
     const char *told[64];
     size_t count = 0;
-    for (size_t i = 0; i < reference->count; i++) {
-        const struct expectation *figure = &reference->list[i];
+    for (size_t i = 0; i < expected->count; i++) {
+        const struct expectation *figure = &expected->list[i];
         size_t listed = settings ? figure->setting_count : figure->compare_count;
         for (size_t n = 0; n < listed + !settings; n++) {
             const char *name = n == listed ? figure->policy
@@ -364,60 +362,30 @@ static void print_absent(const struct report *report, const struct expectations 
     (void)fputs(".\n", out);
 }
 
-/* Prints one figure's verdict and the notes on the figure. */
-static void print_verdict(const struct judgement *judgement, FILE *out)
-{
-    const struct expectation *figure = judgement->figure;
-    char range[96];
-    verdict_range(figure->low, figure->high, figure->unit, range, sizeof range);
-    (void)fprintf(out, "%s, %s [%s]:\n", figure->metric, range, figure->evidence);
-    text_print_filled(out, "  ", judgement->sentence);
-    if (figure->note != NULL)
-        text_print_filled(out, "  Note: ", figure->note);
-}
-
-static bool print_judgements(const struct report *report, const struct expectations *reference,
-                             struct judgement *judgements, FILE *out)
+static bool print_expected(const struct report *report, FILE *out)
 {
     static const char *const headers[] = {"published figure, setting", "profile", "policy", "ours",
                                           "ours"};
+    const size_t count = report->judgement_count;
+    heading(out, "published figures and ours");
+    text_print_filled(out, "", report->expected->title);
+    text_print_filled(out, "", report->expected->source);
+    (void)fputc('\n', out);
     struct text_table *table = text_table_create(headers, COUNT(headers));
-    for (size_t i = 0; i < reference->count; i++)
-        add_published(&judgements[i], table);
-    bool good = text_table_print(table, 0, out);
+    for (size_t i = 0; i < count; i++)
+        add_published(&report->judgements[i], table);
+    const bool good = text_table_print(table, 0, out);
     text_table_free(table);
     (void)fputs("\nThe 95 % interval over the seeds, paired for a comparison, is wholly within the "
                 "published\nrange (holds), below it, above it, or contains an end of it "
                 "(undecided).\n\n",
                 out);
-    print_absent(report, reference, false, out);
-    print_absent(report, reference, true, out);
-    for (size_t i = 0; i < reference->count; i++)
-        print_verdict(&judgements[i], out);
-    return good;
-}
-
-static bool print_reference(const struct report *report, const struct expectations *reference,
-                            FILE *out, struct error *error)
-{
-    heading(out, "published figures and ours");
-    text_print_filled(out, "", reference->title);
-    text_print_filled(out, "", reference->source);
+    print_absent(report, false, out);
+    print_absent(report, true, out);
+    for (size_t i = 0; i < count; i++)
+        verdict_text(&report->judgements[i], true, out);
     (void)fputc('\n', out);
-    struct judgement *judgements = calloc(reference->count, sizeof *judgements);
-    if (judgements == NULL)
-        return error_run(error, "out of memory for the report");
-    bool good = true;
-    for (size_t i = 0; good && i < reference->count; i++)
-        good = verdict_judge(report, &reference->list[i], NULL, &judgements[i], error);
-    if (good && !print_judgements(report, reference, judgements, out))
-        good = error_run(error, "out of memory for the report");
-    (void)fputc('\n', out);
-    good = good && verdicts_tables(&report, 1, reference, out, error);
-    for (size_t i = 0; i < reference->count; i++)
-        judgement_clear(&judgements[i]);
-    free(judgements);
-    return good;
+    return verdicts_tables(&report, 1, out) && good;
 }
 
 static void scenario_heading(const struct report_scenario *scenario, FILE *out)
@@ -465,8 +433,7 @@ static bool print_curves(const struct report *report, FILE *out)
     return true;
 }
 
-bool report_text(const struct report *report, const struct expectations *reference, FILE *out,
-                 struct error *error)
+bool report_text(const struct report *report, FILE *out, struct error *error)
 {
     if (report->incomplete != NULL)
         (void)fprintf(out, "%s\n\n", report->incomplete);
@@ -484,9 +451,9 @@ bool report_text(const struct report *report, const struct expectations *referen
     }
     if (report->curves == NULL || report->details)
         good = good && print_scenarios(report, out);
+    if (report->expected != NULL)
+        good = good && print_expected(report, out);
     if (!good)
         return error_run(error, "out of memory for the report");
-    if (reference != NULL && !print_reference(report, reference, out, error))
-        return false;
     return !ferror(out) || error_run(error, "cannot write the report: %s", strerror(errno));
 }

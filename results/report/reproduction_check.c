@@ -233,6 +233,14 @@ bool verdict_same_world(const struct report_scenario *one, const struct report_s
            strcmp(one->conditions, other->conditions) == 0;
 }
 
+bool verdict_begins_world(const struct report *report, size_t scenario)
+{
+    for (size_t s = 0; s < scenario; s++)
+        if (verdict_same_world(&report->scenarios[s], &report->scenarios[scenario]))
+            return false;
+    return true;
+}
+
 /* `setting` NULL: all settings. `world` NULL: all worlds. */
 static bool setting_pairs(const struct report *report, const struct report_scenario *world,
                           const char *setting, const char *policy, struct judgement *judgement)
@@ -518,13 +526,11 @@ static void say(FILE *out, const struct report *report, const struct judgement *
                  {STANDING_ONE_SEED, "has one seed and so no interval in"},
                  {STANDING_UNDEFINED, esg != NULL ? esg->undefined : "does not exist in"},
                  {STANDING_INCOMPLETE, "lacks runs in"}};
-    char range[96];
-    verdict_range(figure->low, figure->high, figure->unit, range, sizeof range);
     (void)fprintf(out, "%s: ", openings[judgement->verdict]);
     if (say_reach(out, judgement))
         (void)fprintf(out, ", ");
     (void)fprintf(out, "the %s figure is %s%s; it holds in %zu of %zu pair%s of %s and setting",
-                  figure->evidence, range, esg == NULL ? "" : " higher",
+                  figure->evidence, judgement->range, esg == NULL ? "" : " higher",
                   judgement->counts[STANDING_HOLDS], judgement->pair_count,
                   judgement->pair_count == 1 ? "" : "s", esg == NULL ? "policy" : "baseline");
     if (judgement->counts[STANDING_HOLDS] > 0)
@@ -540,11 +546,11 @@ static void say(FILE *out, const struct report *report, const struct judgement *
     (void)fputc('.', out);
 }
 
-bool verdict_judge(const struct report *report, const struct expectation *figure,
-                   const struct report_scenario *world, struct judgement *judgement,
-                   struct error *error)
+/* Judges the figure in the world of the scenario `world`; NULL: in all worlds. */
+static bool judge_in(const struct report *report, const struct expectation *figure,
+                     const struct report_scenario *world, struct judgement *judgement)
 {
-    *judgement = (struct judgement){.figure = figure};
+    *judgement = (struct judgement){.figure = figure, .world = world};
     bool good = true;
     if (!expectation_is_comparison(figure))
         good = policy_pairs(report, world, figure->policy, judgement);
@@ -554,6 +560,34 @@ bool verdict_judge(const struct report *report, const struct expectation *figure
     judgement->worlds = worlds_count(judgement);
     good = good && (judgement->worlds > 1 || averages_fill(report, judgement));
     judgement->verdict = verdict_of(judgement);
+    verdict_range(figure->low, figure->high, figure->unit, judgement->range,
+                  sizeof judgement->range);
+    return good;
+}
+
+/* Judges each world apart, and keeps those in which a pair has run. */
+static bool judge_apart(const struct report *report, struct judgement *judgement)
+{
+    for (size_t s = 0; s < report->scenario_count; s++) {
+        if (!verdict_begins_world(report, s))
+            continue;
+        if (!array_extend(&judgement->apart, judgement->apart_count, sizeof *judgement))
+            return false;
+        struct judgement *one = &judgement->apart[judgement->apart_count++];
+        if (!judge_in(report, judgement->figure, &report->scenarios[s], one))
+            return false;
+        if (one->counts[STANDING_NO_RUN] == one->pair_count) {
+            judgement_clear(one);
+            judgement->apart_count--;
+        }
+    }
+    return true;
+}
+
+bool verdict_judge(const struct report *report, const struct expectation *figure,
+                   struct judgement *judgement, struct error *error)
+{
+    bool good = judge_in(report, figure, NULL, judgement) && judge_apart(report, judgement);
     size_t size = 0;
     FILE *out = good ? open_memstream(&judgement->sentence, &size) : NULL;
     if (out != NULL) {
@@ -569,8 +603,30 @@ bool verdict_judge(const struct report *report, const struct expectation *figure
 
 void judgement_clear(struct judgement *judgement)
 {
+    for (size_t i = 0; i < judgement->apart_count; i++)
+        judgement_clear(&judgement->apart[i]);
+    free(judgement->apart);
     free(judgement->pairs);
     free(judgement->averages);
     free(judgement->sentence);
     *judgement = (struct judgement){0};
+}
+
+void judgements_free(struct report *report)
+{
+    for (size_t i = 0; i < report->judgement_count; i++)
+        judgement_clear(&report->judgements[i]);
+    free(report->judgements);
+    report->judgement_count = 0;
+}
+
+bool report_judge(struct report *report, const struct expectations *expected, struct error *error)
+{
+    judgements_free(report);
+    report->expected = expected;
+    report->judgements = calloc(expected->count, sizeof *report->judgements);
+    bool good = report->judgements != NULL || error_run(error, "out of memory for the report");
+    for (size_t i = 0; good && i < expected->count; i++, report->judgement_count++)
+        good = verdict_judge(report, &expected->list[i], &report->judgements[i], error);
+    return good;
 }

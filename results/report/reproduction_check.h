@@ -86,6 +86,11 @@ struct verdict_average {
 
 struct judgement {
     const struct expectation *figure;
+    const struct report_scenario *world; /* the first scenario of the one world; NULL: all */
+    struct judgement *apart;             /* of all worlds: those in which a pair has run, judged
+                                            each alone, without a sentence */
+    size_t apart_count;
+    char range[96]; /* "61 to 80 %" */
     enum verdict verdict;
     size_t worlds;              /* number of worlds that the pairs are of */
     struct verdict_pair *pairs; /* sorted by policy, then in the order of the scenarios */
@@ -98,12 +103,16 @@ struct judgement {
                        pairs, which it names if they are of one world */
 };
 
-/* Judges the figure in the world of the scenario `world`; NULL: in all worlds. False: ERROR_RUN,
- * memory exhausted; there is nothing to clear. */
+/* Judges the figure. False: ERROR_RUN, memory exhausted; there is nothing to clear. */
 bool verdict_judge(const struct report *report, const struct expectation *figure,
-                   const struct report_scenario *world, struct judgement *judgement,
-                   struct error *error);
+                   struct judgement *judgement, struct error *error);
 void judgement_clear(struct judgement *judgement);
+
+/* Judges all figures, for the report's printers, in place of those it had. False: ERROR_RUN, memory
+ * exhausted. */
+bool report_judge(struct report *report, const struct expectations *expected, struct error *error);
+/* Called by report_free. */
+void judgements_free(struct report *report);
 
 /* "reproduced", "partly", "not", "cannot be said". */
 const char *verdict_name(enum verdict verdict);
@@ -112,6 +121,8 @@ const char *standing_name(enum standing standing);
 
 /* Returns whether two scenarios are of one world. */
 bool verdict_same_world(const struct report_scenario *one, const struct report_scenario *other);
+/* Whether the scenario is the first of its world in the report. */
+bool verdict_begins_world(const struct report *report, size_t scenario);
 
 /* The standing of an estimate in [low, high]; NAN: no such bound. */
 enum standing standing_of(double low, double high, struct estimate ours);
