@@ -291,7 +291,7 @@ static void row_print(const struct text_table *table, const struct line *line,
     const size_t indent = !header && table->indents ? INDENT : 0;
     const char *first = cell_text(&line->cells[0]);
     size_t filled = table->columns;
-    while (filled > 1 && line->cells[filled - 1].text == NULL)
+    while (filled > 1 && cell_text(&line->cells[filled - 1])[0] == '\0')
         filled--;
     const size_t used = indent + text_width(first, strlen(first));
     (void)fprintf(out, "%*s%s%*s", (int)indent, "", first,
