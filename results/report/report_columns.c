@@ -21,9 +21,11 @@ void report_column_cell(const struct report *report, const struct report_contend
     text_table_estimate(table, column,
                         report_column_estimate(report, contender, application, metric), decimals);
     report_seeds_text(report, contender, application, metric, seeds);
-    if (seeds[0] != '\0')
-        text_table_note(table, "%s%s%s, %s: seeds %s", contender->title,
-                        place[0] == '\0' ? "" : ", ", place, metric->column.header, seeds);
+    if (seeds[0] == '\0')
+        return;
+    text_table_seeds(table, column, seeds);
+    text_table_note(table, "%s%s%s, %s: seeds %s", contender->title, place[0] == '\0' ? "" : ", ",
+                    place, metric->column.header, seeds);
 }
 
 void report_column_html(const struct report *report, const struct report_contender *contender,
