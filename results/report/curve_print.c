@@ -180,7 +180,7 @@ static void text_panel_rows(const struct report *report, const struct curve_pane
     text_table_group(table, curve_metric_title(metric));
     for (size_t l = 0; l < panel->line_count; l++) {
         text_table_row(table);
-        text_table_cell(table, 0, "  %s", panel->lines[l].title);
+        text_table_cell(table, 0, "%s", panel->lines[l].title);
         for (size_t v = 0; v < panel->value_count; v++)
             cell_fill(report, &panel->lines[l], panel->values[v], metric, decimals, table, v + 1);
     }
@@ -204,6 +204,7 @@ static bool text_panel(const struct report *report, const struct curves *curves,
     struct text_table *table = text_table_create(headers, panel->value_count + 1);
     free(headers);
     free(texts);
+    text_table_indent(table, NULL);
     text_panel_rows(report, panel, curves->metric, table);
     const char *beside = companion(curves->metric);
     if (beside != NULL) {
@@ -212,9 +213,7 @@ static bool text_panel(const struct report *report, const struct curves *curves,
     }
     (void)fprintf(out, "\n%s%s%s\n\n", group->title, panel->title[0] == '\0' ? "" : ", ",
                   panel->title);
-    const bool good = text_table_print(table, 0, out);
-    text_table_free(table);
-    return good;
+    return text_table_end(table, false, out);
 }
 
 bool curves_text_panels(const struct report *report, FILE *out)
@@ -302,7 +301,7 @@ void curves_json(const struct report *report, cJSON *root)
 /* ---- HTML ----------------------------------------------------------------------------------- */
 
 /* One row per policy and value, so that a click sorts by either. */
-static void html_panel(const struct report *report, const struct curve_group *group,
+static bool html_panel(const struct report *report, const struct curve_group *group,
                        const struct curve_panel *panel, FILE *out)
 {
     const bool trainings = report->curves->metric->of_training;
@@ -320,20 +319,20 @@ static void html_panel(const struct report *report, const struct curve_group *gr
     html_text(out, panel->title);
     (void)fputs("</summary>\n", out);
     const size_t count = trainings ? 2 : 3;
-    html_table_begin(out, headers, NULL, 2 + count, 1U);
+    struct text_table *table = text_table_create(headers, 2 + count);
     for (size_t l = 0; l < panel->line_count; l++)
         for (size_t i = 0; i < panel->lines[l].point_count; i++) {
             const struct curve_point *point = &panel->lines[l].points[i];
-            html_row_begin(out);
-            html_cell_text(out, panel->lines[l].title);
-            (void)fprintf(out, "<td data-v=\"%.17g\">%.6g</td>", point->value, point->value);
+            text_table_row(table);
+            text_table_name(table, 0, "%s", panel->lines[l].title);
+            text_table_number(table, 1, point->value, 17, "%.6g", point->value);
             for (size_t m = 0; m < count; m++)
-                report_column_html(report, point->contender, NULL, shown[m],
-                                   panel_decimals(report, panel, shown[m]), out);
-            html_row_end(out);
+                report_column_cell(report, point->contender, NULL, shown[m],
+                                   panel_decimals(report, panel, shown[m]), "", table, 2 + m);
         }
-    html_table_end(out, false);
+    const bool good = text_table_end(table, true, out);
     (void)fputs("</details>\n", out);
+    return good;
 }
 
 bool curves_html(const struct report *report, FILE *out)
@@ -345,10 +344,11 @@ bool curves_html(const struct report *report, FILE *out)
     html_element(out, "h2 id=\"sustained\"", title);
     if (!isnan(curves->limit))
         html_element(out, "p", rule);
-    const bool good = isnan(curves->limit) || sustained_print(curves, true, out);
+    bool good = isnan(curves->limit) || sustained_print(curves, true, out);
     for (size_t g = 0; g < curves->group_count; g++)
         for (size_t p = 0; p < curves->groups[g].panel_count; p++)
-            html_panel(report, &curves->groups[g], &curves->groups[g].panels[p], out);
+            good =
+                html_panel(report, &curves->groups[g], &curves->groups[g].panels[p], out) && good;
     free(title);
     return good;
 }

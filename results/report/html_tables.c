@@ -19,11 +19,10 @@ bool page_tables(const struct page *page, const struct report_scenario *scenario
                                    cluster[] = {METRIC_CLUSTER, METRIC_CLUSTER},
                                    times[] = {METRIC_TIME, METRIC_DECISIONS};
     const struct report *report = page->report;
-    if (training_table_exists(report, scenario))
-        training_table_html(report, scenario, out);
+    bool good = training_table_html(report, scenario, out);
     if (scenario->application_count == 0)
-        return true;
-    bool good = scenario_overall(report, scenario, "policy", results, true, true, out);
+        return good;
+    good = good && scenario_overall(report, scenario, "policy", results, true, true, out);
     if (scenario->reference != REPORT_NONE && scenario->contender_count > 1) {
         const char *name = report_reference_name(scenario);
         char text[TEXT_LABEL * 2];
