@@ -39,7 +39,6 @@ if [ "$full" != full ]; then
     for sweep in "$tree"/workloads/experiments/*.json; do
         grep -q '"matrix"' "$sweep" || continue
         sed -i -e 's/"seeds": [0-9]*/"seeds": 1/' -e 's/"requests": \[[0-9]*\]/"requests": [20]/' \
-            -e 's/"warmup_requests": \[[0-9]*\]/"warmup_requests": [2]/' \
             -e 's/{"name": "aquatope", .*}\(,*\)$/{"name": "llf"}\1/' \
             -e 's/{"name": "aquatope"}/{"name": "sjf"}/' "$sweep"
     done

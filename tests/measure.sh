@@ -149,6 +149,8 @@ END
 chmod +x "$folder/bin/nvidia-smi"
 PATH=$folder/bin:$PATH measure "$folder/mig" small --by mig --uuids "MIG-a=3,MIG-b=4" --batch 1 --rounds 1,0,0 --starts 1
 expect "instances of MIG are measured by a process for each" 0 '^small:1:4/7\+small:1:3/7$'
+PATH=$folder/bin:$PATH measure "$folder/mig" small --by mig --uuids "MIG-c=7" --batch 1 --starts 0
+expect "and the whole GPU into the same folder" 0 '^small 1 7/7$'
 if grep -q 'MHz' "$folder/mig/clocks.csv" && grep -q '"driver": "999.1"' "$folder/mig/device.json"; then
     pass "clocks and driver are those of nvidia-smi"
 else

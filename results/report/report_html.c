@@ -387,8 +387,9 @@ static bool scenarios_write(const struct page *page, FILE *out, struct error *er
             html_text(out, scenario->evidence[0] == '\0' ? "none" : scenario->evidence);
         }
         (void)fputs(".</p>\n", out);
-        page_tables(page, scenario, out);
-        good = figures_write(page, places, s, out, error);
+        if (!page_tables(page, scenario, out))
+            good = error_run(error, "out of memory for the report");
+        good = good && figures_write(page, places, s, out, error);
     }
     bool others = false;
     for (size_t f = 0; f < page->figure_count; f++)

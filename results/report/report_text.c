@@ -7,6 +7,7 @@
 #include "results/report/curve.h"
 #include "results/report/overview.h"
 #include "results/report/report_columns.h"
+#include "results/report/scenario_tables.h"
 #include "results/report/table.h"
 #include "results/report/reproduction_check.h"
 #include "results/report/training_table.h"
@@ -131,50 +132,6 @@ static void print_legend(FILE *out)
 
 /* ---- Tables of figures --------------------------------------------------------------------- */
 
-/* Selects the columns and creates a table with their headers after the column `first`. */
-static struct text_table *table_begin(const struct report *report,
-                                      const struct report_scenario *scenario,
-                                      enum metric_table which, const char *first,
-                                      struct report_columns *columns)
-{
-    const char *headers[1 + REPORT_COLUMNS] = {first};
-    columns->count = 0;
-    report_columns_add(report, scenario, which, false, columns);
-    for (size_t m = 0; m < columns->count; m++)
-        headers[m + 1] = columns->metrics[m]->column.header;
-    return text_table_create(headers, columns->count + 1);
-}
-
-static void add_rows(const struct report *report, const struct report_scenario *scenario,
-                     const char *application, const struct report_columns *columns,
-                     const char *indent, struct text_table *table)
-{
-    for (size_t c = 0; c < scenario->contender_count; c++) {
-        text_table_row(table);
-        text_table_cell(table, 0, "%s%s", indent, scenario->contenders[c].title);
-        for (size_t m = 0; m < columns->count; m++)
-            report_column_cell(report, &scenario->contenders[c], application, columns->metrics[m],
-                               columns->decimals[m], application == NULL ? "" : application, table,
-                               m + 1);
-    }
-}
-
-static void add_bound(const struct report *report, const struct report_scenario *scenario,
-                      const char *application, const struct report_columns *columns,
-                      struct text_table *table)
-{
-    if (report_bounded(report, scenario) == NULL)
-        return;
-    text_table_row(table);
-    text_table_cell(table, 0, "  bound");
-    for (size_t m = 0; m < columns->count; m++) {
-        const struct estimate bound =
-            report_column_bound(report, scenario, application, columns->metrics[m]);
-        if (bound.n > 0)
-            text_table_estimate(table, m + 1, bound, columns->decimals[m]);
-    }
-}
-
 /* A policy that drops what is late has few and fast requests left. */
 static void print_base(const struct report *report, const struct report_scenario *scenario,
                        FILE *out)
@@ -191,104 +148,39 @@ static void print_base(const struct report *report, const struct report_scenario
     }
 }
 
-static bool print_applications(const struct report *report, const struct report_scenario *scenario,
-                               FILE *out)
+static bool print_tables(const struct report *report, const struct report_scenario *scenario,
+                         FILE *out)
 {
-    struct report_columns columns;
-    struct text_table *table =
-        table_begin(report, scenario, METRIC_RESULTS, "application, policy", &columns);
-    /* The group for all applications is redundant if there is only one. */
-    size_t groups = scenario->application_count == 1 ? 1 : scenario->application_count + 1;
-    for (size_t a = 0; a < groups; a++) {
-        const char *application =
-            a < scenario->application_count ? scenario->applications[a] : NULL;
-        text_table_group(table, application == NULL ? "all applications" : application);
-        add_rows(report, scenario, application, &columns, "  ", table);
-        add_bound(report, scenario, application, &columns, table);
-    }
-    bool good = text_table_print(table, 0, out);
-    text_table_free(table);
+    static const struct {
+        const char *title;
+        enum metric_table tables[2];
+    } overall[] = {{"use of the cluster", {METRIC_CLUSTER, METRIC_CLUSTER}},
+                   {"where the time goes", {METRIC_TIME, METRIC_TIME}},
+                   {"decisions", {METRIC_DECISIONS, METRIC_DECISIONS}}};
+    bool good = scenario_by_application(report, scenario, false, out);
     print_base(report, scenario, out);
-    return good;
-}
-
-/* Prints one line per policy, for all applications together. */
-static bool print_overall(const struct report *report, const struct report_scenario *scenario,
-                          const char *title, enum metric_table which, FILE *out)
-{
-    struct report_columns columns;
-    struct text_table *table = table_begin(report, scenario, which, title, &columns);
-    add_rows(report, scenario, NULL, &columns, "", table);
-    (void)fputc('\n', out);
-    bool good = text_table_print(table, 0, out);
-    text_table_free(table);
-    return good;
-}
-
-static bool print_runs(const struct report *report, const struct report_scenario *scenario,
-                       FILE *out)
-{
-    return print_overall(report, scenario, "use of the cluster", METRIC_CLUSTER, out) &&
-           print_overall(report, scenario, "where the time goes", METRIC_TIME, out) &&
-           print_overall(report, scenario, "decisions", METRIC_DECISIONS, out);
-}
-
-/* ---- Paired comparisons -------------------------------------------------------------------- */
-
-/* Returns false if a gain in percent is undefined. */
-static bool add_comparison(const struct report *report, const struct report_scenario *scenario,
-                           const char *application, struct text_table *table)
-{
-    bool defined = true;
-    text_table_group(table, application == NULL ? "all applications" : application);
-    for (size_t c = 0; c < scenario->contender_count; c++) {
-        if (c == scenario->reference)
-            continue;
-        struct report_comparison comparison = report_compare(report, scenario, c, application);
-        text_table_row(table);
-        text_table_cell(table, 0, "  %s", scenario->contenders[c].title);
-        text_table_cell(table, 1, "%zu", comparison.saving.n);
-        text_table_estimate(table, 2, comparison.hit_points, 1);
-        text_table_estimate(table, 3, comparison.hit_relative, 1);
-        text_table_estimate(table, 4, comparison.saving, 1);
-        defined =
-            defined && !(comparison.hit_relative.n > 0 && isnan(comparison.hit_relative.mean));
+    for (size_t i = 0; good && i < COUNT(overall); i++) {
+        (void)fputc('\n', out);
+        good = scenario_overall(report, scenario, overall[i].title, overall[i].tables, false, false,
+                                out);
     }
-    return defined;
+    return good;
 }
 
 static bool print_comparisons(const struct report *report, const struct report_scenario *scenario,
                               FILE *out)
 {
-    const char *headers[] = {"", "seeds", "SLO hit gain, points", "SLO hit gain, %",
-                             "cost saving, %"};
+    const char *name = report_reference_name(scenario);
     if (scenario->contender_count <= 1) {
         (void)fputs("\nNo comparison: no other policy has run in this setting.\n", out);
         return true;
     }
-    char first[TEXT_LABEL + 16];
-    (void)snprintf(first, sizeof first, "%s against",
-                   scenario->contenders[scenario->reference].title);
-    headers[0] = first;
-    struct text_table *table = text_table_create(headers, COUNT(headers));
-    size_t groups = scenario->application_count == 1 ? 1 : scenario->application_count + 1;
-    bool defined = true;
-    for (size_t a = 0; a < groups; a++)
-        defined = add_comparison(report, scenario,
-                                 a < scenario->application_count ? scenario->applications[a] : NULL,
-                                 table) &&
-                  defined;
-    const char *name = report_reference_name(scenario);
     (void)fprintf(out,
                   "\nPaired by seed (same arrivals and noise). Gain = %s - baseline in points, "
                   "(%s - baseline) / baseline in %%;\n"
                   "saving = (baseline - %s) / %s, in cost per request. Above 0: %s is better.\n\n",
                   name, name, name, name, name);
-    bool good = text_table_print(table, 0, out);
-    text_table_free(table);
-    if (!defined)
-        (void)fputs("\n- in %: undefined, the baseline's hit rate being 0 for a seed.\n", out);
-    return good;
+    return scenario_comparisons(report, scenario, false, out);
 }
 
 /* ---- Published figures --------------------------------------------------------------------- */
@@ -406,8 +298,7 @@ static bool print_scenarios(const struct report *report, FILE *out)
         good = training_table_text(report, &report->scenarios[s], out);
         if (report->scenarios[s].application_count == 0)
             continue;
-        good = good && print_applications(report, &report->scenarios[s], out) &&
-               print_runs(report, &report->scenarios[s], out) &&
+        good = good && print_tables(report, &report->scenarios[s], out) &&
                print_comparisons(report, &report->scenarios[s], out);
     }
     return good;

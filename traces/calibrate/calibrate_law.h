@@ -75,8 +75,8 @@ struct latency_range {
  * the batch nor rises with the share, and grows at most as the batch and as 1 / share. */
 void latency_range_narrow(struct latency_range *range, const struct latency_point *known,
                           double batch, double share);
-/* `ms`, or the end of the range next to it. Where ends that noise has crossed contradict each
- * other, it is `most`. */
+/* `ms`, or the end of the range next to it. Noise can put `least` above `most`; then it is `most`.
+ */
 double latency_range_clamp(const struct latency_range *range, double ms);
 
 /* Returns whether point `index` of `count` belongs to a part of about `wanted` points, which is

@@ -142,7 +142,8 @@ def start_process(environment):
 def about():
     import torch
     free, total = torch.cuda.mem_get_info()
-    return {"device": torch.cuda.get_device_name(), "torch": torch.__version__, "cuda": torch.version.cuda,
+    device = torch.cuda.get_device_name().split(" MIG ")[0]  # instances of all sizes are of one device
+    return {"device": device, "torch": torch.__version__, "cuda": torch.version.cuda,
             "cudnn": torch.backends.cudnn.version(), "evidence": "measured",
             "context_mb": (total - free - torch.cuda.memory_reserved()) // MIB}
 

@@ -7,6 +7,7 @@ version = types.SimpleNamespace(cuda="0.0")
 backends = types.SimpleNamespace(cudnn=types.SimpleNamespace(version=lambda: 0))
 MEMORY = int(os.environ.get("FAKE_MEMORY_MB", "4096")) << 20
 PART = int(os.environ.get("CUDA_MPS_ACTIVE_THREAD_PERCENTAGE", "100")) / 100
+SLICE = " MIG " + os.environ["CUDA_VISIBLE_DEVICES"] if "CUDA_VISIBLE_DEVICES" in os.environ else ""
 lock, here = threading.Lock(), threading.local()  # `here`: what PyTorch keeps for each thread
 state = types.SimpleNamespace(allocated=0, peak=0, entered=[], capturing=None,
                                                             pending=False, streams={})
@@ -126,4 +127,4 @@ cuda = types.SimpleNamespace(
     synchronize=lambda: vars(state).update(pending=False),
     graph_pool_handle=object, memory_allocated=lambda: state.allocated, max_memory_allocated=lambda: state.peak,
     reset_peak_memory_stats=lambda: vars(state).update(peak=state.allocated), memory_reserved=lambda: state.allocated,
-    mem_get_info=lambda: (MEMORY - state.allocated - (300 << 20), MEMORY), get_device_name=lambda: "fake, no GPU")
+    mem_get_info=lambda: (MEMORY - state.allocated - (300 << 20), MEMORY), get_device_name=lambda: "fake, no GPU" + SLICE)

@@ -1,6 +1,4 @@
-/* Builds every shipped profile from the raw measurements. The option --cpu-fraction is for
- * sensitivity sweeps. Reconstructions without and with a large CPU fraction are shipped too, and
- * two whose time on the GPU is measured. */
+/* Builds every shipped profile from the raw measurements. */
 #include <limits.h>
 #include <math.h>
 #include <stdio.h>
@@ -21,33 +19,37 @@ static const char usage[] =
     "  --cpu-fraction X  0..1, the CPU's part of esg-reconstructed.json (default: as assumed\n"
     "                    in raw/esg/assumptions.csv)\n";
 
+/* What it puts in is not searched for the hole again. */
 static void fill_hole(cJSON *item, const char *name, const char *value)
 {
     char hole[64];
     char *text = NULL;
-    char *at = NULL;
+    size_t done = 0;
+    bool fine = true;
     (void)snprintf(hole, sizeof hole, "<%s>", name);
-    while ((at = strstr(item->valuestring, hole)) != NULL &&
-           asprintf(&text, "%.*s%s%s", (int)(at - item->valuestring), item->valuestring, value,
-                    at + strlen(hole)) >= 0) {
-        (void)cJSON_SetValuestring(item, text);
+    for (const char *at; fine && (at = strstr(item->valuestring + done, hole)) != NULL;) {
+        const int before = (int)(at - item->valuestring);
+        if (asprintf(&text, "%.*s%s%s", before, item->valuestring, value, at + strlen(hole)) < 0)
+            return;
+        fine = cJSON_SetValuestring(item, text) != NULL;
         free(text);
+        done = (size_t)before + strlen(value);
     }
 }
 
 void output_fill(cJSON *item, const cJSON *values)
 {
-    char *end = NULL;
-    for (cJSON *child = item == NULL ? NULL : item->child; child != NULL; child = child->next)
+    if (item == NULL || values == NULL)
+        return;
+    for (cJSON *child = item->child; child != NULL; child = child->next)
         output_fill(child, values);
-    if (!cJSON_IsString(item) || values == NULL)
+    if (!cJSON_IsString(item))
         return;
     for (const cJSON *value = values->child; value != NULL; value = value->next)
         fill_hole(item, value->string, value->valuestring);
-    if (item->valuestring[0] != '#')
-        return;
-    const double number = strtod(item->valuestring + 1, &end);
-    if (end == item->valuestring + 1 || *end != '\0' || !isfinite(number))
+    char *end = item->valuestring;
+    const double number = item->valuestring[0] == '#' ? strtod(item->valuestring + 1, &end) : NAN;
+    if (!isfinite(number) || end == item->valuestring + 1 || *end != '\0')
         return;
     item->type = cJSON_Number;
     (void)cJSON_SetNumberValue(item, profile_round(number, 6));
@@ -55,8 +57,7 @@ void output_fill(cJSON *item, const cJSON *values)
 
 static const cJSON *first_of(const cJSON *function, const char *axis)
 {
-    const cJSON *values = cJSON_GetObjectItem(cJSON_GetObjectItem(function, "grid"), axis);
-    return values == NULL ? NULL : values->child;
+    return cJSON_GetArrayItem(cJSON_GetObjectItem(cJSON_GetObjectItem(function, "grid"), axis), 0);
 }
 
 cJSON *output_function(cJSON *profile, const char *name)
@@ -88,8 +89,7 @@ bool output_latencies(cJSON *function, output_latency *latency, const void *cont
                 before[0] == ']' &&
                 cJSON_ReplaceItemInObject(function, "latency_ms", cJSON_CreateRaw(text));
     free(text);
-    return fine ||
-           error_input(error, "%s: its template has no grid, or out of memory", function->string);
+    return fine || error_input(error, "a function without a grid in its template, or no memory");
 }
 
 static bool derive_profile(const struct raw *raw, const struct derived *derived, const char *out,

@@ -114,8 +114,7 @@ double raw_number(const cJSON *row, const char *column)
 
 const cJSON *raw_rows(const struct raw *raw, const char *file)
 {
-    const cJSON *table = cJSON_GetObjectItemCaseSensitive(raw->tables, file);
-    return table == NULL ? NULL : table->child;
+    return cJSON_GetArrayItem(cJSON_GetObjectItemCaseSensitive(raw->tables, file), 0);
 }
 
 const cJSON *raw_find(const struct raw *raw, const char *file, const char *name)
