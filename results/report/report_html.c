@@ -231,7 +231,7 @@ static void pairs_table(const struct judgement *judgement, FILE *out)
 }
 
 /* Writes the verdict over all sets of assumptions, then that on each. */
-static void figure_write(const struct judgement *judgement, FILE *out)
+static bool figure_write(const struct judgement *judgement, FILE *out)
 {
     const struct expectation *figure = judgement->figure;
     (void)fputs("<div class=\"verdict\"><h3>", out);
@@ -252,19 +252,21 @@ static void figure_write(const struct judgement *judgement, FILE *out)
     }
     if (figure->note != NULL)
         html_element(out, "p", figure->note);
-    verdict_table_html(judgement, out);
+    const bool good = verdict_table_html(judgement, out);
     if (judgement->pair_count > 0) {
         (void)fputs("<details><summary>Pair by pair</summary>\n", out);
         pairs_table(judgement, out);
         (void)fputs("</details>\n", out);
     }
     (void)fputs("</div>\n", out);
+    return good;
 }
 
-static void published_write(const struct report *report, FILE *out)
+static bool published_write(const struct report *report, FILE *out)
 {
+    bool good = true;
     if (report->expected == NULL)
-        return;
+        return true;
     (void)fputs("<h2 id=\"published\">Published figures and ours</h2>\n", out);
     html_element(out, "p", report->expected->title);
     html_element(out, "p", report->expected->source);
@@ -277,7 +279,8 @@ static void published_write(const struct report *report, FILE *out)
         "that ran; and the figure's formula applied to the averages over the settings.</p>\n",
         out);
     for (size_t i = 0; i < report->judgement_count; i++)
-        figure_write(&report->judgements[i], out);
+        good = figure_write(&report->judgements[i], out) && good;
+    return good;
 }
 
 /* ---- Scenarios and figures ------------------------------------------------------------------ */
@@ -509,7 +512,8 @@ bool report_html(const struct page *page, FILE *out, struct error *error)
     if (page->report->curves != NULL && !curves_html(page->report, out))
         return error_run(error, "out of memory for the report");
     words_write(page, out);
-    published_write(page->report, out);
+    if (!published_write(page->report, out))
+        return error_run(error, "out of memory for the report");
     if (!scenarios_write(page, out, error))
         return false;
     page_reading(page, out);

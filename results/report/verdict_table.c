@@ -9,7 +9,7 @@
 #include "results/report/overview.h"
 #include "results/report/table.h"
 
-enum { POLICIES_MOST = 16, FIXED_COLUMNS = 3 };
+enum { POLICIES = 3, COLUMNS_MOST = POLICIES + 16 }; /* the first column of a policy */
 
 /* Whether the pair names a file whose name says what it is. */
 static bool is_of_file(const char *pair)
@@ -42,97 +42,58 @@ void verdict_world_title(const struct report_scenario *scenario, char *text, siz
     }
 }
 
-/* The names of the columns: the policies of the figure. Returns their number. */
-static size_t policies_of(const struct expectation *figure, const char **names)
+/* The headers of a figure's table, which end with its policies. Returns their number. */
+static size_t headers_of(const struct expectation *figure, const char *headers[COLUMNS_MOST])
 {
-    if (!expectation_is_comparison(figure)) {
-        names[0] = figure->policy;
-        return 1;
-    }
     size_t count = 0;
-    for (; count < figure->compare_count && count < POLICIES_MOST; count++)
-        names[count] = figure->against[count];
+    headers[count++] = "assumptions";
+    headers[count++] = "verdict (pairs)";
+    headers[count++] = "averages";
+    if (!expectation_is_comparison(figure))
+        headers[count++] = figure->policy;
+    else
+        for (size_t i = 0; i < figure->compare_count && count < COLUMNS_MOST; i++)
+            headers[count++] = figure->against[i];
     return count;
 }
 
-/* A row of a figure's table. */
-struct row {
-    char title[512];
-    char verdict[64];
-    char averages[48];
-    struct estimate ours[POLICIES_MOST]; /* per column; n = 0: empty */
-    int decimals[POLICIES_MOST];
-};
-
-static void row_fill(const struct judgement *judgement, const char *const *policies, size_t count,
-                     struct row *row)
+/* Adds the row of one world. */
+static void add_row(const struct judgement *judgement, struct text_table *table)
 {
+    const char *headers[COLUMNS_MOST];
+    const size_t count = headers_of(judgement->figure, headers);
     size_t hold = 0;
-    memset(row, 0, sizeof *row);
-    verdict_world_title(judgement->world, row->title, sizeof row->title);
-    (void)snprintf(row->verdict, sizeof row->verdict, "%s (%zu of %zu)",
-                   verdict_name(judgement->verdict), judgement->counts[STANDING_HOLDS],
-                   judgement->pair_count - judgement->counts[STANDING_NO_RUN]);
+    char title[512];
+    verdict_world_title(judgement->world, title, sizeof title);
+    text_table_row(table);
+    text_table_name(table, 0, "%s", title);
+    text_table_name(table, 1, "%s (%zu of %zu)", verdict_name(judgement->verdict),
+                    judgement->counts[STANDING_HOLDS],
+                    judgement->pair_count - judgement->counts[STANDING_NO_RUN]);
     for (size_t i = 0; i < judgement->average_count; i++) {
         const struct verdict_average *average = &judgement->averages[i];
         hold += average->standing == STANDING_HOLDS;
-        for (size_t p = 0; p < count; p++)
-            if (strcmp(average->policy, policies[p]) == 0) {
-                row->ours[p] = average->ours;
-                row->decimals[p] = verdict_decimals(judgement->figure, average->ours.mean);
-            }
+        for (size_t c = POLICIES; c < count; c++)
+            if (strcmp(average->policy, headers[c]) == 0 && average->ours.n > 0)
+                text_table_estimate(table, c, average->ours,
+                                    verdict_decimals(judgement->figure, average->ours.mean));
     }
-    (void)snprintf(row->averages, sizeof row->averages, "%zu of %zu", hold,
-                   judgement->average_count);
+    text_table_name(table, 2, "%zu of %zu", hold, judgement->average_count);
 }
 
-static void row_text(const struct row *row, size_t count, void *table)
+bool verdict_table_html(const struct judgement *judgement, FILE *out)
 {
-    text_table_row(table);
-    text_table_cell(table, 0, "%s", row->title);
-    text_table_cell(table, 1, "%s", row->verdict);
-    text_table_cell(table, 2, "%s", row->averages);
-    for (size_t p = 0; p < count; p++)
-        if (row->ours[p].n > 0)
-            text_table_estimate(table, FIXED_COLUMNS + p, row->ours[p], row->decimals[p]);
-}
-
-static void row_html(const struct row *row, size_t count, void *out)
-{
-    html_row_begin(out);
-    html_cell_text(out, row->title);
-    html_cell_text(out, row->verdict);
-    html_cell_text(out, row->averages);
-    for (size_t p = 0; p < count; p++)
-        if (row->ours[p].n > 0)
-            html_cell_estimate(out, row->ours[p], row->decimals[p], "");
-        else
-            (void)fputs("<td></td>", out);
-    html_row_end(out);
-}
-
-typedef void row_write(const struct row *row, size_t count, void *to);
-
-/* Writes a row of each world in which a pair has run. */
-static void add_rows(const struct judgement *judgement, const char *const *policies, size_t count,
-                     row_write *write, void *to)
-{
-    for (size_t w = 0; w < judgement->apart_count; w++) {
-        struct row row;
-        row_fill(&judgement->apart[w], policies, count, &row);
-        write(&row, count, to);
+    const char *headers[COLUMNS_MOST];
+    const size_t columns = headers_of(judgement->figure, headers);
+    if (judgement->apart_count == 0) { /* no cell says which columns are texts */
+        html_table_begin(out, headers, NULL, columns, (1U << POLICIES) - 1);
+        html_table_end(out, false);
+        return true;
     }
-}
-
-void verdict_table_html(const struct judgement *judgement, FILE *out)
-{
-    const char *headers[FIXED_COLUMNS + POLICIES_MOST] = {"assumptions", "verdict (pairs)",
-                                                          "averages"};
-    const char **policies = headers + FIXED_COLUMNS;
-    const size_t count = policies_of(judgement->figure, policies);
-    html_table_begin(out, headers, NULL, FIXED_COLUMNS + count, 7U);
-    add_rows(judgement, policies, count, row_html, out);
-    html_table_end(out, false);
+    struct text_table *table = text_table_create(headers, columns);
+    for (size_t w = 0; w < judgement->apart_count; w++)
+        add_row(&judgement->apart[w], table);
+    return text_table_end(table, true, out);
 }
 
 static void print_figure(const struct judgement *judgement, const char *end, FILE *out)
@@ -143,25 +104,22 @@ static void print_figure(const struct judgement *judgement, const char *end, FIL
 
 static bool figure_table(const struct report *const *reports, size_t count, size_t index, FILE *out)
 {
-    const char *headers[FIXED_COLUMNS + POLICIES_MOST] = {"assumptions", "verdict (pairs)",
-                                                          "averages"};
-    const char **policies = headers + FIXED_COLUMNS;
     const struct judgement *first = &reports[0]->judgements[index];
-    const size_t policy_count = policies_of(first->figure, policies);
-    struct text_table *table = text_table_create(headers, FIXED_COLUMNS + policy_count);
+    const char *headers[COLUMNS_MOST];
+    struct text_table *table = text_table_create(headers, headers_of(first->figure, headers));
     size_t rows = 0;
     for (size_t r = 0; r < count; r++) {
-        add_rows(&reports[r]->judgements[index], policies, policy_count, row_text, table);
-        rows += reports[r]->judgements[index].apart_count;
+        const struct judgement *judgement = &reports[r]->judgements[index];
+        for (size_t w = 0; w < judgement->apart_count; w++, rows++)
+            add_row(&judgement->apart[w], table);
     }
-    if (rows > 0) {
-        (void)fputc('\n', out);
-        print_figure(first, expectation_is_comparison(first->figure) ? ", against each\n" : "\n",
-                     out);
+    if (rows == 0) {
+        text_table_free(table);
+        return true;
     }
-    const bool good = rows == 0 || text_table_print(table, 0, out);
-    text_table_free(table);
-    return good;
+    (void)fputc('\n', out);
+    print_figure(first, expectation_is_comparison(first->figure) ? ", against each\n" : "\n", out);
+    return text_table_end(table, false, out);
 }
 
 bool verdicts_tables(const struct report *const *reports, size_t count, FILE *out)

@@ -26,8 +26,8 @@ bool verdicts_tables(const struct report *const *reports, size_t count, FILE *ou
 /* One figure's verdict over all worlds, with `note` also the note on the figure. */
 void verdict_text(const struct judgement *judgement, bool note, FILE *out);
 
-/* One figure's table for the HTML page. */
-void verdict_table_html(const struct judgement *judgement, FILE *out);
+/* One figure's table for the HTML page. False: memory exhausted. */
+bool verdict_table_html(const struct judgement *judgement, FILE *out);
 
 /* A world in words: "esg-16-mig, esg-reconstructed, initial=16". Files are named without folder and
  * ending, keys by their last part. If the sweep sets nothing, the experiment's name. */
