@@ -527,11 +527,11 @@ static void without_esg_the_first_policy_is_compared_with_the_others(void **stat
     assert_non_null(strstr(error.message, "made-up.h5: no run of \"fifo max_batch=2\""));
 
     /* A published figure of ESG is not one of whoever stands first. */
-    char *against[] = {(char *)scenario->contenders[0].policy};
+    const char *against[] = {scenario->contenders[0].policy};
     struct judgement judgement;
-    struct expectation figure = {.metric = (char *)REPORT_SAVING,
-                                 .policy = (char *)"esg",
-                                 .unit = (char *)"%",
+    struct expectation figure = {.metric = REPORT_SAVING,
+                                 .policy = "esg",
+                                 .unit = "%",
                                  .evidence = "published",
                                  .against = against,
                                  .compare_count = 1,

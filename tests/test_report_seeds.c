@@ -273,11 +273,11 @@ static enum verdict verdict_with(void (*change)(struct results *), enum standing
 {
     struct error error = {0};
     struct judgement judgement;
-    char *against[] = {(char *)"fifo"};
-    struct expectation figure = {.metric = (char *)REPORT_SAVING,
+    const char *against[] = {"fifo"};
+    struct expectation figure = {.metric = REPORT_SAVING,
                                  .evidence = "published",
-                                 .unit = (char *)"%",
-                                 .policy = (char *)"esg",
+                                 .unit = "%",
+                                 .policy = "esg",
                                  .against = against,
                                  .compare_count = 1,
                                  .low = 100,

@@ -92,11 +92,28 @@ bool claim_estimate(const struct report *report, const struct expectation *claim
 
 enum claim_verdict claim_judge(const struct expectation *claim, struct estimate ours)
 {
+    /* The value of no effect. A missing one or bound is NAN: every comparison with it is false. */
     const double neutral = claim->kind == CLAIM_EXACT               ? NAN
                            : claim->comparison == PAIRED_RATIO      ? 1
                            : claim->comparison == PAIRED_DIFFERENCE ? 0
                                                                     : NAN;
-    return verdict_of_claim(claim->low, claim->high, neutral, ours);
+    const enum standing standing = standing_of(claim->low, claim->high, ours);
+    const bool more = claim->low >= neutral;
+    const bool less = !more && claim->high <= neutral;
+    const bool other_sign = more   ? (ours.exact ? ours.mean : ours.high) < neutral
+                            : less ? (ours.exact ? ours.mean : ours.low) > neutral
+                                   : true;
+    if (standing == STANDING_HOLDS)
+        return CLAIM_SHOWN;
+    return (standing == STANDING_BELOW || standing == STANDING_ABOVE) && other_sign
+               ? CLAIM_CONTRADICTED
+               : CLAIM_NOT_SHOWN;
+}
+
+const char *claim_verdict_name(enum claim_verdict verdict)
+{
+    static const char *const names[] = {"shown", "not shown", "contradicted"};
+    return names[verdict];
 }
 
 /* ---- Words ----------------------------------------------------------------------------------- */

@@ -53,16 +53,26 @@ struct text_key {
         key, offsetof(struct expectation, field), needed                                           \
     }
 
+/* An absent text stays as it is, unless it is needed. */
+static bool text_read(const struct json_value *object, const char *key, bool needed,
+                      const char **text, struct error *error)
+{
+    struct json_value value;
+    if (!json_child(object, key, &value))
+        return !needed || json_require(object, key, &value, error);
+    *text = json_as_string(&value, error);
+    return *text != NULL;
+}
+
 /* `keys` is ended by a key of NULL. */
 static bool texts_read(const struct json_value *value, const struct text_key *keys,
                        struct expectation *expectation, struct error *error)
 {
-    struct json_value needed;
-    for (; keys->key != NULL; keys++)
-        if ((keys->needed && !json_require(value, keys->key, &needed, error)) ||
-            !json_string(value, keys->key, (void *)((char *)expectation + keys->place), error))
-            return false;
-    return true;
+    bool good = true;
+    for (; good && keys->key != NULL; keys++)
+        good = text_read(value, keys->key, keys->needed,
+                         (void *)((char *)expectation + keys->place), error);
+    return good;
 }
 
 /* `comparisons`: those of ESG are metrics, too. */
@@ -135,7 +145,7 @@ static bool range_check(const struct json_value *value, const struct expectation
 /* ---- Published figures ----------------------------------------------------------------------- */
 
 /* Optional array of names. */
-static bool names_read(const struct json_value *object, const char *key, char ***names,
+static bool names_read(const struct json_value *object, const char *key, const char ***names,
                        size_t *count, struct error *error)
 {
     struct json_value array;
@@ -143,19 +153,16 @@ static bool names_read(const struct json_value *object, const char *key, char **
         return true;
     if (!json_is_array(&array, 1, 100, error))
         return false;
-    size_t size = json_size(&array);
+    const size_t size = json_size(&array);
     *names = calloc(size, sizeof **names);
-    for (size_t i = 0; *names != NULL && i < size; i++) {
-        struct json_value entry = json_entry(&array, i);
-        const char *text = json_as_string(&entry, error);
-        if (text == NULL)
+    if (*names == NULL)
+        return error_run(error, "%s: out of memory", object->file);
+    for (; *count < size; ++*count) {
+        const struct json_value entry = json_entry(&array, *count);
+        if (((*names)[*count] = json_as_string(&entry, error)) == NULL)
             return false;
-        (*names)[i] = strdup(text);
-        if ((*names)[i] == NULL)
-            return error_run(error, "%s: out of memory", object->file);
-        *count = i + 1;
     }
-    return *names != NULL || error_run(error, "%s: out of memory", object->file);
+    return true;
 }
 
 /* `compared`: the file gives a comparison. */
@@ -195,10 +202,8 @@ static bool figure_read(const struct json_value *value, struct expectation *figu
     };
     static const char *const formulas[] = {"none", "difference", "ratio", "gain", NULL};
     int formula = PAIRED_VALUE;
-    figure->policy = strdup(REPORT_REFERENCE_POLICY);
-    figure->unit = strdup("");
-    if (figure->policy == NULL || figure->unit == NULL)
-        return error_run(error, "%s: out of memory", value->file);
+    figure->policy = REPORT_REFERENCE_POLICY;
+    figure->unit = "";
     if (!json_is_object(value, keys, error) || !texts_read(value, texts, figure, error) ||
         !names_read(value, "against", &figure->against, &figure->compare_count, error) ||
         !names_read(value, "settings", &figure->settings, &figure->setting_count, error) ||
@@ -214,16 +219,15 @@ static bool figure_read(const struct json_value *value, struct expectation *figu
 /* ---- Claims ---------------------------------------------------------------------------------- */
 
 /* An optional object that names a contender. */
-static bool side_read(const struct json_value *value, const char *key, char **policy,
-                      char **setting, struct error *error)
+static bool side_read(const struct json_value *value, const char *key, const char **policy,
+                      const char **setting, struct error *error)
 {
     static const char *const keys[] = {"policy", "setting", NULL};
     struct json_value object;
-    struct json_value needed;
-    return !json_child(value, key, &object) || (json_is_object(&object, keys, error) &&
-                                                json_require(&object, "policy", &needed, error) &&
-                                                json_string(&object, "policy", policy, error) &&
-                                                json_string(&object, "setting", setting, error));
+    return !json_child(value, key, &object) ||
+           (json_is_object(&object, keys, error) &&
+            text_read(&object, "policy", true, policy, error) &&
+            text_read(&object, "setting", false, setting, error));
 }
 
 static bool sides_read(const struct json_value *value, struct expectation *claim,
@@ -259,17 +263,16 @@ static bool formula_read(const struct json_value *value, struct expectation *cla
 }
 
 /* A claim is in the unit in which reports show its metric. */
-static bool unit_set(const struct json_value *value, struct expectation *claim, struct error *error)
+static void unit_set(struct expectation *claim)
 {
     const bool percent = claim->measured->column.scale == 100;
     const enum paired_formula formula = claim->comparison;
-    const char *plain = strcmp(claim->measured->unit, "1") == 0 ? "" : claim->measured->unit;
     claim->scale = percent && formula != PAIRED_RATIO ? 100 : 1;
-    claim->unit = strdup(formula == PAIRED_RATIO        ? "x"
-                         : !percent                     ? plain
-                         : formula == PAIRED_DIFFERENCE ? "points"
-                                                        : "%");
-    return claim->unit != NULL || error_run(error, "%s: out of memory", value->file);
+    claim->unit = formula == PAIRED_RATIO                   ? "x"
+                  : percent && formula == PAIRED_DIFFERENCE ? "points"
+                  : percent                                 ? "%"
+                  : strcmp(claim->measured->unit, "1") == 0 ? ""
+                                                            : claim->measured->unit;
 }
 
 static bool claim_read(const struct json_value *value, struct expectation *claim,
@@ -297,9 +300,11 @@ static bool claim_read(const struct json_value *value, struct expectation *claim
         return false;
     claim->kind = (enum expectation_kind)kind;
     claim->measured = report_metric_find(claim->metric);
-    return (claim->measured != NULL || metric_fault(value, false, error)) &&
-           sides_read(value, claim, error) && formula_read(value, claim, error) &&
-           unit_set(value, claim, error) && range_check(value, claim, true, error);
+    if ((claim->measured == NULL && !metric_fault(value, false, error)) ||
+        !sides_read(value, claim, error) || !formula_read(value, claim, error))
+        return false;
+    unit_set(claim);
+    return range_check(value, claim, true, error);
 }
 
 /* Moves claims of a lower kind to the front, and keeps the order of equals. */
@@ -322,12 +327,10 @@ static bool file_read(const struct json_value *root, enum expectation_form form,
     static const char *const keys[][6] = {{"title", "source", "licence", "note", "figures", NULL},
                                           {"title", "note", "claims", NULL}};
     const bool claims = form == EXPECTATION_CLAIMS;
-    struct json_value needed;
     struct json_value list;
-    if (!json_is_object(root, keys[form], error) || !json_require(root, "title", &needed, error) ||
-        !json_string(root, "title", &expectations->title, error) ||
-        (!claims && (!json_require(root, "source", &needed, error) ||
-                     !json_string(root, "source", &expectations->source, error))) ||
+    if (!json_is_object(root, keys[form], error) ||
+        !text_read(root, "title", true, &expectations->title, error) ||
+        (!claims && !text_read(root, "source", true, &expectations->source, error)) ||
         !json_require(root, claims ? "claims" : "figures", &list, error) ||
         !json_is_array(&list, 1, 1000, error))
         return false;
@@ -353,45 +356,32 @@ struct expectations *expectations_load(const char *path, enum expectation_form f
         return NULL;
     const struct json_value root = json_root(path, document);
     struct expectations *expectations = calloc(1, sizeof *expectations);
-    const bool good = expectations != NULL ? file_read(&root, form, expectations, error)
-                                           : error_run(error, "%s: out of memory", path);
-    cJSON_Delete(document);
-    if (good)
+    if (expectations == NULL) {
+        cJSON_Delete(document);
+        (void)error_run(error, "%s: out of memory", path);
+        return NULL;
+    }
+    expectations->document = document;
+    if (file_read(&root, form, expectations, error))
         return expectations;
     expectations_free(expectations);
     return NULL;
 }
 
-static void names_free(char **names, size_t count)
-{
-    for (size_t i = 0; i < count; i++)
-        free(names[i]);
-    free(names);
-}
-
 void expectation_clear(struct expectation *expectation)
 {
-    char *const texts[] = {
-        expectation->metric,      expectation->unit,           expectation->policy,
-        expectation->application, expectation->note,           expectation->formula,
-        expectation->system,      expectation->text,           expectation->published,
-        expectation->source,      expectation->sweep,          expectation->expected,
-        expectation->file,        expectation->against_setting};
-    for (size_t t = 0; t < sizeof texts / sizeof texts[0]; t++)
-        free(texts[t]);
-    names_free(expectation->against, expectation->compare_count);
-    names_free(expectation->settings, expectation->setting_count);
-    *expectation = (struct expectation){0};
+    free(expectation->file);
+    free(expectation->against);
+    free(expectation->settings);
 }
 
 void expectations_free(struct expectations *expectations)
 {
-    for (size_t i = 0; expectations != NULL && i < expectations->count; i++)
+    if (expectations == NULL)
+        return;
+    for (size_t i = 0; i < expectations->count; i++)
         expectation_clear(&expectations->list[i]);
-    if (expectations != NULL) {
-        free(expectations->list);
-        free(expectations->title);
-        free(expectations->source);
-    }
+    free(expectations->list);
+    cJSON_Delete(expectations->document);
     free(expectations);
 }

@@ -53,6 +53,8 @@
 #include <stdbool.h>
 #include <stddef.h>
 
+#include <cjson/cJSON.h>
+
 #include "sim/error.h"
 
 struct metric;
@@ -78,41 +80,43 @@ struct esg_comparison {
 
 enum expectation_kind { CLAIM_EXACT, CLAIM_PAIRED, CLAIM_OPEN, CLAIM_KIND_COUNT };
 
+/* Texts are of the file's document. */
 struct expectation {
-    char *metric;                     /* as the file names it */
+    const char *metric;               /* as the file names it */
     const struct esg_comparison *esg; /* NULL: `metric` is a metric */
     const struct metric *measured;    /* the metric of the runs */
     enum paired_formula comparison;
-    double scale;      /* of the result of the formula: 100 in per cent and points, else 1 */
-    char *unit;        /* "%", "points", "x", or the metric's; may be "" */
-    double low, high;  /* NAN if not given */
-    char *policy;      /* the first of the formula */
-    char *application; /* NULL: all together */
-    char **against;    /* policies to compare with */
+    double scale;            /* of the result of the formula: 100 in per cent and points, else 1 */
+    const char *unit;        /* "%", "points", "x", or the metric's; may be "" */
+    double low, high;        /* NAN if not given */
+    const char *policy;      /* the first of the formula */
+    const char *application; /* NULL: all together */
+    const char **against;    /* policies to compare with */
     size_t compare_count;
-    char **settings; /* none: all; a claim has at most one, that of `policy` */
+    const char **settings; /* none: all; a claim has at most one, that of `policy` */
     size_t setting_count;
     const char *evidence; /* its grade */
-    char *note;           /* may be NULL */
+    const char *note;     /* may be NULL */
     /* Of published figures alone. */
-    char *formula; /* in words; may be NULL */
+    const char *formula; /* in words; may be NULL */
     bool deterministic;
     /* Of claims alone. */
     enum expectation_kind kind;
-    char *against_setting; /* NULL: the sweep's only one */
-    char *system, *text;
-    char *published; /* the published figure in words */
-    char *source;
-    char *sweep;    /* path of the sweep file, relative to the working or the data folder */
-    char *expected; /* source of `low` and `high`; may be NULL */
-    char *file;     /* the file and place of the claim, for messages: "FILE: claims[3]" */
+    const char *against_setting; /* NULL: the sweep's only one */
+    const char *system, *text;
+    const char *published; /* the published figure in words */
+    const char *source;
+    const char *sweep;    /* path of the sweep file, relative to the working or the data folder */
+    const char *expected; /* source of `low` and `high`; may be NULL */
+    char *file;           /* the file and place of the claim, for messages: "FILE: claims[3]" */
 };
 
 struct expectations {
-    char *title;
-    char *source;             /* NULL: claims have each their own */
+    const char *title;
+    const char *source;       /* NULL: claims have each their own */
     struct expectation *list; /* claims are sorted by kind, otherwise in the order of the file */
     size_t count;
+    cJSON *document;
 };
 
 enum expectation_form { EXPECTATION_FIGURES, EXPECTATION_CLAIMS };

@@ -14,12 +14,6 @@ const char *verdict_name(enum verdict verdict)
     return names[verdict];
 }
 
-const char *claim_verdict_name(enum claim_verdict verdict)
-{
-    static const char *const names[] = {"shown", "not shown", "contradicted"};
-    return names[verdict];
-}
-
 const char *standing_name(enum standing standing)
 {
     static const char *const names[STANDING_COUNT] = {
@@ -48,14 +42,6 @@ void verdict_range(double low, double high, const char *unit, char *text, size_t
 
 /* ---- Pairs ----------------------------------------------------------------------------------- */
 
-/* The interval of an exact value has no length. */
-static struct estimate ends_of(struct estimate ours)
-{
-    if (ours.exact)
-        ours.low = ours.high = ours.mean;
-    return ours;
-}
-
 enum standing standing_of(double low, double high, struct estimate ours)
 {
     if (ours.n == 0)
@@ -64,7 +50,8 @@ enum standing standing_of(double low, double high, struct estimate ours)
         return STANDING_UNDEFINED;
     if (ours.n == 1 && !ours.exact)
         return STANDING_ONE_SEED;
-    ours = ends_of(ours);
+    if (ours.exact) /* an interval of no length */
+        ours.low = ours.high = ours.mean;
     low = isnan(low) ? -INFINITY : low;
     high = isnan(high) ? INFINITY : high;
     if (ours.high < low)
@@ -72,21 +59,6 @@ enum standing standing_of(double low, double high, struct estimate ours)
     if (ours.low > high)
         return STANDING_ABOVE;
     return ours.low >= low && ours.high <= high ? STANDING_HOLDS : STANDING_UNDECIDED;
-}
-
-enum claim_verdict verdict_of_claim(double low, double high, double neutral, struct estimate ours)
-{
-    const enum standing standing = standing_of(low, high, ours);
-    if (standing == STANDING_HOLDS)
-        return CLAIM_SHOWN;
-    /* A missing bound or neutral value is NAN, with which every comparison is false. */
-    const bool more = low >= neutral;
-    const bool less = !more && high <= neutral;
-    const bool outside = standing == STANDING_BELOW || standing == STANDING_ABOVE;
-    ours = ends_of(ours);
-    if (outside && (more ? ours.high < neutral : less ? ours.low > neutral : true))
-        return CLAIM_CONTRADICTED;
-    return CLAIM_NOT_SHOWN;
 }
 
 /* The standing in the figure's range. Without random numbers the value of one seed is exact. */
@@ -271,20 +243,6 @@ static bool policy_pairs(const struct report *report, const struct report_scenar
     for (size_t s = 0; good && s < figure->setting_count; s++)
         good = setting_pairs(report, world, figure->settings[s], policy, judgement);
     return good;
-}
-
-static size_t worlds_count(const struct judgement *judgement)
-{
-    size_t count = 0;
-    for (size_t i = 0; i < judgement->pair_count; i++) {
-        const struct report_scenario *scenario = judgement->pairs[i].scenario;
-        bool known = scenario == NULL;
-        for (size_t j = 0; j < i && !known; j++)
-            known = judgement->pairs[j].scenario != NULL &&
-                    verdict_same_world(judgement->pairs[j].scenario, scenario);
-        count += !known;
-    }
-    return count;
 }
 
 /* ---- Averages -------------------------------------------------------------------------------- */
@@ -557,15 +515,14 @@ static bool judge_in(const struct report *report, const struct expectation *figu
     else
         for (size_t p = 0; good && p < figure->compare_count; p++)
             good = policy_pairs(report, world, figure->against[p], judgement);
-    judgement->worlds = worlds_count(judgement);
-    good = good && (judgement->worlds > 1 || averages_fill(report, judgement));
     judgement->verdict = verdict_of(judgement);
     verdict_range(figure->low, figure->high, figure->unit, judgement->range,
                   sizeof judgement->range);
     return good;
 }
 
-/* Judges each world apart, and keeps those in which a pair has run. */
+/* Judges each world apart, and keeps those in which a pair has run. Counts those that have a
+ * setting of the figure. */
 static bool judge_apart(const struct report *report, struct judgement *judgement)
 {
     for (size_t s = 0; s < report->scenario_count; s++) {
@@ -574,14 +531,17 @@ static bool judge_apart(const struct report *report, struct judgement *judgement
         if (!array_extend(&judgement->apart, judgement->apart_count, sizeof *judgement))
             return false;
         struct judgement *one = &judgement->apart[judgement->apart_count++];
-        if (!judge_in(report, judgement->figure, &report->scenarios[s], one))
+        if (!judge_in(report, judgement->figure, &report->scenarios[s], one) ||
+            !averages_fill(report, one))
             return false;
-        if (one->counts[STANDING_NO_RUN] == one->pair_count) {
-            judgement_clear(one);
-            judgement->apart_count--;
-        }
+        bool concerned = false;
+        for (size_t p = 0; p < one->pair_count; p++)
+            concerned = concerned || one->pairs[p].scenario != NULL;
+        judgement->worlds += concerned;
+        if (one->counts[STANDING_NO_RUN] == one->pair_count)
+            judgement_clear(&judgement->apart[--judgement->apart_count]);
     }
-    return true;
+    return judgement->worlds > 1 || averages_fill(report, judgement);
 }
 
 bool verdict_judge(const struct report *report, const struct expectation *figure,

@@ -27,16 +27,6 @@
  * world: the figure's formula applied to the averages over the settings, seed by seed
  * (results/report/paired.h). It has a standing, but the verdict does not depend on it.
  *
- * A claim (results/report/expectation.h) is one effect with an expected range, of which the
- * standing is judged in the same way. Its verdict is one of:
- * - shown: the standing is "holds".
- * - contradicted: the claim has a sign, and the whole interval has the other one. The sign is that
- *   of an expected range that lies on one side of the neutral value (ratio 1, difference 0). A
- *   claim without a sign is contradicted if the whole interval is outside the range: an exact
- *   value, a metric of one policy, a range that includes the neutral value.
- * - not shown: otherwise. The interval is undecided, or its sign is right and its size is not, or
- *   there is no interval.
- *
  * Intervals are not corrected for multiple comparisons: of many, about one in twenty misses its
  * true mean. A comparison uses the scenario's first variant of ESG and the first variant of the
  * other policy. Other variants are our own experiments and appear only in the tables of
@@ -60,8 +50,6 @@ enum standing {
     STANDING_INCOMPLETE,
     STANDING_COUNT
 };
-
-enum claim_verdict { CLAIM_SHOWN, CLAIM_NOT_SHOWN, CLAIM_CONTRADICTED, CLAIM_VERDICT_COUNT };
 
 enum verdict { VERDICT_REPRODUCED, VERDICT_PARTLY, VERDICT_NOT, VERDICT_UNKNOWN };
 
@@ -126,12 +114,6 @@ bool verdict_begins_world(const struct report *report, size_t scenario);
 
 /* The standing of an estimate in [low, high]; NAN: no such bound. */
 enum standing standing_of(double low, double high, struct estimate ours);
-
-/* The verdict on a claimed effect. `neutral` is the value of no effect; NAN: the claim has no sign.
- */
-enum claim_verdict verdict_of_claim(double low, double high, double neutral, struct estimate ours);
-/* "shown", "not shown", "contradicted". */
-const char *claim_verdict_name(enum claim_verdict verdict);
 
 /* Whether the file has a run of the policy, which parameters may follow and are ignored. O(runs).
  */

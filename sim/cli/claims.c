@@ -66,47 +66,34 @@ static const struct cli_option claims_table[] = {
 
 /* ---- Selecting claims ------------------------------------------------------------------------ */
 
-static bool is_selected(const struct expectation *claim, char **systems, size_t count)
-{
-    for (size_t i = 0; i < count; i++)
-        if (strcasecmp(claim->system, systems[i]) == 0)
-            return true;
-    return count == 0;
-}
-
-static bool systems_check(const struct expectations *claims, char **systems, size_t count,
+/* Removes the claims of other systems, if any is named. */
+static bool claims_select(struct expectations *claims, char **systems, size_t count,
                           struct error *error)
 {
     const char *names[1000];
-    int known = 0;
+    bool selected[1000] = {false};
+    size_t kept = 0;
     for (size_t c = 0; c < claims->count; c++)
-        names[known++] = claims->list[c].system;
+        names[c] = claims->list[c].system;
     for (size_t i = 0; i < count; i++) {
         bool found = false;
         for (size_t c = 0; c < claims->count; c++)
-            found = found || strcasecmp(names[c], systems[i]) == 0;
+            if (strcasecmp(names[c], systems[i]) == 0)
+                found = selected[c] = true;
         if (found)
             continue;
-        const char *nearest = error_nearest_name(systems[i], names, known);
+        const char *nearest = error_nearest_name(systems[i], names, (int)claims->count);
         return error_input(error, "no claim of a system '%.80s'; %s%s", systems[i],
                            nearest != NULL ? "did you mean " : "the first is ",
                            nearest != NULL ? nearest : names[0]);
     }
-    return true;
-}
-
-/* Removes the claims of other systems. */
-static void claims_select(struct expectations *claims, char **systems, size_t count)
-{
-    size_t kept = 0;
-    for (size_t c = 0; c < claims->count; c++) {
-        if (!is_selected(&claims->list[c], systems, count)) {
+    for (size_t c = 0; c < claims->count; c++)
+        if (count == 0 || selected[c])
+            claims->list[kept++] = claims->list[c];
+        else
             expectation_clear(&claims->list[c]);
-            continue;
-        }
-        claims->list[kept++] = claims->list[c];
-    }
     claims->count = kept;
+    return true;
 }
 
 /* ---- The sweeps ------------------------------------------------------------------------------ */
@@ -323,10 +310,8 @@ static bool run(int argc, char **argv, bool quiet, struct error *error)
         return false;
     struct estimate *ours = calloc(claims->count, sizeof *ours);
     bool good = (ours != NULL || error_run(error, "out of memory for the claims")) &&
-                systems_check(claims, argv + 1, systems, error);
-    if (good)
-        claims_select(claims, argv + 1, systems);
-    good = good && sweeps_check(claims, options.dry_run, error);
+                claims_select(claims, argv + 1, systems, error) &&
+                sweeps_check(claims, options.dry_run, error);
     if (good && !options.dry_run)
         good = claims_run(&options, quiet, claims, ours, error) &&
                (options.json ? claims_json(claims, ours, stdout, error)
