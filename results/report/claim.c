@@ -5,8 +5,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include <cjson/cJSON.h>
-
 #include "results/report/paired.h"
 #include "results/report/table.h"
 
@@ -294,19 +292,12 @@ static cJSON *claim_object(const struct expectation *claim, struct estimate ours
     return object;
 }
 
-bool claims_json(const struct expectations *claims, const struct estimate *ours, FILE *out,
-                 struct error *error)
+cJSON *claims_json(const struct expectations *claims, const struct estimate *ours)
 {
     cJSON *root = cJSON_CreateObject();
     add_text(root, "title", claims->title);
     cJSON *list = cJSON_AddArrayToObject(root, "claims");
     for (size_t c = 0; c < claims->count; c++)
         (void)cJSON_AddItemToArray(list, claim_object(&claims->list[c], ours[c]));
-    char *text = cJSON_Print(root);
-    cJSON_Delete(root);
-    if (text == NULL)
-        return error_run(error, "out of memory for the claims");
-    (void)fprintf(out, "%s\n", text);
-    free(text);
-    return !ferror(out) || error_run(error, "cannot write the claims: %s", strerror(errno));
+    return root;
 }

@@ -18,6 +18,7 @@
 #include "sim/cli/sweep_runner.h"
 #include "sim/cli/sweep_runner_plan.h"
 #include "sim/cli/worker_pool.h"
+#include "traces/json/unfinished.h"
 #include "workloads/json_include.h"
 
 struct options {
@@ -127,13 +128,7 @@ static bool preview_add(const struct sweep *sweep, size_t run, struct results *r
         return false;
     struct summary_row *row = &results->runs[results->run_count++];
     *row = (struct summary_row){.seed = plan.experiment->seed};
-    column_copy_text(row->hash, sizeof row->hash, plan.experiment->hash);
-    column_copy_text(row->name, sizeof row->name, plan.experiment->name);
-    column_copy_text(row->setting, sizeof row->setting, plan.experiment->setting_name);
-    column_copy_text(row->setting_label, sizeof row->setting_label, plan.experiment->setting_label);
-    column_copy_text(row->policy, sizeof row->policy, plan.policy->name);
-    column_copy_text(row->label, sizeof row->label, sweep->runs[run].label);
-    column_copy_text(row->evidence, sizeof row->evidence, plan.experiment->profile_evidence);
+    store_name_summary(row, plan.facts);
     const struct workload *workload = &plan.experiment->workload;
     struct application_row *rows =
         realloc(results->applications,
@@ -274,21 +269,16 @@ static void folder_remove(const char *folder)
 static bool claims_run(const struct options *options, bool quiet, const struct expectations *claims,
                        struct estimate *ours, struct error *error)
 {
-    char temporary[PATH_MAX];
-    const char *parent = getenv("TMPDIR");
     if (options->out != NULL) {
         (void)mkdir(options->out, 0777);
         return sweeps_run(options, quiet, claims, options->out, ours, error);
     }
-    (void)snprintf(temporary, sizeof temporary, "%s/esgsim-claims-XXXXXX",
-                   parent != NULL && parent[0] != '\0' ? parent : "/tmp");
-    if (mkdtemp(temporary) == NULL)
-        return error_run(error, "%s: cannot create a folder for the results", temporary);
-    struct error fault = {0};
-    const bool good = sweeps_run(options, quiet, claims, temporary, ours, &fault);
-    folder_remove(temporary);
-    if (!good && error != NULL)
-        *error = fault;
+    char *folder = temporary_folder_create("esgsim-claims", error);
+    if (folder == NULL)
+        return false;
+    const bool good = sweeps_run(options, quiet, claims, folder, ours, error);
+    folder_remove(folder);
+    temporary_folder_remove(folder);
     return good;
 }
 
@@ -314,7 +304,7 @@ static bool run(int argc, char **argv, bool quiet, struct error *error)
                 sweeps_check(claims, options.dry_run, error);
     if (good && !options.dry_run)
         good = claims_run(&options, quiet, claims, ours, error) &&
-               (options.json ? claims_json(claims, ours, stdout, error)
+               (options.json ? cli_print_json(claims_json(claims, ours), error)
                              : claims_text(claims, ours, options.details, stdout, error));
     free(ours);
     expectations_free(claims);
