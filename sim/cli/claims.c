@@ -3,7 +3,7 @@
  * The file of claims names a sweep for each claim. The command loads all sweeps and finds every
  * claim's runs in them before it runs any, so that a mistake is reported at once.
  */
-#include <dirent.h>
+#include <ftw.h>
 #include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -32,35 +32,18 @@ struct options {
 };
 
 static const struct cli_option claims_table[] = {
-    {.name = "--jobs",
-     .value = "N",
-     .help = "worker processes at a time (default: the machine's cores)",
-     .kind = OPTION_WHOLE,
-     .place = offsetof(struct options, jobs),
-     .least = 1,
-     .most = 1024},
-    {.name = "--json",
-     .help = "one JSON object, with every source and note",
-     .kind = OPTION_FLAG,
-     .place = offsetof(struct options, json)},
-    {.name = "--details",
-     .help = "also print the source and the note of each claim",
-     .kind = OPTION_FLAG,
-     .place = offsetof(struct options, details)},
-    {.name = "--out",
-     .value = "DIR",
-     .help = "keep the results files, one per sweep, for `esgsim report`",
-     .kind = OPTION_TEXT,
-     .place = offsetof(struct options, out)},
-    {.name = "--file",
-     .value = "CLAIMS.json",
-     .help = "other claims than the shipped ones, results/paper/known-for.json",
-     .kind = OPTION_TEXT,
-     .place = offsetof(struct options, file)},
-    {.name = "--dry-run",
-     .help = "check everything, list the sweeps with their runs, and run nothing",
-     .kind = OPTION_FLAG,
-     .place = offsetof(struct options, dry_run)},
+    {"--jobs", "N", "worker processes at a time (default: the machine's cores)",
+     CLI_MEMBER(struct options, jobs), .least = 1, .most = 1024},
+    {"--json", NULL, "one JSON object, with every source and note",
+     CLI_MEMBER(struct options, json)},
+    {"--details", NULL, "also print the source and the note of each claim",
+     CLI_MEMBER(struct options, details)},
+    {"--out", "DIR", "keep the results files, one per sweep, for `esgsim report`",
+     CLI_MEMBER(struct options, out)},
+    {"--file", "CLAIMS.json", "other claims than the shipped ones, results/paper/known-for.json",
+     CLI_MEMBER(struct options, file)},
+    {"--dry-run", NULL, "check everything, list the sweeps with their runs, and run nothing",
+     CLI_MEMBER(struct options, dry_run)},
     GUARD_OPTION(struct options, decision_timeout),
     {.name = NULL},
 };
@@ -127,9 +110,9 @@ static bool preview_add(const struct sweep *sweep, size_t run, struct results *r
     if (!plan_load(sweep, run, &plan, error))
         return false;
     struct summary_row *row = &results->runs[results->run_count++];
-    *row = (struct summary_row){.seed = plan.experiment->seed};
+    *row = (struct summary_row){.seed = plan.run.experiment->seed};
     store_name_summary(row, plan.facts);
-    const struct workload *workload = &plan.experiment->workload;
+    const struct workload *workload = &plan.run.experiment->workload;
     struct application_row *rows =
         realloc(results->applications,
                 (results->application_count + workload->application_count) * sizeof *rows);
@@ -248,21 +231,11 @@ static bool sweeps_run(const struct options *options, bool quiet, const struct e
     return good;
 }
 
-/* Removes a folder with its files and the folders of unfinished sweeps in it. */
-static void folder_remove(const char *folder)
+static int entry_remove(const char *path, const struct stat *status, int kind, struct FTW *at)
 {
-    DIR *directory = opendir(folder);
-    for (const struct dirent *entry; directory != NULL && (entry = readdir(directory)) != NULL;) {
-        char path[PATH_MAX];
-        if (strcmp(entry->d_name, ".") == 0 || strcmp(entry->d_name, "..") == 0)
-            continue;
-        (void)snprintf(path, sizeof path, "%s/%s", folder, entry->d_name);
-        if (unlink(path) != 0)
-            folder_remove(path);
-    }
-    if (directory != NULL)
-        (void)closedir(directory);
-    (void)rmdir(folder);
+    (void)status, (void)kind, (void)at;
+    (void)remove(path);
+    return 0;
 }
 
 /* Runs the sweeps in the folder of --out, or in a temporary one that is removed. */
@@ -277,7 +250,7 @@ static bool claims_run(const struct options *options, bool quiet, const struct e
     if (folder == NULL)
         return false;
     const bool good = sweeps_run(options, quiet, claims, folder, ours, error);
-    folder_remove(folder);
+    (void)nftw(folder, entry_remove, 8, FTW_DEPTH | FTW_PHYS);
     temporary_folder_remove(folder);
     return good;
 }
@@ -285,10 +258,7 @@ static bool claims_run(const struct options *options, bool quiet, const struct e
 static bool run(int argc, char **argv, bool quiet, struct error *error)
 {
     static const char shipped[] = "results/paper/known-for.json";
-    const long cores = sysconf(_SC_NPROCESSORS_ONLN);
-    struct options options = {.file = shipped,
-                              .jobs = cores < 1 ? 1 : (uint64_t)cores,
-                              .decision_timeout = GUARD_TIMEOUT_DEFAULT};
+    struct options options = {.file = shipped, .decision_timeout = GUARD_TIMEOUT_DEFAULT};
     if (!cli_parse(&command_claims, &argc, argv, &options, error))
         return false;
     const size_t systems = (size_t)argc - 1;
