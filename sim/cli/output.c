@@ -12,6 +12,7 @@
 #include "sched/registry.h"
 #include "sim/version.h"
 #include "traces/json/json.h"
+#include "traces/json/json_write.h"
 #include "workloads/capacity.h"
 
 /* One metric of metrics.def, read from its struct. */
@@ -193,10 +194,8 @@ cJSON *output_run_json(const struct output_run *shown)
     const struct experiment *experiment = shown->experiment;
     const struct simulation_result *result = shown->result;
     cJSON *root = cJSON_CreateObject();
-    cJSON_AddStringToObject(root, "name", experiment->name);
-    cJSON_AddStringToObject(root, "policy", experiment->policy_name);
-    cJSON_AddStringToObject(root, "keep_alive", keep_alive_in_force(experiment));
-    cJSON_AddItemToObject(root, "seed", json_whole(experiment->seed));
+    json_put(root, "name %s policy %s keep_alive %s seed %" PRIu64, experiment->name,
+             experiment->policy_name, keep_alive_in_force(experiment), experiment->seed);
     json_add_load(root, experiment);
     json_add_measures(root, &result->overall);
     json_add_run_measures(root, &result->run);
@@ -204,23 +203,18 @@ cJSON *output_run_json(const struct output_run *shown)
     cJSON *list = cJSON_AddArrayToObject(root, "applications");
     for (size_t a = 0; a < result->application_count; a++) {
         cJSON *entry = cJSON_CreateObject();
-        cJSON_AddStringToObject(entry, "name", experiment->workload.applications[a].name);
-        cJSON_AddNumberToObject(entry, "slo_ms",
-                                sim_to_ms(experiment->workload.applications[a].slo));
+        json_put(entry, "name %s slo_ms %g", experiment->workload.applications[a].name,
+                 sim_to_ms(experiment->workload.applications[a].slo));
         json_add_measures(entry, &result->applications[a]);
         cJSON_AddItemToArray(list, entry);
     }
-    cJSON_AddBoolToObject(root, "exact_quantiles", result->exact_quantiles);
-    cJSON_AddStringToObject(root, "profile_evidence", experiment->profile_evidence);
-    cJSON_AddBoolToObject(root, "deterministic",
-                          experiment->platform.decision_cost != DECISION_MEASURED);
+    json_put(root, "exact_quantiles %hhd profile_evidence %s deterministic %hhd",
+             result->exact_quantiles, experiment->profile_evidence,
+             experiment->platform.decision_cost != DECISION_MEASURED);
     json_add_notices(root, result->notices);
-    cJSON_AddNumberToObject(root, "wall_s", result->wall_s);
-    cJSON_AddNumberToObject(root, "peak_memory_kb", (double)peak_memory_kb());
-    cJSON_AddStringToObject(root, "config_hash", experiment->hash);
-    cJSON_AddStringToObject(root, "version", version_number());
-    cJSON_AddStringToObject(root, "commit", version_commit());
-    cJSON_AddStringToObject(root, "sources", version_sources());
+    json_put(root, "wall_s %g peak_memory_kb %g config_hash %s version %s commit %s sources %s",
+             result->wall_s, (double)peak_memory_kb(), experiment->hash, version_number(),
+             version_commit(), version_sources());
     return root;
 }
 
