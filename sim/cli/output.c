@@ -8,6 +8,7 @@
 #include <cjson/cJSON.h>
 
 #include "sched/keep_alive.h"
+#include "results/store/columns.h"
 #include "results/store/record.h"
 #include "sched/registry.h"
 #include "sim/version.h"
@@ -15,22 +16,14 @@
 #include "traces/json/json_write.h"
 #include "workloads/capacity.h"
 
-/* One metric of metrics.def, read from its struct. */
-struct figure {
-    const char *name;
-    const char *unit;
-    double value;
-};
-
 /* Metrics named PREFIX_rest are put into an object PREFIX with key rest. Other names are used as
  * keys. */
 static const struct figure_group {
     const char *prefix, *object;
 } groups[] = {{"latency_ms_", "latency_ms"}, {"bound_", "bound"}, {"jct_s_", "jct_s"}};
 
-static void json_add_figure(cJSON *object, const struct figure *figure)
+static void json_add_figure(cJSON *object, const char *key, double value)
 {
-    const char *key = figure->name;
     for (size_t i = 0; i < sizeof groups / sizeof *groups; i++) {
         size_t length = strlen(groups[i].prefix);
         if (strncmp(key, groups[i].prefix, length) != 0)
@@ -42,30 +35,19 @@ static void json_add_figure(cJSON *object, const struct figure *figure)
         key += length;
         break;
     }
-    if (isfinite(figure->value))
-        cJSON_AddNumberToObject(object, key, figure->value);
+    if (isfinite(value))
+        cJSON_AddNumberToObject(object, key, value);
     else
         cJSON_AddNullToObject(object, key);
 }
 
-static void json_add_measures(cJSON *object, const struct measures *measures)
+/* Adds the metrics of a run, or those of an application or of all; the other is NULL. */
+static void json_add_metrics(cJSON *object, const struct measures *measures,
+                             const struct run_measures *run)
 {
-    const struct figure figures[] = {
-#define MEASURE(type, name, unit, column, help) {#name, unit, (double)measures->name},
-#include "sim/platform/metrics.def"
-    };
-    for (size_t i = 0; i < sizeof figures / sizeof *figures; i++)
-        json_add_figure(object, &figures[i]);
-}
-
-static void json_add_run_measures(cJSON *object, const struct run_measures *run)
-{
-    const struct figure figures[] = {
-#define RUN_MEASURE(type, name, unit, column, help) {#name, unit, (double)run->name},
-#include "sim/platform/metrics.def"
-    };
-    for (size_t i = 0; i < sizeof figures / sizeof *figures; i++)
-        json_add_figure(object, &figures[i]);
+    for (size_t m = 0; m < metric_count; m++)
+        if (metrics[m].of_run == (run != NULL))
+            json_add_figure(object, metrics[m].name, metric_value(&metrics[m], measures, run));
 }
 
 /* {"finished", "jct_s": {"mean", …}, …}: keys of training_metrics.def. */
@@ -74,12 +56,9 @@ static void json_add_training(cJSON *root, const struct training_measures *train
     if (training == NULL)
         return;
     cJSON *object = cJSON_AddObjectToObject(root, "training");
-    const struct figure figures[] = {
-#define TRAINING_MEASURE(type, name, unit, help) {#name, unit, (double)training->name},
-#include "sim/platform/training_metrics.def"
-    };
-    for (size_t i = 0; i < sizeof figures / sizeof *figures; i++)
-        json_add_figure(object, &figures[i]);
+    for (size_t m = 0; m < training_metric_count; m++)
+        json_add_figure(object, training_metrics[m].name,
+                        metric_number(&training_metrics[m], training));
 }
 
 static void json_add_notices(cJSON *root, const char *notices)
@@ -184,9 +163,9 @@ static void json_add_load(cJSON *root, const struct experiment *experiment)
         return;
     const double rate = arrival_spec_rate(&experiment->arrivals);
     const double capacity = capacity_find(&experiment->workload).rate_per_s;
-    json_add_figure(root, &(struct figure){"arrival_rate_per_s", "1/s", rate});
-    json_add_figure(root, &(struct figure){"capacity_per_s", "1/s", capacity});
-    json_add_figure(root, &(struct figure){"offered_load", "1", rate / capacity});
+    json_add_figure(root, "arrival_rate_per_s", rate);
+    json_add_figure(root, "capacity_per_s", capacity);
+    json_add_figure(root, "offered_load", rate / capacity);
 }
 
 cJSON *output_run_json(const struct output_run *shown)
@@ -197,15 +176,15 @@ cJSON *output_run_json(const struct output_run *shown)
     json_put(root, "name %s policy %s keep_alive %s seed %" PRIu64, experiment->name,
              experiment->policy_name, keep_alive_in_force(experiment), experiment->seed);
     json_add_load(root, experiment);
-    json_add_measures(root, &result->overall);
-    json_add_run_measures(root, &result->run);
+    json_add_metrics(root, &result->overall, NULL);
+    json_add_metrics(root, NULL, &result->run);
     json_add_training(root, result->training);
     cJSON *list = cJSON_AddArrayToObject(root, "applications");
     for (size_t a = 0; a < result->application_count; a++) {
         cJSON *entry = cJSON_CreateObject();
         json_put(entry, "name %s slo_ms %g", experiment->workload.applications[a].name,
                  sim_to_ms(experiment->workload.applications[a].slo));
-        json_add_measures(entry, &result->applications[a]);
+        json_add_metrics(entry, &result->applications[a], NULL);
         cJSON_AddItemToArray(list, entry);
     }
     json_put(root, "exact_quantiles %hhd profile_evidence %s deterministic %hhd",
@@ -312,17 +291,18 @@ static void text_training(FILE *stream, const struct training_measures *training
     if (training == NULL)
         return;
     fprintf(stream, "\ntrainings\n");
-#define TRAINING_MEASURE(type, name, unit, help)                                                   \
-    text_line(stream, #name, (double)training->name, unit, help);
-#include "sim/platform/training_metrics.def"
+    for (size_t m = 0; m < training_metric_count; m++)
+        text_line(stream, training_metrics[m].name, metric_number(&training_metrics[m], training),
+                  training_metrics[m].unit, training_metrics[m].help);
     fputc('\n', stream);
 }
 
 static void text_run(FILE *stream, const struct run_measures *run)
 {
-#define RUN_MEASURE(type, name, unit, column, help)                                                \
-    text_line(stream, #name, (double)run->name, unit, help);
-#include "sim/platform/metrics.def"
+    for (size_t m = 0; m < metric_count; m++)
+        if (metrics[m].of_run)
+            text_line(stream, metrics[m].name, metric_value(&metrics[m], NULL, run),
+                      metrics[m].unit, metrics[m].help);
 }
 
 /* The run's figures that do not need requests. */
