@@ -85,12 +85,12 @@ static void sustained_rows(const struct curve_group *group, const char **titles,
             if (line_is_listed(group, p, line))
                 continue;
             text_table_row(table);
-            text_table_text(table, 0, line->title, false);
+            text_table_name(table, 0, "%s", line->title);
             for (size_t t = 0; t < count; t++) {
                 char text[64];
                 const struct curve_line *here = line_titled(group, titles[t], line, text);
                 const double value = here == NULL || isnan(here->sustained) ? 0 : here->sustained;
-                text_table_number(table, t + 1, value, 6, text);
+                text_table_number(table, t + 1, value, 6, "%s", text);
             }
         }
 }
@@ -317,8 +317,8 @@ static bool html_panel(const struct report *report, const struct curve_group *gr
         for (size_t i = 0; i < panel->lines[l].point_count; i++) {
             const struct curve_point *point = &panel->lines[l].points[i];
             text_table_row(table);
-            text_table_text(table, 0, panel->lines[l].title, false);
-            text_table_number(table, 1, point->value, 17, NULL);
+            text_table_name(table, 0, "%s", panel->lines[l].title);
+            text_table_number(table, 1, point->value, 17, "%.6g", point->value);
             for (size_t m = 0; m < count; m++)
                 report_column_cell(report, point->contender, NULL, shown[m],
                                    panel_decimals(report, panel, shown[m]), "", table, 2 + m);

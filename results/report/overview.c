@@ -111,7 +111,7 @@ static void row_add(const struct report *report, const struct block *block, size
     char name[NAME_BYTES], cell[CELL_BYTES], seeds[REPORT_SEEDS];
     name_write(block, contender, name);
     text_table_row(table);
-    text_table_text(table, 0, name, false);
+    text_table_name(table, 0, "%s", name);
     for (size_t s = first; s < block->count; s++) {
         const struct report_contender *here = contender_find(block->columns[s], contender);
         if (here == NULL)
@@ -120,7 +120,7 @@ static void row_add(const struct report *report, const struct block *block, size
         if (isnan(value))
             text_table_cell(table, 1 + s, "-");
         else
-            text_table_number(table, 1 + s, value, 17, cell);
+            text_table_number(table, 1 + s, value, 17, "%s", cell);
         report_seeds_text(report, here, NULL, metric_find("slo_hit_rate"), seeds);
         if (seeds[0] != '\0')
             text_table_note(table, "%s, %s: seeds %s", name, block->headers[s], seeds);

@@ -39,7 +39,7 @@ static void figures_rows(const struct figures *figures, const char *application)
     const struct report_columns *columns = &figures->columns;
     for (size_t c = 0; c < scenario->contender_count; c++) {
         text_table_row(figures->table);
-        text_table_text(figures->table, 0, scenario->contenders[c].title, false);
+        text_table_name(figures->table, 0, "%s", scenario->contenders[c].title);
         for (size_t m = 0; m < columns->count; m++)
             report_column_cell(figures->report, &scenario->contenders[c], application,
                                columns->metrics[m], columns->decimals[m],
@@ -53,7 +53,7 @@ static void figures_bound(const struct figures *figures, const char *application
     if (report_bounded(figures->report, figures->scenario) == NULL)
         return;
     text_table_row(figures->table);
-    text_table_text(figures->table, 0, "bound", false);
+    text_table_name(figures->table, 0, "bound");
     for (size_t m = 0; m < columns->count; m++) {
         const struct estimate bound = report_column_bound(figures->report, figures->scenario,
                                                           application, columns->metrics[m]);
@@ -161,8 +161,8 @@ static bool comparison_rows(const struct report *report, const struct report_sce
             report_compare(report, scenario, c, application);
         char words[TEXT_LABEL * 2];
         text_table_row(table);
-        text_table_text(table, 0, scenario->contenders[c].title, false);
-        text_table_number(table, 1, (double)comparison.saving.n, 17, NULL);
+        text_table_name(table, 0, "%s", scenario->contenders[c].title);
+        text_table_number(table, 1, (double)comparison.saving.n, 17, "%zu", comparison.saving.n);
         text_table_estimate(table, 2, comparison.hit_points, 1);
         text_table_estimate(table, 3, comparison.hit_relative, 1);
         text_table_estimate(table, 4, comparison.saving, 1);
@@ -172,7 +172,7 @@ static bool comparison_rows(const struct report *report, const struct report_sce
             continue;
         words_write(&comparison, report_reference_name(scenario), scenario_pair_lacks(scenario, c),
                     words, sizeof words);
-        text_table_text(table, 5, words, true);
+        text_table_words(table, 5, "%s", words);
     }
     return defined;
 }

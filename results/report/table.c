@@ -116,49 +116,59 @@ void text_table_row(struct text_table *table)
         table->short_of_memory = true;
 }
 
-/* A cell of the last row; NULL: memory exhausted. */
-static struct cell *cell_at(struct text_table *table, size_t column)
+/* Replaces the text of a cell of the last row. NULL: memory exhausted. */
+__attribute__((format(printf, 4, 0))) static struct cell *
+cell_fill(struct text_table *table, size_t column, enum cell_kind kind, const char *format,
+          va_list args)
 {
-    return table == NULL || table->short_of_memory ? NULL
-                                                   : &table->lines[table->count - 1].cells[column];
+    if (table == NULL || table->short_of_memory)
+        return NULL;
+    struct cell *cell = &table->lines[table->count - 1].cells[column];
+    free(cell->text);
+    cell->kind = kind;
+    if (vasprintf(&cell->text, format, args) < 0) {
+        cell->text = NULL;
+        table->short_of_memory = true;
+        return NULL;
+    }
+    return cell;
 }
 
 void text_table_cell(struct text_table *table, size_t column, const char *format, ...)
 {
-    struct cell *cell = cell_at(table, column);
-    if (cell == NULL)
-        return;
     va_list args;
     va_start(args, format);
-    free(cell->text);
-    if (vasprintf(&cell->text, format, args) < 0) {
-        cell->text = NULL;
-        table->short_of_memory = true;
-    }
+    (void)cell_fill(table, column, CELL_PLAIN, format, args);
     va_end(args);
 }
 
-void text_table_text(struct text_table *table, size_t column, const char *text, bool wraps)
+void text_table_name(struct text_table *table, size_t column, const char *format, ...)
 {
-    text_table_cell(table, column, "%s", text);
-    struct cell *cell = cell_at(table, column);
-    if (cell != NULL)
-        cell->kind = wraps ? CELL_WORDS : CELL_NAME;
+    va_list args;
+    va_start(args, format);
+    (void)cell_fill(table, column, CELL_NAME, format, args);
+    va_end(args);
+}
+
+void text_table_words(struct text_table *table, size_t column, const char *format, ...)
+{
+    va_list args;
+    va_start(args, format);
+    (void)cell_fill(table, column, CELL_WORDS, format, args);
+    va_end(args);
 }
 
 void text_table_number(struct text_table *table, size_t column, double value, int digits,
-                       const char *text)
+                       const char *format, ...)
 {
-    if (text == NULL)
-        text_table_cell(table, column, "%.6g", value);
-    else
-        text_table_cell(table, column, "%s", text);
-    struct cell *cell = cell_at(table, column);
-    if (cell != NULL) {
-        cell->kind = CELL_NUMBER;
-        cell->value = value;
-        cell->digits = digits;
-    }
+    va_list args;
+    va_start(args, format);
+    struct cell *cell = cell_fill(table, column, CELL_NUMBER, format, args);
+    va_end(args);
+    if (cell == NULL)
+        return;
+    cell->value = value;
+    cell->digits = digits;
 }
 
 void interval_text(const struct estimate *estimate, int decimals, char text[INTERVAL_TEXT])
@@ -187,19 +197,19 @@ void text_table_estimate(struct text_table *table, size_t column, struct estimat
     }
     text_table_cell(table, column, "%.*f%s%s%s", decimals, estimate.mean,
                     interval[0] == '\0' ? "" : SPLIT, interval, of);
-    struct cell *cell = cell_at(table, column);
-    if (cell != NULL) {
-        cell->kind = CELL_ESTIMATE;
-        cell->estimate = estimate;
-        cell->decimals = decimals;
-    }
+    if (table == NULL || table->short_of_memory)
+        return;
+    struct cell *cell = &table->lines[table->count - 1].cells[column];
+    cell->kind = CELL_ESTIMATE;
+    cell->estimate = estimate;
+    cell->decimals = decimals;
 }
 
 void text_table_seeds(struct text_table *table, size_t column, const char *seeds)
 {
-    struct cell *cell = cell_at(table, column);
-    if (cell == NULL)
+    if (table == NULL || table->short_of_memory)
         return;
+    struct cell *cell = &table->lines[table->count - 1].cells[column];
     free(cell->seeds);
     cell->seeds = strdup(seeds);
     table->short_of_memory = cell->seeds == NULL;

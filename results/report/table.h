@@ -34,13 +34,16 @@ void text_table_helps(struct text_table *table, const char *const *helps);
 void text_table_foot(struct text_table *table);
 /* Adds a row of empty cells. */
 void text_table_row(struct text_table *table);
-/* Each fills a cell of the last row: with anything; with a name, or with words that wrap in HTML;
- * with a number, by whose `digits` the column sorts in HTML, as `text`; NULL: with six digits. */
+/* Each fills a cell of the last row: with any text; with a name; with running text, which wraps in
+ * HTML; with a number, by which the column sorts in HTML, written there with `digits`. */
 void text_table_cell(struct text_table *table, size_t column, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
-void text_table_text(struct text_table *table, size_t column, const char *text, bool wraps);
+void text_table_name(struct text_table *table, size_t column, const char *format, ...)
+    __attribute__((format(printf, 3, 4)));
+void text_table_words(struct text_table *table, size_t column, const char *format, ...)
+    __attribute__((format(printf, 3, 4)));
 void text_table_number(struct text_table *table, size_t column, double value, int digits,
-                       const char *text);
+                       const char *format, ...) __attribute__((format(printf, 5, 6)));
 /* Writes the 95 % interval as it follows the mean: " ± 3.2", " [80.2, 97.1]" if it is not
  * symmetric, "" if there is none. */
 enum { INTERVAL_TEXT = 96 };

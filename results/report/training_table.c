@@ -78,7 +78,7 @@ static bool table_print(const struct report *report, const struct report_scenari
     text_table_helps(table, helps);
     for (size_t c = 0; c < scenario->contender_count; c++) {
         text_table_row(table);
-        text_table_text(table, 0, scenario->contenders[c].title, false);
+        text_table_name(table, 0, "%s", scenario->contenders[c].title);
         for (size_t i = 0; i < SHOWN; i++)
             report_column_cell(report, &scenario->contenders[c], NULL, &metrics[i],
                                shown[i].decimals, "", table, i + 1);
