@@ -15,7 +15,6 @@ struct page_figure {
 
 struct page {
     const struct report *report;
-    const struct reference *reference;     /* NULL: no published figures */
     const struct assumptions *assumptions; /* NULL: none */
     const struct run_details *details;     /* of the same results file */
     const struct page_figure *figures;

@@ -156,13 +156,12 @@ static void add_pairs(const struct judgement *judgement, cJSON *object)
     }
 }
 
-static void add_world(const struct judgement *judgement, const struct report_scenario *world,
-                      cJSON *worlds)
+static void add_world(const struct judgement *judgement, cJSON *worlds)
 {
     char title[512];
     cJSON *entry = cJSON_CreateObject();
     (void)cJSON_AddItemToArray(worlds, entry);
-    verdict_world_title(world, title, sizeof title);
+    verdict_world_title(judgement->world, title, sizeof title);
     (void)cJSON_AddStringToObject(entry, "assumptions", title);
     (void)cJSON_AddStringToObject(entry, "verdict", verdict_name(judgement->verdict));
     (void)cJSON_AddNumberToObject(entry, "pairs", (double)judgement->pair_count);
@@ -180,27 +179,9 @@ static void add_world(const struct judgement *judgement, const struct report_sce
     }
 }
 
-/* Adds the verdict in each world in which a pair has run. */
-static bool add_worlds(const struct report *report, const struct reference_figure *figure,
-                       cJSON *entry, struct error *error)
+static void add_figure(const struct judgement *judgement, cJSON *figures)
 {
-    cJSON *worlds = cJSON_AddArrayToObject(entry, "assumptions");
-    size_t next = 0;
-    for (;;) {
-        const struct report_scenario *world = NULL;
-        struct judgement judgement;
-        if (!verdict_next_world(report, figure, &next, &world, &judgement, error))
-            return false;
-        if (world == NULL)
-            return true;
-        add_world(&judgement, world, worlds);
-        judgement_clear(&judgement);
-    }
-}
-
-static cJSON *add_figure(const struct judgement *judgement, cJSON *figures)
-{
-    const struct reference_figure *figure = judgement->figure;
+    const struct expectation *figure = judgement->figure;
     cJSON *entry = cJSON_CreateObject();
     (void)cJSON_AddItemToArray(figures, entry);
     (void)cJSON_AddStringToObject(entry, "metric", figure->metric);
@@ -215,30 +196,23 @@ static cJSON *add_figure(const struct judgement *judgement, cJSON *figures)
     (void)cJSON_AddStringToObject(entry, "verdict", verdict_name(judgement->verdict));
     (void)cJSON_AddStringToObject(entry, "sentence", judgement->sentence);
     add_pairs(judgement, entry);
-    return entry;
+    cJSON *worlds = cJSON_AddArrayToObject(entry, "assumptions");
+    for (size_t w = 0; w < judgement->apart_count; w++)
+        add_world(&judgement->apart[w], worlds);
 }
 
-static bool add_figures(const struct report *report, const struct reference *reference,
-                        cJSON *object, struct error *error)
+static void add_figures(const struct report *report, cJSON *object)
 {
     cJSON *figures = cJSON_AddArrayToObject(object, "figures");
-    for (size_t i = 0; i < reference->figure_count; i++) {
-        struct judgement judgement;
-        if (!verdict_judge(report, &reference->figures[i], NULL, &judgement, error))
-            return false;
-        cJSON *entry = add_figure(&judgement, figures);
-        judgement_clear(&judgement);
-        if (!add_worlds(report, &reference->figures[i], entry, error))
-            return false;
-    }
-    return true;
+    for (size_t i = 0; i < report->judgement_count; i++)
+        add_figure(&report->judgements[i], figures);
 }
 
-static cJSON *add_paper(const struct reference *reference, cJSON *root)
+static cJSON *add_paper(const struct expectations *expected, cJSON *root)
 {
     cJSON *object = cJSON_AddObjectToObject(root, "paper");
-    (void)cJSON_AddStringToObject(object, "title", reference->title);
-    (void)cJSON_AddStringToObject(object, "source", reference->source);
+    (void)cJSON_AddStringToObject(object, "title", expected->title);
+    (void)cJSON_AddStringToObject(object, "source", expected->source);
     return object;
 }
 
@@ -282,27 +256,22 @@ static bool print_root(cJSON *root, FILE *out, struct error *error)
     return !ferror(out) || error_run(error, "cannot write the report: %s", strerror(errno));
 }
 
-bool verdicts_json(const struct report *const *reports, size_t count,
-                   const struct reference *reference, FILE *out, struct error *error)
+bool verdicts_json(const struct report *const *reports, size_t count, FILE *out,
+                   struct error *error)
 {
     cJSON *root = cJSON_CreateObject();
-    (void)add_paper(reference, root);
+    (void)add_paper(reports[0]->expected, root);
     cJSON *files = cJSON_AddArrayToObject(root, "files");
-    bool good = true;
-    for (size_t r = 0; good && r < count; r++) {
+    for (size_t r = 0; r < count; r++) {
         cJSON *file = cJSON_CreateObject();
         (void)cJSON_AddItemToArray(files, file);
         add_file(reports[r], file);
-        good = add_figures(reports[r], reference, file, error);
+        add_figures(reports[r], file);
     }
-    if (good)
-        return print_root(root, out, error);
-    cJSON_Delete(root);
-    return false;
+    return print_root(root, out, error);
 }
 
-bool report_json(const struct report *report, const struct reference *reference, FILE *out,
-                 struct error *error)
+bool report_json(const struct report *report, FILE *out, struct error *error)
 {
     cJSON *root = cJSON_CreateObject();
     add_file(report, root);
@@ -312,9 +281,7 @@ bool report_json(const struct report *report, const struct reference *reference,
         add_scenario(report, &report->scenarios[s], scenarios);
     if (report->curves != NULL)
         curves_json(report, root);
-    if (reference != NULL && !add_figures(report, reference, add_paper(reference, root), error)) {
-        cJSON_Delete(root);
-        return false;
-    }
+    if (report->expected != NULL)
+        add_figures(report, add_paper(report->expected, root));
     return print_root(root, out, error);
 }

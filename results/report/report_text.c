@@ -188,14 +188,12 @@ static bool print_comparisons(const struct report *report, const struct report_s
 /* Adds the pairs that ran. The verdict, below the table, names the others. */
 static void add_published(const struct judgement *judgement, struct text_table *table)
 {
-    const struct reference_figure *figure = judgement->figure;
-    const bool comparison = reference_is_comparison(figure);
+    const struct expectation *figure = judgement->figure;
+    const bool comparison = expectation_is_comparison(figure);
     bool any = false;
     char group[256];
-    char range[96];
-    verdict_range(figure->low, figure->high, figure->unit, range, sizeof range);
-    (void)snprintf(group, sizeof group, "%s: %s [%s]%s%s", figure->metric, range, figure->evidence,
-                   figure->formula == NULL ? "" : ", ",
+    (void)snprintf(group, sizeof group, "%s: %s [%s]%s%s", figure->metric, judgement->range,
+                   figure->evidence, figure->formula == NULL ? "" : ", ",
                    figure->formula == NULL ? "" : figure->formula);
     text_table_group(table, group);
     for (size_t p = 0; p < judgement->pair_count; p++) {
@@ -228,13 +226,13 @@ static bool setting_ran(const struct report *report, const char *setting)
 }
 
 /* Prints the policies or settings of the published figures that have no run in this file. */
-static void print_absent(const struct report *report, const struct reference *reference,
-                         bool settings, FILE *out)
+static void print_absent(const struct report *report, bool settings, FILE *out)
 {
+    const struct expectations *expected = report->expected;
     const char *told[64];
     size_t count = 0;
-    for (size_t i = 0; i < reference->figure_count; i++) {
-        const struct reference_figure *figure = &reference->figures[i];
+    for (size_t i = 0; i < expected->count; i++) {
+        const struct expectation *figure = &expected->list[i];
         size_t listed = settings ? figure->setting_count : figure->compare_count;
         for (size_t n = 0; n < listed + !settings; n++) {
             const char *name = n == listed ? figure->policy
@@ -256,60 +254,30 @@ static void print_absent(const struct report *report, const struct reference *re
     (void)fputs(".\n", out);
 }
 
-/* Prints one figure's verdict and the notes on the figure. */
-static void print_verdict(const struct judgement *judgement, FILE *out)
-{
-    const struct reference_figure *figure = judgement->figure;
-    char range[96];
-    verdict_range(figure->low, figure->high, figure->unit, range, sizeof range);
-    (void)fprintf(out, "%s, %s [%s]:\n", figure->metric, range, figure->evidence);
-    text_print_filled(out, "  ", judgement->sentence);
-    if (figure->note != NULL)
-        text_print_filled(out, "  Note: ", figure->note);
-}
-
-static bool print_judgements(const struct report *report, const struct reference *reference,
-                             struct judgement *judgements, FILE *out)
+static bool print_expected(const struct report *report, FILE *out)
 {
     static const char *const headers[] = {"published figure, setting", "profile", "policy", "ours",
                                           "ours"};
+    const size_t count = report->judgement_count;
+    heading(out, "published figures and ours");
+    text_print_filled(out, "", report->expected->title);
+    text_print_filled(out, "", report->expected->source);
+    (void)fputc('\n', out);
     struct text_table *table = text_table_create(headers, COUNT(headers));
-    for (size_t i = 0; i < reference->figure_count; i++)
-        add_published(&judgements[i], table);
-    bool good = text_table_print(table, 0, out);
+    for (size_t i = 0; i < count; i++)
+        add_published(&report->judgements[i], table);
+    const bool good = text_table_print(table, 0, out);
     text_table_free(table);
     (void)fputs("\nThe 95 % interval over the seeds, paired for a comparison, is wholly within the "
                 "published\nrange (holds), below it, above it, or contains an end of it "
                 "(undecided).\n\n",
                 out);
-    print_absent(report, reference, false, out);
-    print_absent(report, reference, true, out);
-    for (size_t i = 0; i < reference->figure_count; i++)
-        print_verdict(&judgements[i], out);
-    return good;
-}
-
-static bool print_reference(const struct report *report, const struct reference *reference,
-                            FILE *out, struct error *error)
-{
-    heading(out, "published figures and ours");
-    text_print_filled(out, "", reference->title);
-    text_print_filled(out, "", reference->source);
+    print_absent(report, false, out);
+    print_absent(report, true, out);
+    for (size_t i = 0; i < count; i++)
+        verdict_text(&report->judgements[i], true, out);
     (void)fputc('\n', out);
-    struct judgement *judgements = calloc(reference->figure_count, sizeof *judgements);
-    if (judgements == NULL)
-        return error_run(error, "out of memory for the report");
-    bool good = true;
-    for (size_t i = 0; good && i < reference->figure_count; i++)
-        good = verdict_judge(report, &reference->figures[i], NULL, &judgements[i], error);
-    if (good && !print_judgements(report, reference, judgements, out))
-        good = error_run(error, "out of memory for the report");
-    (void)fputc('\n', out);
-    good = good && verdicts_tables(&report, 1, reference, out, error);
-    for (size_t i = 0; i < reference->figure_count; i++)
-        judgement_clear(&judgements[i]);
-    free(judgements);
-    return good;
+    return verdicts_tables(&report, 1, out) && good;
 }
 
 static void scenario_heading(const struct report_scenario *scenario, FILE *out)
@@ -356,8 +324,7 @@ static bool print_curves(const struct report *report, FILE *out)
     return true;
 }
 
-bool report_text(const struct report *report, const struct reference *reference, FILE *out,
-                 struct error *error)
+bool report_text(const struct report *report, FILE *out, struct error *error)
 {
     if (report->incomplete != NULL)
         (void)fprintf(out, "%s\n\n", report->incomplete);
@@ -375,9 +342,9 @@ bool report_text(const struct report *report, const struct reference *reference,
     }
     if (report->curves == NULL || report->details)
         good = good && print_scenarios(report, out);
+    if (report->expected != NULL)
+        good = good && print_expected(report, out);
     if (!good)
         return error_run(error, "out of memory for the report");
-    if (reference != NULL && !print_reference(report, reference, out, error))
-        return false;
     return !ferror(out) || error_run(error, "cannot write the report: %s", strerror(errno));
 }
