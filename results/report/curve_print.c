@@ -10,6 +10,7 @@
 #include "results/report/report_columns.h"
 #include "results/report/table.h"
 #include "results/report/training_table.h"
+#include "traces/json/json_write.h"
 
 enum { SIGNIFICANT = 4 }; /* digits of a metric that no table of the report shows */
 
@@ -244,8 +245,7 @@ static void json_point(const struct report *report, const struct curve_line *lin
                        cJSON *points)
 {
     const struct paired_contenders pair = {point->contender, reference_point(line)->contender};
-    cJSON *object = cJSON_CreateObject();
-    (void)cJSON_AddItemToArray(points, object);
+    cJSON *object = json_append(points);
     (void)cJSON_AddNumberToObject(object, "value", point->value);
     for (size_t n = 0; n < count; n++)
         estimate_json(
@@ -260,13 +260,9 @@ static void json_line(const struct report *report, const struct curve_line *line
 {
     const char *const names[] = {report->curves->metric->name, companion(report->curves->metric)};
     const size_t count = names[1] != NULL ? 2 : 1;
-    cJSON *object = cJSON_CreateObject();
-    (void)cJSON_AddItemToArray(lines, object);
-    (void)cJSON_AddStringToObject(object, "policy", line->like->policy);
-    (void)cJSON_AddStringToObject(object, "variant", line->variant);
-    (void)cJSON_AddStringToObject(object, "label", line->like->label);
-    (void)cJSON_AddNumberToObject(object, "sustained", line->sustained);
-    (void)cJSON_AddBoolToObject(object, "beyond_the_sweep", line->beyond);
+    cJSON *object = json_append(lines);
+    json_put(object, "policy %s variant %s label %s sustained %g beyond_the_sweep %hhd",
+             line->like->policy, line->variant, line->like->label, line->sustained, line->beyond);
     cJSON *points = cJSON_AddArrayToObject(object, "points");
     for (size_t i = 0; i < line->point_count; i++)
         json_point(report, line, &line->points[i], names, count, points);
@@ -276,22 +272,19 @@ void curves_json(const struct report *report, cJSON *root)
 {
     const struct curves *curves = report->curves;
     cJSON *object = cJSON_AddObjectToObject(root, "curves");
-    (void)cJSON_AddStringToObject(object, "key", curves->key);
-    (void)cJSON_AddStringToObject(object, "metric", curves->metric->name);
-    (void)cJSON_AddNumberToObject(object, "at_least", curves->at_most ? NAN : curves->limit);
+    json_put(object, "key %s metric %s at_least %g", curves->key, curves->metric->name,
+             curves->at_most ? NAN : curves->limit);
     if (curves->at_most)
         (void)cJSON_AddNumberToObject(object, "at_most", curves->limit);
     cJSON *panels = cJSON_AddArrayToObject(object, "panels");
     for (size_t g = 0; g < curves->group_count; g++)
         for (size_t p = 0; p < curves->groups[g].panel_count; p++) {
             const struct curve_group *group = &curves->groups[g];
-            cJSON *entry = cJSON_CreateObject();
-            (void)cJSON_AddItemToArray(panels, entry);
-            (void)cJSON_AddStringToObject(entry, "name", group->like->name);
-            (void)cJSON_AddStringToObject(entry, "setting", curve_group_setting(group));
-            (void)cJSON_AddStringToObject(entry, "label", group->named ? "" : group->like->label);
-            (void)cJSON_AddStringToObject(entry, "conditions", group->panels[p].conditions);
-            (void)cJSON_AddStringToObject(entry, "profile_evidence", group->like->evidence);
+            cJSON *entry = json_append(panels);
+            json_put(entry, "name %s setting %s label %s conditions %s profile_evidence %s",
+                     group->like->name, curve_group_setting(group),
+                     group->named ? "" : group->like->label, group->panels[p].conditions,
+                     group->like->evidence);
             cJSON *lines = cJSON_AddArrayToObject(entry, "policies");
             for (size_t l = 0; l < group->panels[p].line_count; l++)
                 json_line(report, &group->panels[p].lines[l], lines);

@@ -1,6 +1,7 @@
 /* The report as one JSON object. */
 #include <errno.h>
 #include <math.h>
+#include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -11,6 +12,7 @@
 #include "results/report/verdict_table.h"
 #include "results/store/hdf5_utf8.h"
 #include "traces/json/json.h"
+#include "traces/json/json_write.h"
 
 void estimate_json(cJSON *object, const char *key, struct estimate estimate)
 {
@@ -18,11 +20,8 @@ void estimate_json(cJSON *object, const char *key, struct estimate estimate)
     (void)cJSON_AddNumberToObject(value, "seeds", (double)estimate.n);
     if (estimate.without > 0)
         (void)cJSON_AddNumberToObject(value, "seeds_without", (double)estimate.without);
-    (void)cJSON_AddNumberToObject(value, "mean", estimate.mean);
-    (void)cJSON_AddNumberToObject(value, "sd", estimate.sd);
-    (void)cJSON_AddNumberToObject(value, "half_width_95", estimate.half_width);
-    (void)cJSON_AddNumberToObject(value, "low_95", estimate.low);
-    (void)cJSON_AddNumberToObject(value, "high_95", estimate.high);
+    json_put(value, "mean %g sd %g half_width_95 %g low_95 %g high_95 %g", estimate.mean,
+             estimate.sd, estimate.half_width, estimate.low, estimate.high);
 }
 
 static void add_comparison(const struct report *report, const struct report_scenario *scenario,
@@ -89,13 +88,10 @@ static void add_contender(const struct report *report, const struct report_scena
                           size_t index, cJSON *contenders)
 {
     const struct report_contender *contender = &scenario->contenders[index];
-    cJSON *object = cJSON_CreateObject();
-    (void)cJSON_AddItemToArray(contenders, object);
-    (void)cJSON_AddStringToObject(object, "policy", contender->policy);
-    (void)cJSON_AddStringToObject(object, "variant", contender->variant);
-    (void)cJSON_AddStringToObject(object, "label", contender->label);
-    (void)cJSON_AddStringToObject(object, "policy_sha256",
-                                  report->results->runs[contender->runs[0]].policy_sha256);
+    cJSON *object = json_append(contenders);
+    json_put(object, "policy %s variant %s label %s policy_sha256 %s", contender->policy,
+             contender->variant, contender->label,
+             report->results->runs[contender->runs[0]].policy_sha256);
     add_swept(report->results, contender->runs[0], object);
     cJSON *seeds = cJSON_AddArrayToObject(object, "seeds");
     cJSON *hashes = cJSON_AddArrayToObject(object, "config_hashes");
@@ -115,13 +111,10 @@ static void add_contender(const struct report *report, const struct report_scena
 static void add_scenario(const struct report *report, const struct report_scenario *scenario,
                          cJSON *scenarios)
 {
-    cJSON *object = cJSON_CreateObject();
-    (void)cJSON_AddItemToArray(scenarios, object);
-    (void)cJSON_AddStringToObject(object, "name", scenario->name);
-    (void)cJSON_AddStringToObject(object, "setting", scenario->setting);
-    (void)cJSON_AddStringToObject(object, "label", scenario->label);
-    (void)cJSON_AddStringToObject(object, "conditions", scenario->conditions);
-    (void)cJSON_AddStringToObject(object, "profile_evidence", scenario->evidence);
+    cJSON *object = json_append(scenarios);
+    json_put(object, "name %s setting %s label %s conditions %s profile_evidence %s",
+             scenario->name, scenario->setting, scenario->label, scenario->conditions,
+             scenario->evidence);
     cJSON *contenders = cJSON_AddArrayToObject(object, "policies");
     for (size_t c = 0; c < scenario->contender_count; c++)
         add_contender(report, scenario, c, contenders);
@@ -133,10 +126,8 @@ static void add_notices(const struct report *report, cJSON *root)
                       cJSON_AddArrayToObject(root, "warnings")};
     for (size_t n = 0; n < report->notice_count; n++) {
         const struct report_notice *notice = &report->notices[n];
-        cJSON *item = cJSON_CreateObject();
-        (void)cJSON_AddItemToArray(lists[notice->warning], item);
-        (void)cJSON_AddStringToObject(item, "text", notice->text);
-        (void)cJSON_AddNumberToObject(item, "runs", (double)notice->runs);
+        cJSON *item = json_append(lists[notice->warning]);
+        json_put(item, "text %s runs %g", notice->text, (double)notice->runs);
         cJSON *settings = cJSON_AddArrayToObject(item, "scenarios");
         for (size_t s = 0; s < report->scenario_count; s++)
             if (notice->in[s])
@@ -157,8 +148,7 @@ static void add_pairs(const struct judgement *judgement, cJSON *object)
         const struct verdict_pair *pair = &judgement->pairs[p];
         cJSON *entry = cJSON_CreateObject();
         (void)cJSON_AddItemToArray(ours, entry);
-        (void)cJSON_AddStringToObject(entry, "scenario", pair->setting);
-        (void)cJSON_AddStringToObject(entry, "policy", pair->policy);
+        json_put(entry, "scenario %s policy %s", pair->setting, pair->policy);
         if (pair->scenario != NULL)
             (void)cJSON_AddStringToObject(entry, "profile_evidence", pair->scenario->evidence);
         (void)cJSON_AddStringToObject(entry, "standing", standing_name(pair->standing));
@@ -234,18 +224,13 @@ static void add_incomplete(const struct report *report, cJSON *object)
     (void)cJSON_AddItemToObject(object, "incomplete", incomplete);
     if (report->incomplete == NULL)
         return;
-    (void)cJSON_AddStringToObject(incomplete, "text", report->incomplete);
-    (void)cJSON_AddNumberToObject(incomplete, "missing", (double)results->sweep.missing);
+    json_put(incomplete, "text %s missing %g", report->incomplete, (double)results->sweep.missing);
     cJSON *runs = cJSON_AddArrayToObject(incomplete, "runs");
     for (size_t i = 0; i < results->missing_count; i++) {
         const struct missing_run *run = &results->missing[i];
-        cJSON *item = cJSON_CreateObject();
-        (void)cJSON_AddItemToArray(runs, item);
-        (void)cJSON_AddStringToObject(item, "label", run->label);
-        (void)cJSON_AddStringToObject(item, "policy", run->policy);
-        (void)cJSON_AddItemToObject(item, "seed", json_whole(run->seed));
-        (void)cJSON_AddStringToObject(item, "status", run->status);
-        (void)cJSON_AddStringToObject(item, "message", run->message);
+        cJSON *item = json_append(runs);
+        json_put(item, "label %s policy %s seed %" PRIu64 " status %s message %s", run->label,
+                 run->policy, run->seed, run->status, run->message);
     }
 }
 
@@ -254,10 +239,9 @@ static void add_file(const struct report *report, cJSON *object)
     const struct results *results = report->results;
     add_incomplete(report, object);
     (void)utf8_add_json(object, "file", results->path);
-    (void)cJSON_AddStringToObject(object, "version",
-                                  results->version == NULL ? "" : results->version);
-    (void)cJSON_AddStringToObject(object, "commit", results->commit == NULL ? "" : results->commit);
-    (void)cJSON_AddNumberToObject(object, "runs", (double)results->run_count);
+    json_put(object, "version %s commit %s runs %g",
+             results->version == NULL ? "" : results->version,
+             results->commit == NULL ? "" : results->commit, (double)results->run_count);
 }
 
 /* Prints and deletes the object. */
