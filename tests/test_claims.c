@@ -47,11 +47,11 @@ enum { RUNS = sizeof runs / sizeof runs[0] };
 struct judged {
     struct results *results;
     struct report *report;
-    struct claims *claims;
+    struct expectations *claims;
 };
 
 /* Writes the text to a file and loads it as claims. */
-static struct claims *load(const char *text, struct error *error)
+static struct expectations *load(const char *text, struct error *error)
 {
     char path[512];
     (void)snprintf(path, sizeof path, "%s/esgsim-claims-XXXXXX", P_tmpdir);
@@ -59,7 +59,7 @@ static struct claims *load(const char *text, struct error *error)
     assert_true(fd >= 0);
     assert_true(dprintf(fd, "%s", text) > 0);
     (void)close(fd);
-    struct claims *claims = claims_load(path, error);
+    struct expectations *claims = expectations_load(path, EXPECTATION_CLAIMS, error);
     (void)unlink(path);
     return claims;
 }
@@ -86,7 +86,7 @@ static void judge(struct judged *judged, const char *claims)
 
 static void judged_clear(struct judged *judged)
 {
-    claims_free(judged->claims);
+    expectations_free(judged->claims);
     report_free(judged->report);
     results_free(judged->results);
 }
@@ -100,7 +100,7 @@ static void assert_claim(const char *claim, double mean, double half_width,
     struct estimate ours;
     (void)snprintf(text, sizeof text, CLAIMS("%s"), claim);
     judge(&judged, text);
-    if (!claim_estimate(judged.report, &judged.claims->claims[0], &ours, &error))
+    if (!claim_estimate(judged.report, &judged.claims->list[0], &ours, &error))
         fail_msg("%s", error.message);
     if (isnan(mean))
         assert_true(isnan(ours.mean));
@@ -110,7 +110,7 @@ static void assert_claim(const char *claim, double mean, double half_width,
         assert_true(isnan(ours.half_width));
     else
         assert_near(ours.half_width, half_width, 1e-3);
-    assert_string_equal(claim_verdict_name(claim_judge(&judged.claims->claims[0], ours)),
+    assert_string_equal(claim_verdict_name(claim_judge(&judged.claims->list[0], ours)),
                         claim_verdict_name(verdict));
     judged_clear(&judged);
 }
@@ -231,7 +231,7 @@ static void the_time_of_gpus_in_use_follows_from_what_they_hold(void **state)
         judged.results->runs[i].run.gpu_fragmentation = 0.2;
         judged.results->runs[i].run.simulated_s = 100;
     }
-    assert_true(claim_estimate(judged.report, &judged.claims->claims[0], &ours, &error));
+    assert_true(claim_estimate(judged.report, &judged.claims->list[0], &ours, &error));
     assert_near(ours.mean, 62.5, 1e-9);
     judged_clear(&judged);
 }
@@ -265,7 +265,7 @@ static void runs_that_are_not_there_and_runs_in_several_settings_are_refused(voi
         struct estimate ours;
         (void)snprintf(text, sizeof text, CLAIMS("%s"), wrong[i][0]);
         judge(&judged, text);
-        assert_false(claim_estimate(judged.report, &judged.claims->claims[0], &ours, &error));
+        assert_false(claim_estimate(judged.report, &judged.claims->list[0], &ours, &error));
         assert_int_equal(error.kind, ERROR_INPUT);
         if (strstr(error.message, wrong[i][1]) == NULL)
             fail_msg("%s", error.message);
@@ -322,7 +322,7 @@ static void exact_claims_come_first_and_open_ones_last(void **state)
                                           OF("clockwork", "light") "\"low\": 48, \"high\": 48, "
                                                                    "\"note\": \"n\"}"));
     for (size_t c = 0; c < 3; c++)
-        assert_true(claim_estimate(judged.report, &judged.claims->claims[c], &ours[c], &error));
+        assert_true(claim_estimate(judged.report, &judged.claims->list[c], &ours[c], &error));
     char *text = NULL;
     size_t size = 0;
     FILE *out = open_memstream(&text, &size);
@@ -356,9 +356,9 @@ static void exact_claims_come_first_and_open_ones_last(void **state)
         }
     }
     free(text);
-    out = open_memstream(&text, &size);
-    assert_true(claims_json(judged.claims, ours, out, &error));
-    assert_int_equal(fclose(out), 0);
+    cJSON *made = claims_json(judged.claims, ours);
+    text = cJSON_Print(made);
+    cJSON_Delete(made);
     cJSON *root = cJSON_Parse(text);
     const cJSON *claim = cJSON_GetArrayItem(cJSON_GetObjectItem(root, "claims"), 2);
     assert_string_equal(cJSON_GetObjectItem(claim, "verdict")->valuestring, "contradicted");
@@ -377,11 +377,12 @@ static void the_shipped_claims_have_sources_and_five_seeds(void **state)
 {
     (void)state;
     struct error error = {0};
-    struct claims *claims = claims_load("results/paper/known-for.json", &error);
+    struct expectations *claims =
+        expectations_load("results/paper/known-for.json", EXPECTATION_CLAIMS, &error);
     if (claims == NULL)
         fail_msg("%s", error.message);
     for (size_t c = 0; claims != NULL && c < claims->count; c++) {
-        const struct claim *claim = &claims->claims[c];
+        const struct expectation *claim = &claims->list[c];
         assert_true(strlen(claim->source) > 10);
         assert_non_null(claim->expected);
         struct sweep *sweep = sweep_load(claim->sweep, NULL, 0, &error);
@@ -391,7 +392,7 @@ static void the_shipped_claims_have_sources_and_five_seeds(void **state)
             fail_msg("%s has fewer than 5 seeds", claim->sweep);
         sweep_free(sweep);
     }
-    claims_free(claims);
+    expectations_free(claims);
 }
 
 int main(void)

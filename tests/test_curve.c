@@ -276,8 +276,7 @@ static void two_loads_are_no_curve_unless_asked_for(void **state)
 
 /* ---- Output ---------------------------------------------------------------------------------- */
 
-typedef bool print_function(const struct report *, const struct reference *, FILE *,
-                            struct error *);
+typedef bool print_function(const struct report *, FILE *, struct error *);
 
 static char *printed(const struct made *made, print_function *print)
 {
@@ -286,7 +285,7 @@ static char *printed(const struct made *made, print_function *print)
     struct error error = {0};
     FILE *out = open_memstream(&text, &size);
     assert_non_null(out);
-    assert_true(print(made->report, NULL, out, &error));
+    assert_true(print(made->report, out, &error));
     (void)fclose(out);
     return text;
 }

@@ -189,8 +189,10 @@ static char *page_of(const struct fixture *runs, size_t count, bool paper, const
         trainings_make(results, runs);
     results->command = made_by == NULL ? NULL : strdup(made_by);
     struct report *report = report_build(results, &error);
-    struct reference *reference =
-        paper ? reference_load("results/paper/esg-hpdc24.json", &error) : NULL;
+    struct expectations *reference =
+        paper ? expectations_load("results/paper/esg-hpdc24.json", EXPECTATION_FIGURES, &error)
+              : NULL;
+    assert_true(reference == NULL || report_judge(report, reference, &error));
     struct assumptions *assumptions = assumptions_load("results/report/assumptions.json", &error);
     assert_non_null(assumptions);
     const struct page_figure figures[] = {
@@ -198,7 +200,6 @@ static char *page_of(const struct fixture *runs, size_t count, bool paper, const
          (char *)svg},
         {"k", "across", (char *)svg}};
     const struct page page = {.report = report,
-                              .reference = reference,
                               .assumptions = assumptions,
                               .figures = figures,
                               .figure_count = count > 0 ? COUNT(figures) : 0,
@@ -207,7 +208,7 @@ static char *page_of(const struct fixture *runs, size_t count, bool paper, const
     assert_true(report_html(&page, out, &error));
     assert_int_equal(fclose(out), 0);
     assumptions_free(assumptions);
-    reference_free(reference);
+    expectations_free(reference);
     report_free(report);
     results_free(results);
     return text;
@@ -294,18 +295,20 @@ static const struct fixture two_settings[] = {
 
 /* Prints what the text report has; the caller frees it. */
 static char *text_of(const struct fixture *runs, size_t count,
-                     bool print(const struct report *, const struct reference *, FILE *))
+                     bool print(const struct report *, FILE *))
 {
     char *text = NULL;
     size_t size = 0;
     struct error error = {0};
     struct results *results = fixture_results(runs, count);
     struct report *report = report_build(results, &error);
-    struct reference *reference = reference_load("results/paper/esg-hpdc24.json", &error);
+    struct expectations *reference =
+        expectations_load("results/paper/esg-hpdc24.json", EXPECTATION_FIGURES, &error);
     FILE *out = open_memstream(&text, &size);
-    assert_true(print(report, reference, out));
+    assert_true(report_judge(report, reference, &error));
+    assert_true(print(report, out));
     assert_int_equal(fclose(out), 0);
-    reference_free(reference);
+    expectations_free(reference);
     report_free(report);
     results_free(results);
     return text;
@@ -328,24 +331,16 @@ static size_t assert_cells(const char *begin, const char *end, const char *text,
     return marked;
 }
 
-static bool print_overview(const struct report *report, const struct reference *reference,
-                           FILE *out)
+static bool print_verdicts(const struct report *report, FILE *out)
 {
-    (void)reference;
-    return overview_text(report, out);
-}
-
-static bool print_verdicts(const struct report *report, const struct reference *reference,
-                           FILE *out)
-{
-    return verdicts_tables(&report, 1, reference, out, NULL);
+    return verdicts_tables(&report, 1, out);
 }
 
 static void the_overview_is_that_of_the_text(void **state)
 {
     (void)state;
     char *page = page_of(two_settings, COUNT(two_settings), false, NULL);
-    char *text = text_of(two_settings, COUNT(two_settings), print_overview);
+    char *text = text_of(two_settings, COUNT(two_settings), overview_text);
     const char *begin = strstr(strstr(page, "<h2 id=\"overview\""), "<table");
     assert_int_equal(assert_cells(begin, strstr(begin, "</table>"), text, " at "), 4);
     assert_well_formed(page);

@@ -15,6 +15,7 @@
 #include "results/report/csv.h"
 #include "results/report/report.h"
 #include "results/report/report_columns.h"
+#include "results/report/reproduction_check.h"
 #include "results/report/table.h"
 #include "tests/fixture_results.h"
 
@@ -52,16 +53,18 @@ static void report_close(struct opened *opened)
     results_free(opened->results);
 }
 
-typedef bool report_print(const struct report *, const struct reference *, FILE *, struct error *);
+typedef bool report_print(const struct report *, FILE *, struct error *);
 
-static char *printed(const struct opened *opened, const struct reference *reference,
+static char *printed(const struct opened *opened, const struct expectations *reference,
                      report_print *print)
 {
     char *text = NULL;
     size_t size = 0;
     struct error error = {0};
     FILE *out = open_memstream(&text, &size);
-    assert_true(print(opened->report, reference, out, &error));
+    if (reference != NULL)
+        assert_true(report_judge(opened->report, reference, &error));
+    assert_true(print(opened->report, out, &error));
     assert_int_equal(fclose(out), 0);
     return text;
 }
@@ -263,14 +266,15 @@ static void published_figures_stand_beside_ours(void **state)
     (void)state;
     struct error error = {0};
     struct opened opened = report_open(light, LIGHT);
-    struct reference *reference = reference_load("tests/golden/reference.json", &error);
+    struct expectations *reference =
+        expectations_load("tests/golden/reference.json", EXPECTATION_FIGURES, &error);
     assert_non_null(reference);
     char *text = printed(&opened, reference, report_text);
     const char *part = strstr(text, "\n== published");
     assert_non_null(part);
     assert_golden(part, "tests/golden/reference.txt");
     free(text);
-    reference_free(reference);
+    expectations_free(reference);
     report_close(&opened);
 }
 
@@ -278,16 +282,17 @@ static void the_published_figures_that_ship_can_be_read(void **state)
 {
     (void)state;
     struct error error = {0};
-    struct reference *reference = reference_load("results/paper/esg-hpdc24.json", &error);
+    struct expectations *reference =
+        expectations_load("results/paper/esg-hpdc24.json", EXPECTATION_FIGURES, &error);
     assert_non_null(reference);
-    assert_int_equal(reference->figure_count, 5);
-    assert_string_equal(reference->figures[0].metric, REPORT_HIT_RELATIVE);
-    assert_string_equal(reference->figures[1].metric, REPORT_HIT_POINTS);
+    assert_int_equal(reference->count, 5);
+    assert_string_equal(reference->list[0].metric, REPORT_HIT_RELATIVE);
+    assert_string_equal(reference->list[1].metric, REPORT_HIT_POINTS);
     for (size_t i = 0; i < 2; i++)
-        assert_true(reference->figures[i].low == 61 && reference->figures[i].high == 80);
-    assert_string_equal(reference->figures[2].metric, REPORT_SAVING);
-    assert_true(reference->figures[2].low == 47 && reference->figures[2].high == 187);
-    reference_free(reference);
+        assert_true(reference->list[i].low == 61 && reference->list[i].high == 80);
+    assert_string_equal(reference->list[2].metric, REPORT_SAVING);
+    assert_true(reference->list[2].low == 47 && reference->list[2].high == 187);
+    expectations_free(reference);
 }
 
 static void bad_reference_files_are_refused(void **state)
@@ -328,7 +333,7 @@ static void bad_reference_files_are_refused(void **state)
         (void)fprintf(file, "{\"title\": \"t\", \"source\": \"s\", \"figures\": [%s]}",
                       bad[i].figure);
         assert_int_equal(fclose(file), 0);
-        assert_null(reference_load(path, &error));
+        assert_null(expectations_load(path, EXPECTATION_FIGURES, &error));
         assert_int_equal(error.kind, ERROR_INPUT);
         if (strstr(error.message, bad[i].says) == NULL)
             fail_msg("\"%s\" does not say \"%s\"", error.message, bad[i].says);
@@ -522,10 +527,21 @@ static void without_esg_the_first_policy_is_compared_with_the_others(void **stat
     assert_non_null(strstr(error.message, "made-up.h5: no run of \"fifo max_batch=2\""));
 
     /* A published figure of ESG is not one of whoever stands first. */
-    const char *against[] = {"fifo"};
-    const struct reference_figure figure = {
-        .metric = REPORT_SAVING, .policy = "esg", .against = (char **)against, .compare_count = 1};
-    assert_int_equal(report_published(opened.report, scenario, 1, &figure).n, 0);
+    const char *against[] = {scenario->contenders[0].policy};
+    struct judgement judgement;
+    struct expectation figure = {.metric = REPORT_SAVING,
+                                 .policy = "esg",
+                                 .unit = "%",
+                                 .evidence = "published",
+                                 .against = against,
+                                 .compare_count = 1,
+                                 .low = 1};
+    assert_true(expectation_resolve(&figure));
+    assert_true(verdict_judge(opened.report, &figure, &judgement, &error));
+    for (size_t p = 0; p < judgement.pair_count; p++)
+        assert_int_equal(judgement.pairs[p].ours.n, 0);
+    assert_true(judgement.counts[STANDING_NO_RUN] == judgement.pair_count);
+    judgement_clear(&judgement);
     report_close(&opened);
 }
 
@@ -620,7 +636,8 @@ static void json_holds_the_same_figures(void **state)
     (void)state;
     struct error error = {0};
     struct opened opened = report_open(light, LIGHT);
-    struct reference *reference = reference_load("tests/golden/reference.json", &error);
+    struct expectations *reference =
+        expectations_load("tests/golden/reference.json", EXPECTATION_FIGURES, &error);
     char *text = printed(&opened, reference, report_json);
     cJSON *root = cJSON_Parse(text);
     assert_non_null(root);
@@ -637,7 +654,7 @@ static void json_holds_the_same_figures(void **state)
     assert_true(cJSON_IsNull(cJSON_GetObjectItem(hit, "half_width_95")));
     cJSON_Delete(root);
     free(text);
-    reference_free(reference);
+    expectations_free(reference);
     report_close(&opened);
 }
 

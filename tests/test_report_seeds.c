@@ -90,14 +90,13 @@ static void lose_several(struct results *results)
 }
 
 static char *printed(const struct opened *opened,
-                     bool (*print)(const struct report *, const struct reference *, FILE *,
-                                   struct error *))
+                     bool (*print)(const struct report *, FILE *, struct error *))
 {
     char *text = NULL;
     size_t size = 0;
     struct error error = {0};
     FILE *out = open_memstream(&text, &size);
-    assert_true(print(opened->report, NULL, out, &error));
+    assert_true(print(opened->report, out, &error));
     assert_int_equal(fclose(out), 0);
     return text;
 }
@@ -274,17 +273,18 @@ static enum verdict verdict_with(void (*change)(struct results *), enum standing
 {
     struct error error = {0};
     struct judgement judgement;
-    char *against[] = {(char *)"fifo"};
-    const struct reference_figure figure = {.metric = (char *)REPORT_SAVING,
-                                            .evidence = "published",
-                                            .unit = (char *)"%",
-                                            .policy = (char *)"esg",
-                                            .against = against,
-                                            .compare_count = 1,
-                                            .low = 100,
-                                            .high = 200};
+    const char *against[] = {"fifo"};
+    struct expectation figure = {.metric = REPORT_SAVING,
+                                 .evidence = "published",
+                                 .unit = "%",
+                                 .policy = "esg",
+                                 .against = against,
+                                 .compare_count = 1,
+                                 .low = 100,
+                                 .high = 200};
     struct opened opened = report_open(5, change);
-    assert_true(verdict_judge(opened.report, &figure, NULL, &judgement, &error));
+    assert_true(expectation_resolve(&figure));
+    assert_true(verdict_judge(opened.report, &figure, &judgement, &error));
     const enum verdict verdict = judgement.verdict;
     *standing = judgement.pairs[0].standing;
     judgement_clear(&judgement);

@@ -47,8 +47,8 @@ enum { RUNS = sizeof runs / sizeof runs[0] };
 struct judged {
     struct results *results;
     struct report *report;
-    struct reference *reference;
-    struct judgement judgement;
+    struct expectations *reference;
+    const struct judgement *judgement;
 };
 
 /* The first figure of a reference file with these, over `count` runs. */
@@ -66,18 +66,17 @@ static void judge(struct judged *judged, const struct fixture *made, size_t coun
     judged->results = fixture_results(made, count);
     assert_non_null(judged->results);
     judged->report = report_build(judged->results, &error);
-    judged->reference = reference_load(path, &error);
+    judged->reference = expectations_load(path, EXPECTATION_FIGURES, &error);
     (void)unlink(path);
     if (judged->report == NULL || judged->reference == NULL ||
-        !verdict_judge(judged->report, &judged->reference->figures[0], NULL, &judged->judgement,
-                       &error))
+        !report_judge(judged->report, judged->reference, &error))
         fail_msg("%s", error.message);
+    judged->judgement = &judged->report->judgements[0];
 }
 
 static void judged_clear(struct judged *judged)
 {
-    judgement_clear(&judged->judgement);
-    reference_free(judged->reference);
+    expectations_free(judged->reference);
     report_free(judged->report);
     results_free(judged->results);
 }
@@ -91,8 +90,8 @@ static void assert_judged(const char *figures, enum verdict verdict, const char 
 {
     struct judged judged = {0};
     judge(&judged, runs, RUNS, figures);
-    assert_string_equal(judged.judgement.sentence, sentence);
-    assert_int_equal(judged.judgement.verdict, verdict);
+    assert_string_equal(judged.judgement->sentence, sentence);
+    assert_int_equal(judged.judgement->verdict, verdict);
     judged_clear(&judged);
 }
 
@@ -146,8 +145,8 @@ static void worse_than_the_baseline_is_called_lower(void **state)
                                           SEEDS("light", "orion", 0.8, 0.8, 0.8, 0.0001)};
     struct judged judged = {0};
     judge(&judged, dear, 6, GAIN("\"orion\""));
-    assert_int_equal(judged.judgement.verdict, VERDICT_NOT);
-    assert_string_equal(judged.judgement.sentence,
+    assert_int_equal(judged.judgement->verdict, VERDICT_NOT);
+    assert_string_equal(judged.judgement->sentence,
                         "Not reproduced: ESG's SLO hit rate is 75.0 % (\xC2\xB1 0.0) lower against "
                         "orion in light, the published figure is 61 to 80 % higher; it holds in 0 "
                         "of 2 pairs of baseline and setting, is below in 1 (orion: light); no run "
@@ -186,9 +185,9 @@ static void without_a_run_of_esg_nothing_is_said(void **state)
     (void)state;
     struct judged judged = {0};
     judge(&judged, runs + 6, 6, GAIN("\"orion\""));
-    assert_int_equal(judged.judgement.verdict, VERDICT_UNKNOWN);
-    assert_int_equal(judged.judgement.counts[STANDING_NO_RUN], 2);
-    const char *sentence = judged.judgement.sentence;
+    assert_int_equal(judged.judgement->verdict, VERDICT_UNKNOWN);
+    assert_int_equal(judged.judgement->counts[STANDING_NO_RUN], 2);
+    const char *sentence = judged.judgement->sentence;
     assert_true(sentence != NULL && strstr(sentence, "; no run of esg in this file") != NULL);
     judged_clear(&judged);
 }
@@ -202,9 +201,9 @@ static void one_seed_has_no_interval_and_so_no_verdict(void **state)
     };
     struct judged judged = {0};
     judge(&judged, single, 2, GAIN("\"orion\""));
-    assert_int_equal(judged.judgement.verdict, VERDICT_UNKNOWN);
+    assert_int_equal(judged.judgement->verdict, VERDICT_UNKNOWN);
     assert_string_equal(
-        judged.judgement.sentence,
+        judged.judgement->sentence,
         "Cannot be said: ESG's SLO hit rate is 70.0 % higher against orion in "
         "light, the published figure is 61 to 80 % higher; it holds in 0 of 2 pairs "
         "of baseline and setting, has one seed and so no interval in 1 (orion: "
@@ -257,14 +256,13 @@ static void a_figure_of_one_policy_is_judged_in_every_scenario(void **state)
 }
 
 static char *printed(const struct judged *judged,
-                     bool (*print)(const struct report *, const struct reference *, FILE *,
-                                   struct error *))
+                     bool (*print)(const struct report *, FILE *, struct error *))
 {
     char *text = NULL;
     size_t size = 0;
     struct error error = {0};
     FILE *out = open_memstream(&text, &size);
-    assert_true(print(judged->report, judged->reference, out, &error));
+    assert_true(print(judged->report, out, &error));
     assert_int_equal(fclose(out), 0);
     return text;
 }
@@ -295,7 +293,7 @@ static void text_csv_and_json_carry_the_verdict(void **state)
     const cJSON *figure = cJSON_GetArrayItem(cJSON_GetObjectItem(paper, "figures"), 0);
     assert_string_equal(cJSON_GetObjectItem(figure, "verdict")->valuestring, "partly");
     assert_string_equal(cJSON_GetObjectItem(figure, "sentence")->valuestring,
-                        judged.judgement.sentence);
+                        judged.judgement->sentence);
     const cJSON *counts = cJSON_GetObjectItem(figure, "pairs");
     assert_true(cJSON_GetObjectItem(counts, "holds")->valueint == 1);
     assert_true(cJSON_GetObjectItem(counts, "below")->valueint == 1);
@@ -322,7 +320,6 @@ static void settings_on_two_profiles_stay_apart_and_show_their_evidence(void **s
     struct error error = {0};
     struct judged judged = {0};
     judge(&judged, both, 12, GAIN("\"orion\""));
-    judgement_clear(&judged.judgement);
     report_free(judged.report);
     for (size_t i = 6; i < 12; i++) {
         struct summary_row *run = &judged.results->runs[i];
@@ -336,10 +333,10 @@ static void settings_on_two_profiles_stay_apart_and_show_their_evidence(void **s
     assert_string_equal(judged.report->scenarios[0].title, "made-up light");
     assert_string_equal(judged.report->scenarios[1].title, "other light");
     assert_string_equal(judged.report->scenarios[1].evidence, "measured: on a desk");
-    assert_true(verdict_judge(judged.report, &judged.reference->figures[0], NULL, &judged.judgement,
-                              &error));
-    assert_int_equal(judged.judgement.counts[STANDING_HOLDS], 1);
-    assert_int_equal(judged.judgement.counts[STANDING_BELOW], 1);
+    assert_true(report_judge(judged.report, judged.reference, &error));
+    judged.judgement = &judged.report->judgements[0];
+    assert_int_equal(judged.judgement->counts[STANDING_HOLDS], 1);
+    assert_int_equal(judged.judgement->counts[STANDING_BELOW], 1);
     char *text = printed(&judged, report_text);
     assert_non_null(strstr(text, "\nprofile evidence: assumed\n"));
     assert_non_null(strstr(text, "\nprofile evidence: measured: on a desk\n"));
@@ -354,9 +351,9 @@ static void averages_over_the_settings_are_of_each_baseline(void **state)
     (void)state;
     struct judged judged = {0};
     judge(&judged, runs, RUNS, GAIN("\"edf\", \"llf\", \"infless\""));
-    assert_int_equal(judged.judgement.worlds, 1);
-    assert_int_equal(judged.judgement.average_count, 2);
-    const struct verdict_average *average = judged.judgement.averages;
+    assert_int_equal(judged.judgement->worlds, 1);
+    assert_int_equal(judged.judgement->average_count, 2);
+    const struct verdict_average *average = judged.judgement->averages;
     if (average == NULL) {
         fail_msg("no averages");
         return;
@@ -371,14 +368,14 @@ static void averages_over_the_settings_are_of_each_baseline(void **state)
     judge(&judged, runs, RUNS,
           "{\"metric\": \"slo_hit_rate_gain_points\", \"low\": 31, \"evidence\": \"assumed\", "
           "\"against\": [\"edf\"]}");
-    assert_near(judged.judgement.averages[0].ours.mean, 30, 1e-9);
-    assert_int_equal(judged.judgement.averages[0].standing, STANDING_BELOW);
+    assert_near(judged.judgement->averages[0].ours.mean, 30, 1e-9);
+    assert_int_equal(judged.judgement->averages[0].standing, STANDING_BELOW);
     judged_clear(&judged);
     /* Costs of ESG 1 and 1, of orion 2 and 1: on average 50 % more. */
     judge(&judged, runs, RUNS,
           "{\"metric\": \"cost_saving\", \"low\": 47, \"evidence\": \"assumed\", "
           "\"against\": [\"orion\"]}");
-    assert_near(judged.judgement.averages[0].ours.mean, 50, 1e-9);
+    assert_near(judged.judgement->averages[0].ours.mean, 50, 1e-9);
     judged_clear(&judged);
 }
 
@@ -396,7 +393,7 @@ static void averages_over_the_settings_are_of_each_baseline(void **state)
     }
 
 /* The verdicts alone, of the same file twice, as CSV and JSON. */
-static void assert_verdicts_as_data(const struct report *report, const struct reference *reference)
+static void assert_verdicts_as_data(const struct report *report)
 {
     static const char *const lines[] = {
         ",all,,,,,61,80,0,,,,partly,,\r\n",
@@ -411,8 +408,8 @@ static void assert_verdicts_as_data(const struct report *report, const struct re
     size_t sizes[2] = {0, 0};
     FILE *csv = open_memstream(&texts[0], &sizes[0]);
     FILE *json = open_memstream(&texts[1], &sizes[1]);
-    assert_true(verdicts_csv(reports, 2, reference, csv, &error));
-    assert_true(verdicts_json(reports, 2, reference, json, &error));
+    assert_true(verdicts_csv(reports, 2, csv, &error));
+    assert_true(verdicts_json(reports, 2, json, &error));
     (void)fclose(csv);
     (void)fclose(json);
     const char *at = texts[0];
@@ -452,11 +449,11 @@ static void assumptions_are_judged_apart_and_shown_in_one_table(void **state)
     struct error error = {0};
     struct judged judged = {0};
     judge(&judged, worlds, 16, GAIN("\"orion\""));
-    assert_verdicts_as_data(judged.report, judged.reference);
-    assert_int_equal(judged.judgement.worlds, 2);
-    assert_int_equal(judged.judgement.average_count, 0);
+    assert_verdicts_as_data(judged.report);
+    assert_int_equal(judged.judgement->worlds, 2);
+    assert_int_equal(judged.judgement->average_count, 0);
     assert_string_equal(
-        judged.judgement.sentence,
+        judged.judgement->sentence,
         "Partly reproduced: ESG's SLO hit rate is from 21.4 % (\xC2\xB1 0.0) higher "
         "(against orion in heavy cluster=../c/slices.json) to 70.0 % (\xC2\xB1 0.0) "
         "higher (against orion in heavy cluster=../c/shared.json), the published "
@@ -466,7 +463,7 @@ static void assumptions_are_judged_apart_and_shown_in_one_table(void **state)
     char *text = NULL;
     size_t size = 0;
     FILE *out = open_memstream(&text, &size);
-    assert_true(verdicts_text(reports, 2, judged.reference, out, &error));
+    assert_true(verdicts_text(reports, 2, out, &error));
     assert_int_equal(fclose(out), 0);
     static const char *const order[] = {
         "made-up.h5\n\nOverview: ",
@@ -541,11 +538,10 @@ static void assert_trained(const char *figure, enum verdict verdict, const char 
     judge(&judged, trained, TRAINED, figure);
     trainings_make(&judged, trained, TRAINED);
     struct error error = {0};
-    judgement_clear(&judged.judgement);
-    assert_true(verdict_judge(judged.report, &judged.reference->figures[0], NULL, &judged.judgement,
-                              &error));
-    assert_string_equal(judged.judgement.sentence, sentence);
-    assert_int_equal(judged.judgement.verdict, verdict);
+    assert_true(report_judge(judged.report, judged.reference, &error));
+    judged.judgement = &judged.report->judgements[0];
+    assert_string_equal(judged.judgement->sentence, sentence);
+    assert_int_equal(judged.judgement->verdict, verdict);
     judged_clear(&judged);
 }
 

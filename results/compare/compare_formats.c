@@ -11,6 +11,7 @@
 #include "results/compare/compare.h"
 #include "results/report/csv.h"
 #include "traces/json/json.h"
+#include "traces/json/json_write.h"
 
 static const char *standing_name(enum compare_standing standing)
 {
@@ -138,16 +139,8 @@ bool compare_csv(const struct comparison *against, FILE *out, struct error *erro
 static cJSON *add_pair(cJSON *object, const char *key, double simulated, double real)
 {
     cJSON *pair = cJSON_AddObjectToObject(object, key);
-    (void)cJSON_AddNumberToObject(pair, "simulated", simulated);
-    (void)cJSON_AddNumberToObject(pair, "real", real);
+    json_put(pair, "simulated %g real %g", simulated, real);
     return pair;
-}
-
-static cJSON *add_object(cJSON *array)
-{
-    cJSON *object = cJSON_CreateObject();
-    (void)cJSON_AddItemToArray(array, object);
-    return object;
 }
 
 static void add_figure(cJSON *object, const struct compare_run *run,
@@ -156,22 +149,18 @@ static void add_figure(cJSON *object, const struct compare_run *run,
     const struct compare_figure *figure = &part->figures[metric];
     const struct compare_metric_facts *facts = &compare_metrics[metric];
     cJSON *value = add_pair(object, facts->name, figure->simulated, figure->real);
-    (void)cJSON_AddNumberToObject(value, "error", figure->error);
-    (void)cJSON_AddStringToObject(value, "error_unit", facts->points ? "points" : "%");
-    (void)cJSON_AddNumberToObject(value, "low_95", figure->low);
-    (void)cJSON_AddNumberToObject(value, "high_95", figure->high);
+    json_put(value, "error %g error_unit %s low_95 %g high_95 %g", figure->error,
+             facts->points ? "points" : "%", figure->low, figure->high);
     double by = 0;
     const enum compare_standing standing = compare_stands(run, metric, &by);
     if (part->application != NULL || standing == COMPARE_UNTOLD)
         return;
-    (void)cJSON_AddNumberToObject(value, "limit", facts->limit);
-    (void)cJSON_AddStringToObject(value, "standing", standing_name(standing));
-    (void)cJSON_AddNumberToObject(value, "missed_by", by);
+    json_put(value, "limit %g standing %s missed_by %g", facts->limit, standing_name(standing), by);
 }
 
 static void add_part(cJSON *parts, const struct compare_run *run, const struct compare_part *part)
 {
-    cJSON *object = add_object(parts);
+    cJSON *object = json_append(parts);
     if (part->application != NULL)
         (void)cJSON_AddStringToObject(object, "application", part->application);
     (void)cJSON_AddNumberToObject(object, "requests", (double)part->requests);
@@ -184,11 +173,9 @@ static void add_part(cJSON *parts, const struct compare_run *run, const struct c
 
 static void add_batches(cJSON *array, const struct compare_batches *kind)
 {
-    cJSON *object = add_object(array);
-    (void)cJSON_AddStringToObject(object, "function", kind->function);
-    (void)cJSON_AddNumberToObject(object, "batch", kind->batch);
-    (void)cJSON_AddNumberToObject(object, "vcpu", kind->vcpu);
-    (void)cJSON_AddNumberToObject(object, "vgpu", kind->vgpu);
+    cJSON *object = json_append(array);
+    json_put(object, "function %s batch %u vcpu %u vgpu %u", kind->function, kind->batch,
+             kind->vcpu, kind->vgpu);
     add_pair(object, "batches", (double)kind->count[0], (double)kind->count[1]);
     add_pair(object, "jobs", kind->jobs[0], kind->jobs[1]);
     add_pair(object, "execution_ms_mean", kind->execution_ms[0], kind->execution_ms[1]);
@@ -198,18 +185,12 @@ static void add_batches(cJSON *array, const struct compare_batches *kind)
 
 static void add_run(cJSON *runs, const struct compare_run *run)
 {
-    cJSON *object = add_object(runs);
-    (void)cJSON_AddStringToObject(
-        object, "setting", run->real->setting[0] != '\0' ? run->real->setting : run->real->name);
-    (void)cJSON_AddStringToObject(object, "policy", run->real->policy);
-    (void)cJSON_AddItemToObject(object, "seed", json_whole(run->real->seed));
-    (void)cJSON_AddBoolToObject(object, "gpu", run->gpu);
-    (void)cJSON_AddStringToObject(object, "backend", run->backend);
-    (void)cJSON_AddStringToObject(object, "device", run->device);
-    (void)cJSON_AddStringToObject(object, "driver", run->driver);
-    (void)cJSON_AddNumberToObject(object, "late_us_mean", run->late_us_mean);
-    (void)cJSON_AddNumberToObject(object, "late_us_p99", run->late_us_p99);
-    (void)cJSON_AddNumberToObject(object, "late_us_max", run->late_us_max);
+    cJSON *object = json_append(runs);
+    json_put(object, "setting %s policy %s seed %" PRIu64 " gpu %hhd backend %s",
+             run->real->setting[0] != '\0' ? run->real->setting : run->real->name,
+             run->real->policy, run->real->seed, run->gpu, run->backend);
+    json_put(object, "device %s driver %s late_us_mean %g late_us_p99 %g late_us_max %g",
+             run->device, run->driver, run->late_us_mean, run->late_us_p99, run->late_us_max);
     cJSON *parts = cJSON_AddArrayToObject(object, "applications");
     for (size_t p = 0; p + 1 < run->part_count; p++)
         add_part(parts, run, &run->parts[p]);
@@ -223,7 +204,7 @@ static void add_run(cJSON *runs, const struct compare_run *run)
     cJSON *company = cJSON_AddArrayToObject(object, "company");
     for (size_t c = 0; c < run->company_count; c++) {
         const struct compare_company *beside = &run->company[c];
-        cJSON *item = add_object(company);
+        cJSON *item = json_append(company);
         (void)cJSON_AddNumberToObject(item, "others", beside->others);
         add_pair(item, "batches", (double)beside->count[0], (double)beside->count[1]);
         add_pair(item, "slowdown_mean", beside->slowdown[0], beside->slowdown[1]);
@@ -233,9 +214,8 @@ static void add_run(cJSON *runs, const struct compare_run *run)
 bool compare_json(const struct comparison *against, FILE *out, struct error *error)
 {
     cJSON *root = cJSON_CreateObject();
-    (void)cJSON_AddStringToObject(root, "simulated", against->simulated->path);
-    (void)cJSON_AddStringToObject(root, "real", against->real->path);
-    (void)cJSON_AddBoolToObject(root, "gpu", against->gpu);
+    json_put(root, "simulated %s real %s gpu %hhd", against->simulated->path, against->real->path,
+             against->gpu);
     if (!against->gpu)
         (void)cJSON_AddStringToObject(root, "note", "rehearsal: no GPU took part");
     cJSON *runs = cJSON_AddArrayToObject(root, "runs");
@@ -244,11 +224,7 @@ bool compare_json(const struct comparison *against, FILE *out, struct error *err
     cJSON *alone = cJSON_AddArrayToObject(root, "without_partner");
     for (size_t i = 0; i < against->alone_count; i++)
         (void)cJSON_AddItemToArray(alone, cJSON_CreateString(against->alone[i]));
-    char *text = cJSON_Print(root);
-    cJSON_Delete(root);
-    if (text == NULL)
-        return error_run(error, "out of memory for the comparison");
-    (void)fprintf(out, "%s\n", text);
-    free(text);
+    if (!json_write(root, out, "comparison", error))
+        return false;
     return !ferror(out) || error_run(error, "cannot write the comparison: %s", strerror(errno));
 }

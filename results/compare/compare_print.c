@@ -20,9 +20,6 @@ struct sink {
     FILE *out;
     bool html, good;
     struct text_table *table;
-    size_t columns;
-    char group[CELL_SIZE]; /* name of the current group; HTML tables have no group rows, so it is
-                              put in the first column */
 };
 
 static void sink_heading(struct sink *sink, const char *text)
@@ -69,83 +66,50 @@ __attribute__((format(printf, 2, 3))) static void sink_paragraph(struct sink *si
     (void)fputc('\n', sink->out);
 }
 
-static void sink_table(struct sink *sink, const char *const *headers, size_t columns)
+static struct text_table *sink_table(struct sink *sink, const char *const *headers, size_t columns)
 {
-    sink->columns = columns;
-    sink->group[0] = '\0';
-    if (sink->html)
-        html_table_begin(sink->out, headers, NULL, columns, 1U);
-    else
-        sink->table = text_table_create(headers, columns);
-}
-
-static void sink_group(struct sink *sink, const char *text)
-{
-    if (sink->html)
-        (void)snprintf(sink->group, sizeof sink->group, "%s: ", text);
-    else
-        text_table_group(sink->table, text);
-}
-
-static void sink_row(struct sink *sink, char cells[][CELL_SIZE])
-{
-    if (!sink->html) {
-        text_table_row(sink->table);
-        for (size_t c = 0; c < sink->columns; c++)
-            if (cells[c][0] != '\0')
-                text_table_cell(sink->table, c, "%s", cells[c]);
-        return;
-    }
-    html_row_begin(sink->out);
-    for (size_t c = 0; c < sink->columns; c++) {
-        char text[2 * CELL_SIZE];
-        (void)snprintf(text, sizeof text, "%s%s", c == 0 ? sink->group : "",
-                       c == 0 ? cells[c] + strspn(cells[c], " ") : cells[c]);
-        html_element(sink->out, "td", text);
-    }
-    html_row_end(sink->out);
+    return sink->table = text_table_create(headers, columns);
 }
 
 static void sink_table_end(struct sink *sink)
 {
-    if (sink->html) {
-        html_table_end(sink->out, false);
-        return;
-    }
-    (void)fputc('\n', sink->out);
-    sink->good = text_table_print(sink->table, 0, sink->out) && sink->good;
-    text_table_free(sink->table);
-    sink->table = NULL;
+    if (!sink->html)
+        (void)fputc('\n', sink->out);
+    sink->good = text_table_end(sink->table, sink->html, sink->out) && sink->good;
 }
 
 /* ---- Cells ----------------------------------------------------------------------------------- */
 
-static void cell_number(char cell[CELL_SIZE], double value, int decimals)
+static void cell_number(struct text_table *table, size_t column, double value, int decimals)
 {
     if (isnan(value))
-        (void)snprintf(cell, CELL_SIZE, "-");
+        text_table_cell(table, column, "-");
     else
-        (void)snprintf(cell, CELL_SIZE, "%.*f", decimals, value == 0 ? 0.0 : value);
+        text_table_cell(table, column, "%.*f", decimals, value == 0 ? 0.0 : value);
 }
 
 /* Formats with a sign, except if the value rounds to zero. */
-static void cell_signed(char cell[CELL_SIZE], double value, int decimals)
+static const char *signed_text(double value, int decimals, char text[CELL_SIZE])
 {
-    if (isnan(value) || fabs(value) < 0.5 * pow(10, -decimals))
-        cell_number(cell, isnan(value) ? value : 0, decimals);
+    const bool zero = fabs(value) < 0.5 * pow(10, -decimals);
+    if (isnan(value))
+        (void)snprintf(text, CELL_SIZE, "-");
     else
-        (void)snprintf(cell, CELL_SIZE, "%+.*f", decimals, value);
+        (void)snprintf(text, CELL_SIZE, zero ? "%.*f" : "%+.*f", decimals, zero ? 0.0 : value);
+    return text;
 }
 
-/* Writes five cells: both counts, both values, and the error of the simulated value in %. */
-static void cells_compare(char cells[][CELL_SIZE], const size_t count[2], const double values[2],
+/* Fills five cells: both counts, both values, and the error of the simulated value in %. */
+static void cells_compare(struct text_table *table, const size_t count[2], const double values[2],
                           int decimals)
 {
+    char error[CELL_SIZE];
     for (size_t s = 0; s < 2; s++) {
-        (void)snprintf(cells[s], CELL_SIZE, "%zu", count[s]);
-        cell_number(cells[2 + s], values[s], decimals);
+        text_table_cell(table, 1 + s, "%zu", count[s]);
+        cell_number(table, 3 + s, values[s], decimals);
     }
-    cell_signed(cells[4], 100 * (values[0] - values[1]) / values[1], 2);
+    text_table_cell(table, 5, "%s",
+                    signed_text(100 * (values[0] - values[1]) / values[1], 2, error));
 }
 
 /* ---- All runs -------------------------------------------------------------------------------- */
@@ -161,34 +125,32 @@ static bool run_met(const struct compare_run *run)
 }
 
 static void verdict_cell(const struct compare_run *run, enum compare_metric metric,
-                         char cell[CELL_SIZE])
+                         struct text_table *table, size_t column)
 {
-    const struct compare_figure *figure = &run->parts[run->part_count - 1].figures[metric];
     char error[CELL_SIZE];
     double by = 0;
     const enum compare_standing standing = compare_stands(run, metric, &by);
-    cell_signed(error, figure->error, 2);
+    (void)signed_text(run->parts[run->part_count - 1].figures[metric].error, 2, error);
     if (standing == COMPARE_MISSED)
-        (void)snprintf(cell, CELL_SIZE, "%.40s missed by %.2f", error, by);
+        text_table_cell(table, column, "%s missed by %.2f", error, by);
     else
-        (void)snprintf(cell, CELL_SIZE, "%.40s%s", error, standing == COMPARE_MET ? " met" : "");
+        text_table_cell(table, column, "%s%s", error, standing == COMPARE_MET ? " met" : "");
 }
 
 static void verdicts_print(const struct comparison *against, struct sink *sink)
 {
     static const char *const headers[] = {"error", "mean %", "p95 %", "SLO hit points", "cost %"};
-    char cells[COUNT(headers)][CELL_SIZE];
-    sink_table(sink, headers, COUNT(headers));
+    struct text_table *table = sink_table(sink, headers, COUNT(headers));
     for (size_t i = 0; i < against->run_count; i++) {
-        (void)snprintf(cells[0], CELL_SIZE, "%.*s", CELL_SIZE - 1, against->runs[i].title);
+        text_table_row(table);
+        text_table_cell(table, 0, "%s", against->runs[i].title);
         for (size_t j = 0; j < COUNT(judged); j++)
-            verdict_cell(&against->runs[i], judged[j], cells[j + 1]);
-        sink_row(sink, cells);
+            verdict_cell(&against->runs[i], judged[j], table, j + 1);
     }
-    (void)snprintf(cells[0], CELL_SIZE, "limit");
+    text_table_row(table);
+    text_table_cell(table, 0, "limit");
     for (size_t j = 0; j < COUNT(judged); j++)
-        (void)snprintf(cells[j + 1], CELL_SIZE, "%g", compare_metrics[judged[j]].limit);
-    sink_row(sink, cells);
+        text_table_cell(table, j + 1, "%g", compare_metrics[judged[j]].limit);
     sink_table_end(sink);
 }
 
@@ -245,26 +207,26 @@ static const char *part_name(const struct compare_part *part)
     return part->application == NULL ? "all applications" : part->application;
 }
 
-/* Writes the rows of one application: both sides, the error and its interval. */
+/* Adds the rows of one application: both sides, the error and its interval. */
 static void part_rows(const struct compare_run *run, const struct compare_part *part,
-                      const struct figure_column *columns, size_t count, struct sink *sink)
+                      const struct figure_column *columns, size_t count, struct text_table *table)
 {
-    static const char *const rows[] = {"  simulated", "  real", "  error", "    from", "    to"};
-    char cells[COLUMNS_MAX][CELL_SIZE];
-    sink_group(sink, part_name(part));
+    static const char *const rows[] = {"simulated", "real", "error", "  from", "  to"};
+    char text[CELL_SIZE];
+    text_table_group(table, part_name(part));
     for (size_t r = 0; r < COUNT(rows); r++) {
-        (void)snprintf(cells[0], CELL_SIZE, "%s", rows[r]);
+        text_table_row(table);
+        text_table_cell(table, 0, "%s", rows[r]);
         for (size_t c = 0; c < count; c++) {
             const struct compare_figure *figure = &part->figures[columns[c].metric];
             const double values[] = {figure->simulated * columns[c].scale,
                                      figure->real * columns[c].scale, figure->error, figure->low,
                                      figure->high};
             if (r < 2)
-                cell_number(cells[c + 1], values[r], column_decimals(run, &columns[c]));
+                cell_number(table, c + 1, values[r], column_decimals(run, &columns[c]));
             else
-                cell_signed(cells[c + 1], values[r], 2);
+                text_table_cell(table, c + 1, "%s", signed_text(values[r], 2, text));
         }
-        sink_row(sink, cells);
     }
 }
 
@@ -274,9 +236,10 @@ static void figures_print(const struct compare_run *run, const char *title,
     const char *headers[COLUMNS_MAX] = {title};
     for (size_t c = 0; c < count; c++)
         headers[c + 1] = columns[c].header;
-    sink_table(sink, headers, count + 1);
+    struct text_table *table = sink_table(sink, headers, count + 1);
+    text_table_indent(table, NULL);
     for (size_t p = 0; p < run->part_count; p++)
-        part_rows(run, &run->parts[p], columns, count, sink);
+        part_rows(run, &run->parts[p], columns, count, table);
     sink_table_end(sink);
 }
 
@@ -285,18 +248,17 @@ static void counts_print(const struct compare_run *run, struct sink *sink)
     static const char *const headers[] = {
         "requests", "measured", "dropped: simulated", "real", "mean batch: simulated",
         "real",     "distance"};
-    sink_table(sink, headers, COUNT(headers));
+    struct text_table *table = sink_table(sink, headers, COUNT(headers));
     for (size_t p = 0; p < run->part_count; p++) {
         const struct compare_part *part = &run->parts[p];
-        char cells[COUNT(headers)][CELL_SIZE];
-        (void)snprintf(cells[0], CELL_SIZE, "%.*s", CELL_SIZE - 1, part_name(part));
-        (void)snprintf(cells[1], CELL_SIZE, "%zu", part->requests);
-        (void)snprintf(cells[2], CELL_SIZE, "%zu", part->dropped[0]);
-        (void)snprintf(cells[3], CELL_SIZE, "%zu", part->dropped[1]);
-        cell_number(cells[4], part->mean_batch[0], 3);
-        cell_number(cells[5], part->mean_batch[1], 3);
-        cell_number(cells[6], part->distance, 4);
-        sink_row(sink, cells);
+        text_table_row(table);
+        text_table_cell(table, 0, "%s", part_name(part));
+        text_table_cell(table, 1, "%zu", part->requests);
+        text_table_cell(table, 2, "%zu", part->dropped[0]);
+        text_table_cell(table, 3, "%zu", part->dropped[1]);
+        cell_number(table, 4, part->mean_batch[0], 3);
+        cell_number(table, 5, part->mean_batch[1], 3);
+        cell_number(table, 6, part->distance, 4);
     }
     sink_table_end(sink);
 }
@@ -321,16 +283,15 @@ static void distributions_print(const struct compare_run *run, struct sink *sink
 
 /* ---- Causes of the error --------------------------------------------------------------------- */
 
-static void kind_row(const struct compare_batches *kind, struct sink *sink)
+static void kind_row(const struct compare_batches *kind, struct text_table *table)
 {
-    char cells[8][CELL_SIZE];
     const int decimals = text_table_decimals(fmax(kind->execution_ms[0], kind->execution_ms[1]), 4);
-    (void)snprintf(cells[0], CELL_SIZE, "%.80s, batch %u, %u vCPU, %u vGPU", kind->function,
-                   kind->batch, kind->vcpu, kind->vgpu);
-    cells_compare(cells + 1, kind->count, kind->execution_ms, decimals);
-    cell_number(cells[6], kind->execution_ms[1] / kind->modelled_ms[1], 3);
-    cell_number(cells[7], kind->ratio_sd[1], 3);
-    sink_row(sink, cells);
+    text_table_row(table);
+    text_table_cell(table, 0, "%.80s, batch %u, %u vCPU, %u vGPU", kind->function, kind->batch,
+                    kind->vcpu, kind->vgpu);
+    cells_compare(table, kind->count, kind->execution_ms, decimals);
+    cell_number(table, 6, kind->execution_ms[1] / kind->modelled_ms[1], 3);
+    cell_number(table, 7, kind->ratio_sd[1], 3);
 }
 
 static void kinds_print(const struct compare_run *run, struct sink *sink)
@@ -344,13 +305,13 @@ static void kinds_print(const struct compare_run *run, struct sink *sink)
                                           "real / model",
                                           "sd"};
     double rest = 0, all = 0;
-    sink_table(sink, headers, COUNT(headers));
+    struct text_table *table = sink_table(sink, headers, COUNT(headers));
     for (size_t k = 0; k < run->batch_kinds; k++) {
         const struct compare_batches *kind = &run->batches[k];
         const double time = kind->count[1] > 0 ? (double)kind->count[1] * kind->execution_ms[1] : 0;
         all += time;
         if (k < KINDS_SHOWN)
-            kind_row(kind, sink);
+            kind_row(kind, table);
         else
             rest += time;
     }
@@ -370,13 +331,12 @@ static void company_print(const struct compare_run *run, struct sink *sink)
                                           "error %"};
     if (run->company_count == 0)
         return;
-    sink_table(sink, headers, COUNT(headers));
+    struct text_table *table = sink_table(sink, headers, COUNT(headers));
     for (size_t c = 0; c < run->company_count; c++) {
         const struct compare_company *company = &run->company[c];
-        char cells[COUNT(headers)][CELL_SIZE];
-        (void)snprintf(cells[0], CELL_SIZE, "%" PRIu32, company->others);
-        cells_compare(cells + 1, company->count, company->slowdown, 4);
-        sink_row(sink, cells);
+        text_table_row(table);
+        text_table_cell(table, 0, "%" PRIu32, company->others);
+        cells_compare(table, company->count, company->slowdown, 4);
     }
     sink_table_end(sink);
 }
@@ -388,11 +348,8 @@ static void causes_print(const struct compare_run *run, struct sink *sink)
                                                   COMPARE_EXECUTION};
     char parts[COUNT(metrics)][CELL_SIZE], all[CELL_SIZE], time[CELL_SIZE], other[CELL_SIZE];
     for (size_t m = 0; m < COUNT(metrics); m++)
-        cell_signed(parts[m], figures[metrics[m]].simulated - figures[metrics[m]].real, 3);
+        (void)signed_text(figures[metrics[m]].simulated - figures[metrics[m]].real, 3, parts[m]);
     const double difference = run->execution_ms[0] - run->execution_ms[1];
-    cell_signed(all, difference, 3);
-    cell_signed(time, run->time_difference_ms, 3);
-    cell_signed(other, difference - run->time_difference_ms, 3);
     sink_paragraph(
         sink,
         "Causes: the mean latency is off by %s ms; queueing by %s, transfers by %s, "
@@ -400,8 +357,9 @@ static void causes_print(const struct compare_run *run, struct sink *sink)
         "simulated and %.3f ms real. The difference is %s ms: %s because batches of the same "
         "function, configuration and jobs take a different time, %s because there were other "
         "batches.",
-        parts[0], parts[1], parts[2], parts[3], run->execution_ms[0], run->execution_ms[1], all,
-        time, other);
+        parts[0], parts[1], parts[2], parts[3], run->execution_ms[0], run->execution_ms[1],
+        signed_text(difference, 3, all), signed_text(run->time_difference_ms, 3, time),
+        signed_text(difference - run->time_difference_ms, 3, other));
 }
 
 static void executed_print(const struct compare_run *run, struct sink *sink)

@@ -78,7 +78,5 @@ void explanation_free(struct explanation *explanation);
 void explanation_text(const struct explanation *explanation, FILE *out);
 /* Writes it as one JSON object. False: ERROR_RUN, memory exhausted. */
 bool explanation_json(const struct explanation *explanation, FILE *out, struct error *error);
-/* Writes the object and frees it. False: ERROR_RUN, memory exhausted. */
-bool explain_print_json(struct cJSON *root, FILE *out, struct error *error);
 
 #endif

@@ -1,4 +1,5 @@
 /* An explanation in words and as JSON. */
+#include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -6,6 +7,7 @@
 
 #include "results/inspect/explain.h"
 #include "traces/json/json.h"
+#include "traces/json/json_write.h"
 
 /* ---- In words -------------------------------------------------------------------------------- */
 
@@ -245,35 +247,29 @@ static void json_decision(cJSON *item, const struct explained_stage *stage)
 {
     const struct batch_row *batch = stage->batch;
     cJSON *object = cJSON_AddObjectToObject(item, "decision");
-    cJSON_AddNumberToObject(object, "batch", batch->configured_batch);
-    cJSON_AddNumberToObject(object, "vcpu", batch->vcpu);
-    cJSON_AddNumberToObject(object, "vgpu", batch->vgpu);
+    json_put(object, "batch %d vcpu %d vgpu %d", batch->configured_batch, batch->vcpu, batch->vgpu);
     if (stage->gpu_model != NULL)
         cJSON_AddStringToObject(object, "gpu", stage->gpu_model);
     cJSON_AddNumberToObject(object, "quota", batch->quota);
     if (stage->decision == NULL)
         return;
-    cJSON_AddNumberToObject(object, "alternatives", stage->decision->alternatives);
-    cJSON_AddNumberToObject(object, "plan_cost_usd", stage->decision->plan_cost_usd);
-    cJSON_AddNumberToObject(object, "plan_ms", sim_to_ms(stage->decision->plan_time_ns));
-    cJSON_AddNumberToObject(object, "queue_length", stage->decision->queue_length);
-    cJSON_AddNumberToObject(object, "units", (double)stage->decision->units);
+    json_put(object, "alternatives %u plan_cost_usd %g plan_ms %g queue_length %u units %g",
+             stage->decision->alternatives, stage->decision->plan_cost_usd,
+             sim_to_ms(stage->decision->plan_time_ns), stage->decision->queue_length,
+             (double)stage->decision->units);
 }
 
 static void json_stage(cJSON *list, const struct explained_stage *stage)
 {
-    cJSON *item = cJSON_CreateObject();
-    cJSON_AddItemToArray(list, item);
-    cJSON_AddStringToObject(item, "name", stage->name);
-    cJSON_AddStringToObject(item, "function", stage->function);
-    cJSON_AddBoolToObject(item, "ran", stage->job != NULL);
+    cJSON *item = json_append(list);
+    json_put(item, "name %s function %s ran %hhd", stage->name, stage->function,
+             stage->job != NULL);
     if (stage->job == NULL)
         return;
     const struct batch_row *batch = stage->batch;
-    cJSON_AddNumberToObject(item, "ready_ms", sim_to_ms(stage->job->ready_ns));
-    cJSON_AddNumberToObject(item, "dispatched_ms", sim_to_ms(batch->dispatched_ns));
-    cJSON_AddNumberToObject(item, "started_ms", sim_to_ms(batch->started_ns));
-    cJSON_AddNumberToObject(item, "finished_ms", sim_to_ms(batch->finished_ns));
+    json_put(item, "ready_ms %g dispatched_ms %g started_ms %g finished_ms %g",
+             sim_to_ms(stage->job->ready_ns), sim_to_ms(batch->dispatched_ns),
+             sim_to_ms(batch->started_ns), sim_to_ms(batch->finished_ns));
     json_decision(item, stage);
     cJSON_AddNumberToObject(item, "batch", (double)batch->batch);
     cJSON *mates = cJSON_AddArrayToObject(item, "mates");
@@ -288,42 +284,24 @@ static void json_stage(cJSON *list, const struct explained_stage *stage)
     cJSON_AddNumberToObject(item, "co_runners", stage->co_runners);
     if (batch->planned_ms > 0)
         cJSON_AddNumberToObject(item, "planned_ms", batch->planned_ms);
-    cJSON_AddNumberToObject(item, "noise", batch->noise);
-    cJSON_AddNumberToObject(item, "slowdown", batch->slowdown);
-    cJSON_AddNumberToObject(item, "cost_usd", stage->job->cost_usd);
-    cJSON_AddBoolToObject(item, "on_longest_path", stage->on_path);
+    json_put(item, "noise %g slowdown %g cost_usd %g on_longest_path %hhd", batch->noise,
+             batch->slowdown, stage->job->cost_usd, stage->on_path);
     json_time(item, "time", &stage->time);
-}
-
-bool explain_print_json(struct cJSON *root, FILE *out, struct error *error)
-{
-    char *text = cJSON_Print(root);
-    cJSON_Delete(root);
-    if (text == NULL)
-        return error_run(error, "out of memory for the JSON output");
-    fprintf(out, "%s\n", text);
-    cJSON_free(text);
-    return true;
 }
 
 bool explanation_json(const struct explanation *explanation, FILE *out, struct error *error)
 {
     const struct request_row *request = explanation->request;
     cJSON *root = cJSON_CreateObject();
-    cJSON_AddNumberToObject(root, "request", (double)request->request);
-    cJSON_AddStringToObject(root, "run", explanation->run->hash);
-    cJSON_AddStringToObject(root, "policy", explanation->run->policy);
-    cJSON_AddItemToObject(root, "seed", json_whole(explanation->run->seed));
-    cJSON_AddStringToObject(root, "application", explanation->application);
-    cJSON_AddNumberToObject(root, "arrival_ms", sim_to_ms(request->arrival_ns));
-    cJSON_AddNumberToObject(root, "finish_ms", sim_to_ms(request->finish_ns));
-    cJSON_AddNumberToObject(root, "slo_ms", sim_to_ms(request->slo_ns));
-    cJSON_AddBoolToObject(root, "hit", request->hit != 0);
-    cJSON_AddBoolToObject(root, "dropped", request->dropped != 0);
-    cJSON_AddNumberToObject(root, "cost_usd", request->cost_usd);
+    json_put(root, "request %g run %s policy %s seed %" PRIu64 " application %s arrival_ms %g",
+             (double)request->request, explanation->run->hash, explanation->run->policy,
+             explanation->run->seed, explanation->application, sim_to_ms(request->arrival_ns));
+    json_put(root, "finish_ms %g slo_ms %g hit %hhd dropped %hhd cost_usd %g",
+             sim_to_ms(request->finish_ns), sim_to_ms(request->slo_ns), request->hit != 0,
+             request->dropped != 0, request->cost_usd);
     cJSON *stages = cJSON_AddArrayToObject(root, "stages");
     for (uint32_t s = 0; s < explanation->stage_count; s++)
         json_stage(stages, &explanation->stages[s]);
     json_time(root, "time", &explanation->path);
-    return explain_print_json(root, out, error);
+    return json_write(root, out, "JSON output", error);
 }

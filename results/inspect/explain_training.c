@@ -1,5 +1,6 @@
 #include "results/inspect/explain_training.h"
 #include "results/inspect/explain.h"
+#include "traces/json/json_write.h"
 
 #include <inttypes.h>
 #include <math.h>
@@ -83,18 +84,12 @@ static cJSON *json_leases(const struct training_record *record,
         const struct lease_row *lease = &record->leases[i];
         if (lease->training != row->training)
             continue;
-        cJSON *item = cJSON_CreateObject();
-        (void)cJSON_AddItemToArray(list, item);
-        (void)cJSON_AddNumberToObject(item, "from_s", sim_to_s(lease->from_ns));
-        (void)cJSON_AddNumberToObject(item, "until_s", sim_to_s(lease->until_ns));
-        (void)cJSON_AddNumberToObject(item, "restart_s", sim_to_s(lease->restart_ns));
-        (void)cJSON_AddNumberToObject(item, "invokers", lease->invokers);
-        (void)cJSON_AddNumberToObject(item, "first_gpu", lease->first_gpu);
-        (void)cJSON_AddNumberToObject(item, "units", lease->units);
-        (void)cJSON_AddNumberToObject(item, "vcpus", lease->vcpus);
-        (void)cJSON_AddNumberToObject(item, "memory_mb", lease->memory_mb);
-        (void)cJSON_AddNumberToObject(item, "iterations", lease->iterations);
-        (void)cJSON_AddNumberToObject(item, "speed", lease_speed(row, lease));
+        cJSON *item = json_append(list);
+        json_put(item, "from_s %g until_s %g restart_s %g invokers %u first_gpu %u",
+                 sim_to_s(lease->from_ns), sim_to_s(lease->until_ns), sim_to_s(lease->restart_ns),
+                 lease->invokers, lease->first_gpu);
+        json_put(item, "units %g vcpus %g memory_mb %g iterations %g speed %g", lease->units,
+                 lease->vcpus, lease->memory_mb, lease->iterations, lease_speed(row, lease));
     }
     return list;
 }
@@ -104,27 +99,19 @@ static bool print_json(const struct summary_row *run, const struct training_reco
                        struct error *error)
 {
     cJSON *root = cJSON_CreateObject();
-    (void)cJSON_AddStringToObject(root, "run", run->hash);
-    (void)cJSON_AddStringToObject(root, "policy", run->policy);
-    (void)cJSON_AddNumberToObject(root, "training", (double)row->training);
-    (void)cJSON_AddNumberToObject(root, "id", (double)row->id);
-    (void)cJSON_AddStringToObject(root, "model", model);
-    (void)cJSON_AddNumberToObject(root, "gpus", row->gpus);
-    (void)cJSON_AddNumberToObject(root, "iterations", (double)row->iterations);
-    (void)cJSON_AddNumberToObject(root, "arrival_s", sim_to_s(row->arrival_ns));
-    (void)cJSON_AddBoolToObject(root, "finished", row->finished);
+    json_put(root, "run %s policy %s training %g id %g model %s", run->hash, run->policy,
+             (double)row->training, (double)row->id, model);
+    json_put(root, "gpus %u iterations %g arrival_s %g finished %hhd", row->gpus,
+             (double)row->iterations, sim_to_s(row->arrival_ns), row->finished);
     if (row->finished != 0) {
         const struct training_time time = training_time_split(row);
-        (void)cJSON_AddNumberToObject(root, "finish_s", sim_to_s(row->finish_ns));
-        (void)cJSON_AddNumberToObject(root, "slowdown", row->slowdown);
-        (void)cJSON_AddNumberToObject(root, "ftf_rho", row->ftf_rho);
-        (void)cJSON_AddNumberToObject(root, "waiting_s", time.waiting);
-        (void)cJSON_AddNumberToObject(root, "restarts_s", time.restarts);
-        (void)cJSON_AddNumberToObject(root, "alone_s", time.alone);
-        (void)cJSON_AddNumberToObject(root, "slowed_s", time.slowed);
+        json_put(root, "finish_s %g slowdown %g ftf_rho %g waiting_s %g", sim_to_s(row->finish_ns),
+                 row->slowdown, row->ftf_rho, time.waiting);
+        json_put(root, "restarts_s %g alone_s %g slowed_s %g", time.restarts, time.alone,
+                 time.slowed);
     }
     (void)cJSON_AddItemToObject(root, "leases", json_leases(record, row));
-    return explain_print_json(root, out, error);
+    return json_write(root, out, "JSON output", error);
 }
 
 bool training_explain(const struct summary_row *run, const struct training_record *record,

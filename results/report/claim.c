@@ -1,217 +1,33 @@
 #include "results/report/claim.h"
 
+#include <errno.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "traces/json/json.h"
+#include "results/report/paired.h"
+#include "results/report/table.h"
+#include "traces/json/json_write.h"
 
-static const char *const kind_names[] = {"exact", "paired", "open", NULL};
-static const char *const formula_names[] = {"value", "difference", "ratio", NULL};
-
-const char *claim_kind_name(enum claim_kind kind)
-{
-    return kind_names[kind];
-}
-
-/* ---- Loading --------------------------------------------------------------------------------- */
-
-/* A string that must be given. */
-static bool text_read(const struct json_value *object, const char *key, char **text,
-                      struct error *error)
-{
-    struct json_value needed;
-    return json_require(object, key, &needed, error) && json_string(object, key, text, error);
-}
-
-/* An optional object that names a contender. */
-static bool side_read(const struct json_value *value, const char *key, struct claim_side *side,
-                      struct error *error)
-{
-    static const char *const keys[] = {"policy", "setting", NULL};
-    struct json_value object;
-    return !json_child(value, key, &object) ||
-           (json_is_object(&object, keys, error) &&
-            text_read(&object, "policy", &side->policy, error) &&
-            json_string(&object, "setting", &side->setting, error));
-}
-
-static bool metric_read(const struct json_value *value, struct claim *claim, struct error *error)
-{
-    const char *names[256];
-    int count = 0;
-    struct json_value metric;
-    if (!json_require(value, "metric", &metric, error))
-        return false;
-    const char *name = json_as_string(&metric, error);
-    if (name == NULL)
-        return false;
-    claim->metric = report_metric_find(name);
-    if (claim->metric != NULL)
-        return true;
-    names[count++] = report_late_rate.name;
-    names[count++] = report_gpu_use.name;
-    for (size_t i = 0; i < metric_count && count < 256; i++)
-        names[count++] = metrics[i].name;
-    for (size_t i = 0; i < training_metric_count && count < 256; i++)
-        names[count++] = training_metrics[i].name;
-    const char *nearest = error_nearest_name(name, names, count);
-    return json_fault(&metric, error, "unknown metric '%s'; %s%s", name,
-                      nearest != NULL ? "did you mean "
-                                      : "see the columns of /summary and /training",
-                      nearest != NULL ? nearest : "");
-}
-
-static bool formula_read(const struct json_value *value, struct claim *claim, struct error *error)
-{
-    static const enum paired_formula formulas[] = {PAIRED_VALUE, PAIRED_DIFFERENCE, PAIRED_RATIO};
-    const bool alone = claim->against.policy == NULL;
-    int formula = alone ? 0 : 2;
-    if (!json_choice(value, "formula", formula_names, &formula, error))
-        return false;
-    claim->formula = formulas[formula];
-    if (alone && claim->formula != PAIRED_VALUE)
-        return json_fault(value, error, "a %s needs \"against\", the other policy",
-                          formula_names[formula]);
-    return alone || claim->formula != PAIRED_VALUE ||
-           json_fault(value, error, "a value is of one policy; leave out \"against\"");
-}
-
-static bool range_read(const struct json_value *value, struct claim *claim, struct error *error)
-{
-    if (!json_number(value, "low", -1e15, 1e15, &claim->low, error) ||
-        !json_number(value, "high", -1e15, 1e15, &claim->high, error))
-        return false;
-    if (isnan(claim->low) && isnan(claim->high))
-        return json_fault(value, error, "has no expectation; give \"low\", \"high\" or both, in %s",
-                          claim_unit(claim)[0] == '\0' ? "1" : claim_unit(claim));
-    char fault[METRIC_FAULT];
-    const double unit = claim_unit(claim)[0] == '%' ? 100 : 1;
-    if (claim->formula == PAIRED_VALUE &&
-        (!metric_allows(claim->metric, claim->low / unit, fault) ||
-         !metric_allows(claim->metric, claim->high / unit, fault)))
-        return json_fault(value, error, "%s is a share; \"low\" and \"high\" are 0 to %g",
-                          claim->metric->name, unit);
-    return !(claim->low > claim->high) ||
-           json_fault(value, error, "low %g is above high %g; exchange them", claim->low,
-                      claim->high);
-}
-
-static bool claim_read(const struct json_value *value, struct claim *claim, struct error *error)
-{
-    static const char *const keys[] = {"system",  "kind",        "claim",  "published", "evidence",
-                                       "source",  "sweep",       "metric", "formula",   "of",
-                                       "against", "application", "low",    "high",      "expected",
-                                       "note",    NULL};
-    struct json_value needed;
-    int kind = 0;
-    int grade = 0;
-    claim->low = NAN;
-    claim->high = NAN;
-    if (asprintf(&claim->file, "%s: %s", value->file, value->path) < 0) {
-        claim->file = NULL;
-        return error_run(error, "%s: out of memory", value->file);
-    }
-    if (!json_is_object(value, keys, error) || !text_read(value, "system", &claim->system, error) ||
-        !text_read(value, "claim", &claim->text, error) ||
-        !json_require(value, "kind", &needed, error) ||
-        !json_choice(value, "kind", kind_names, &kind, error) ||
-        !text_read(value, "published", &claim->published, error) ||
-        !json_require(value, "evidence", &needed, error) ||
-        !json_choice(value, "evidence", reference_grades, &grade, error) ||
-        !text_read(value, "source", &claim->source, error) ||
-        !text_read(value, "sweep", &claim->sweep, error) ||
-        !json_string(value, "application", &claim->application, error) ||
-        !json_string(value, "expected", &claim->expected, error) ||
-        !json_string(value, "note", &claim->note, error) || !metric_read(value, claim, error) ||
-        !json_require(value, "of", &needed, error) || !side_read(value, "of", &claim->of, error) ||
-        !side_read(value, "against", &claim->against, error) ||
-        !formula_read(value, claim, error) || !range_read(value, claim, error))
-        return false;
-    claim->kind = (enum claim_kind)kind;
-    claim->evidence = reference_grades[grade];
-    return true;
-}
-
-/* Moves claims of a lower kind to the front, and keeps the order of equals. */
-static void claims_sort(struct claims *claims)
-{
-    for (size_t i = 1; i < claims->count; i++) {
-        const struct claim claim = claims->claims[i];
-        size_t at = i;
-        for (; at > 0 && claims->claims[at - 1].kind > claim.kind; at--)
-            claims->claims[at] = claims->claims[at - 1];
-        claims->claims[at] = claim;
-    }
-}
-
-static bool claims_read(const struct json_value *root, struct claims *claims, struct error *error)
-{
-    static const char *const keys[] = {"title", "note", "claims", NULL};
-    struct json_value list;
-    if (!json_is_object(root, keys, error) || !text_read(root, "title", &claims->title, error) ||
-        !json_require(root, "claims", &list, error) || !json_is_array(&list, 1, 1000, error))
-        return false;
-    const size_t count = json_size(&list);
-    claims->claims = calloc(count, sizeof *claims->claims);
-    if (claims->claims == NULL)
-        return error_run(error, "%s: out of memory", root->file);
-    for (size_t i = 0; i < count; i++) {
-        const struct json_value value = json_entry(&list, i);
-        claims->count = i + 1;
-        if (!claim_read(&value, &claims->claims[i], error))
-            return false;
-    }
-    claims_sort(claims);
-    return true;
-}
-
-struct claims *claims_load(const char *path, struct error *error)
-{
-    cJSON *document = json_parse_file(path, error);
-    if (document == NULL)
-        return NULL;
-    const struct json_value root = json_root(path, document);
-    struct claims *claims = calloc(1, sizeof *claims);
-    const bool good = claims != NULL ? claims_read(&root, claims, error)
-                                     : error_run(error, "%s: out of memory", path);
-    cJSON_Delete(document);
-    if (good)
-        return claims;
-    claims_free(claims);
-    return NULL;
-}
-
-void claim_clear(struct claim *claim)
-{
-    char *const texts[] = {claim->system,     claim->text,           claim->published,
-                           claim->source,     claim->sweep,          claim->application,
-                           claim->expected,   claim->note,           claim->of.policy,
-                           claim->of.setting, claim->against.policy, claim->against.setting,
-                           claim->file};
-    for (size_t t = 0; t < sizeof texts / sizeof texts[0]; t++)
-        free(texts[t]);
-    *claim = (struct claim){0};
-}
-
-void claims_free(struct claims *claims)
-{
-    if (claims == NULL)
-        return;
-    for (size_t i = 0; i < claims->count; i++)
-        claim_clear(&claims->claims[i]);
-    free(claims->claims);
-    free(claims->title);
-    free(claims);
-}
+static const char *const kind_names[] = {"exact", "paired", "open"};
 
 /* ---- Our estimate ---------------------------------------------------------------------------- */
 
-static bool is_side(const struct report *report, const struct report_scenario *scenario,
-                    const struct report_contender *contender, const struct claim_side *side)
+/* A contender of the sweep: a policy with its parameters, and a setting; NULL: the only one. */
+struct side {
+    const char *key, *policy, *setting;
+};
+
+static struct side side_of(const struct expectation *claim)
 {
-    return (side->setting == NULL || report_is_setting(report, scenario, side->setting)) &&
-           report_is_contender(contender, side->policy);
+    return (struct side){"of", claim->policy, claim->setting_count > 0 ? claim->settings[0] : NULL};
+}
+
+/* The policy is NULL if the claim is of one policy. */
+static struct side side_against(const struct expectation *claim)
+{
+    return (struct side){"against", claim->compare_count > 0 ? claim->against[0] : NULL,
+                         claim->against_setting};
 }
 
 /* `application` NULL: all together. */
@@ -225,90 +41,245 @@ static bool has_application(const struct report_scenario *scenario, const char *
 
 /* The only contender of the report that the side names. NULL: ERROR_INPUT. */
 static const struct report_contender *side_find(const struct report *report,
-                                                const struct claim *claim,
-                                                const struct claim_side *side, struct error *error)
+                                                const struct expectation *claim, struct side side,
+                                                struct error *error)
 {
     const struct report_contender *found = NULL;
     const struct report_scenario *place = NULL;
     size_t count = 0;
     for (size_t s = 0; s < report->scenario_count; s++) {
         const struct report_scenario *scenario = &report->scenarios[s];
+        if (side.setting != NULL && !report_is_setting(report, scenario, side.setting))
+            continue;
         for (size_t c = 0; c < scenario->contender_count; c++)
-            if (is_side(report, scenario, &scenario->contenders[c], side)) {
+            if (report_is_contender(&scenario->contenders[c], side.policy)) {
                 found = &scenario->contenders[c];
                 place = scenario;
                 count++;
             }
     }
-    if (count == 1 && !has_application(place, claim->application)) {
+    if (count == 1 && has_application(place, claim->application))
+        return found;
+    if (count == 1)
         (void)error_input(error, "%s.application: %s has no application '%s'; the first is '%s'",
                           claim->file, claim->sweep, claim->application,
                           place->application_count > 0 ? place->applications[0] : "");
-        return NULL;
-    }
-    if (count == 1)
-        return found;
-    (void)error_input(
-        error, "%s.%s: %s has %s runs of \"%s\"%s%s%s; %s", claim->file,
-        side == &claim->of ? "of" : "against", claim->sweep, count == 0 ? "no" : "several",
-        side->policy, side->setting == NULL ? "" : " in setting \"",
-        side->setting == NULL ? "" : side->setting, side->setting == NULL ? "" : "\"",
-        count == 0 ? "name a policy with all parameters that the sweep sets for it, and a setting "
-                     "of the sweep"
-                   : "name the setting");
+    else
+        (void)error_input(error, "%s.%s: %s has %s runs of \"%s\"%s%s%s; %s", claim->file, side.key,
+                          claim->sweep, count == 0 ? "no" : "several", side.policy,
+                          side.setting == NULL ? "" : " in setting \"",
+                          side.setting == NULL ? "" : side.setting,
+                          side.setting == NULL ? "" : "\"",
+                          count == 0 ? "name a policy with all parameters that the sweep sets for "
+                                       "it, and a setting of the sweep"
+                                     : "name the setting");
     return NULL;
 }
 
-/* Whether the metric's share is shown in per cent. */
-static bool in_percent(const struct claim *claim)
+bool claim_estimate(const struct report *report, const struct expectation *claim,
+                    struct estimate *ours, struct error *error)
 {
-    return claim->metric->column.scale == 100;
-}
-
-bool claim_estimate(const struct report *report, const struct claim *claim, struct estimate *ours,
-                    struct error *error)
-{
-    struct paired_contenders pair = {.first = side_find(report, claim, &claim->of, error)};
+    struct paired_contenders pair = {.first = side_find(report, claim, side_of(claim), error)};
     if (pair.first == NULL)
         return false;
-    if (claim->formula != PAIRED_VALUE &&
-        (pair.second = side_find(report, claim, &claim->against, error)) == NULL)
+    if (expectation_is_comparison(claim) &&
+        (pair.second = side_find(report, claim, side_against(claim), error)) == NULL)
         return false;
-    *ours = paired_estimate(report, &pair, 1, claim->application, claim->metric, claim->formula);
-    if (claim->formula != PAIRED_RATIO && in_percent(claim))
-        *ours = statistics_scaled(*ours, 100);
+    *ours = paired_expected(report, &pair, 1, claim);
     return true;
 }
 
-enum claim_verdict claim_judge(const struct claim *claim, struct estimate ours)
+enum claim_verdict claim_judge(const struct expectation *claim, struct estimate ours)
 {
-    const double neutral = claim->kind == CLAIM_EXACT            ? NAN
-                           : claim->formula == PAIRED_RATIO      ? 1
-                           : claim->formula == PAIRED_DIFFERENCE ? 0
-                                                                 : NAN;
-    return verdict_of_claim(claim->low, claim->high, neutral, ours);
+    /* The value of no effect. A missing one or bound is NAN: every comparison with it is false. */
+    const double neutral = claim->kind == CLAIM_EXACT               ? NAN
+                           : claim->comparison == PAIRED_RATIO      ? 1
+                           : claim->comparison == PAIRED_DIFFERENCE ? 0
+                                                                    : NAN;
+    const enum standing standing = standing_of(claim->low, claim->high, ours);
+    const bool more = claim->low >= neutral;
+    const bool less = !more && claim->high <= neutral;
+    const bool other_sign = more   ? (ours.exact ? ours.mean : ours.high) < neutral
+                            : less ? (ours.exact ? ours.mean : ours.low) > neutral
+                                   : true;
+    if (standing == STANDING_HOLDS)
+        return CLAIM_SHOWN;
+    return (standing == STANDING_BELOW || standing == STANDING_ABOVE) && other_sign
+               ? CLAIM_CONTRADICTED
+               : CLAIM_NOT_SHOWN;
 }
 
-const char *claim_unit(const struct claim *claim)
+const char *claim_verdict_name(enum claim_verdict verdict)
 {
-    if (claim->formula == PAIRED_RATIO)
-        return "x";
-    if (in_percent(claim))
-        return claim->formula == PAIRED_DIFFERENCE ? "points" : "%";
-    return strcmp(claim->metric->unit, "1") == 0 ? "" : claim->metric->unit;
+    static const char *const names[] = {"shown", "not shown", "contradicted"};
+    return names[verdict];
 }
 
-void claim_quantity(const struct claim *claim, char *text, size_t size)
+/* ---- Words ----------------------------------------------------------------------------------- */
+
+/* "queue_ms_mean: sjf / fifo in size-order". */
+static void quantity_words(const struct expectation *claim, char *text, size_t size)
 {
-    const char *sign = claim->formula == PAIRED_RATIO ? " / " : " - ";
-    const char *settings[] = {claim->of.setting, claim->against.setting};
-    const bool alone = claim->formula == PAIRED_VALUE;
-    const bool apart = !alone && settings[0] != NULL && settings[1] != NULL &&
-                       strcmp(settings[0], settings[1]) != 0;
-    const char *last = settings[0] != NULL && !apart ? settings[0] : settings[1];
-    (void)snprintf(text, size, "%s: %s%s%s%s%s%s%s%s%s", claim->metric->name, claim->of.policy,
-                   apart ? " in " : "", apart ? settings[0] : "", alone ? "" : sign,
-                   alone ? "" : claim->against.policy, last == NULL ? "" : " in ",
+    const struct side of = side_of(claim);
+    const struct side against = side_against(claim);
+    const bool alone = against.policy == NULL;
+    const bool apart =
+        of.setting != NULL && against.setting != NULL && strcmp(of.setting, against.setting) != 0;
+    const char *last = of.setting != NULL && !apart ? of.setting : against.setting;
+    (void)snprintf(text, size, "%s: %s%s%s%s%s%s%s%s%s", claim->metric, of.policy,
+                   apart ? " in " : "", apart ? of.setting : "",
+                   alone                               ? ""
+                   : claim->comparison == PAIRED_RATIO ? " / "
+                                                       : " - ",
+                   alone ? "" : against.policy, last == NULL ? "" : " in ",
                    last == NULL ? "" : last, claim->application == NULL ? "" : ", ",
                    claim->application == NULL ? "" : claim->application);
+}
+
+static void verdict_words(const struct expectation *claim, struct estimate ours, char *text,
+                          size_t size)
+{
+    const enum claim_verdict verdict = claim_judge(claim, ours);
+    const enum standing standing = standing_of(claim->low, claim->high, ours);
+    const bool why = verdict == CLAIM_NOT_SHOWN;
+    (void)snprintf(text, size, "%s%s%s%s", claim_verdict_name(verdict), why ? " (" : "",
+                   why ? standing_name(standing) : "", why ? ")" : "");
+}
+
+/* ---- Text ------------------------------------------------------------------------------------ */
+
+/* Columns of the line with the numbers. */
+enum { WIDTH_VERDICT = 22, WIDTH_OURS = 24, WIDTH_EXPECTED = 20 };
+
+/* Writes a text and pads it to `width` columns; each character takes one. */
+static void print_padded(FILE *out, const char *text, int width)
+{
+    int used = 0;
+    for (const char *c = text; *c != '\0'; c++)
+        used += ((unsigned char)*c & 0xC0) != 0x80;
+    (void)fprintf(out, "%s%*s", text, used < width ? width - used : 1, "");
+}
+
+static void ours_words(const struct expectation *claim, struct estimate ours, char *text,
+                       size_t size)
+{
+    const int decimals = text_table_decimals(fabs(ours.mean), 4);
+    const char *unit = claim->unit;
+    char interval[INTERVAL_TEXT];
+    interval_text(&ours, decimals, interval);
+    if (!isfinite(ours.mean))
+        (void)snprintf(text, size, "-");
+    else
+        (void)snprintf(text, size, "%.*f%s %s", decimals, ours.mean, interval, unit);
+}
+
+/* `published`: the figure is printed; not if the claim before has the same. */
+static void print_claim(const struct expectation *claim, struct estimate ours, bool published,
+                        FILE *out)
+{
+    char text[1024];
+    (void)fprintf(out, "%s: %s\n", claim->system, claim->text);
+    if (published)
+        (void)fprintf(out, "  published: %s [%s]\n", claim->published, claim->evidence);
+    (void)fputs("  ", out);
+    verdict_words(claim, ours, text, sizeof text);
+    print_padded(out, text, WIDTH_VERDICT);
+    ours_words(claim, ours, text, sizeof text);
+    print_padded(out, text, WIDTH_OURS);
+    verdict_range(claim->low, claim->high, claim->unit, text, sizeof text);
+    print_padded(out, text, WIDTH_EXPECTED);
+    quantity_words(claim, text, sizeof text);
+    (void)fprintf(out, "%s\n", text);
+}
+
+static void print_head(const char *title, FILE *out)
+{
+    (void)fprintf(out, "\n== %s\n\n  ", title);
+    print_padded(out, "verdict", WIDTH_VERDICT);
+    print_padded(out, "ours", WIDTH_OURS);
+    print_padded(out, "expected", WIDTH_EXPECTED);
+    (void)fputs("of what\n\n", out);
+}
+
+/* Prints the claims of one kind; nothing if there are none. */
+static void print_kind(const struct expectations *claims, const struct estimate *ours,
+                       enum expectation_kind kind, FILE *out)
+{
+    static const char *const titles[] = {
+        "exact: a closed form gives the value",
+        "paired: the sign and the size of a comparison, seed by seed",
+        "open: the effect depends on what is assumed"};
+    size_t counts[CLAIM_VERDICT_COUNT] = {0};
+    size_t count = 0;
+    const struct expectation *before = NULL;
+    for (size_t c = 0; c < claims->count; c++) {
+        const struct expectation *claim = &claims->list[c];
+        if (claim->kind != kind)
+            continue;
+        if (before == NULL)
+            print_head(titles[kind], out);
+        const bool same = before != NULL && strcmp(before->system, claim->system) == 0 &&
+                          strcmp(before->published, claim->published) == 0;
+        print_claim(claim, ours[c], !same, out);
+        counts[claim_judge(claim, ours[c])]++;
+        count++;
+        before = claim;
+    }
+    if (count > 0)
+        (void)fprintf(out, "\n%s: %zu of %zu shown, %zu not shown, %zu contradicted\n",
+                      kind_names[kind], counts[CLAIM_SHOWN], count, counts[CLAIM_NOT_SHOWN],
+                      counts[CLAIM_CONTRADICTED]);
+}
+
+static void print_details(const struct expectations *claims, FILE *out)
+{
+    (void)fputs("\n== sources and notes\n", out);
+    for (size_t c = 0; c < claims->count; c++) {
+        const struct expectation *claim = &claims->list[c];
+        (void)fprintf(out, "\n%s: %s\n", claim->system, claim->text);
+        text_print_filled(out, "  published: ", claim->source);
+        if (claim->expected != NULL)
+            text_print_filled(out, "  expected: ", claim->expected);
+        if (claim->note != NULL)
+            text_print_filled(out, "  note: ", claim->note);
+        text_print_filled(out, "  sweep: ", claim->sweep);
+    }
+}
+
+bool claims_text(const struct expectations *claims, const struct estimate *ours, bool details,
+                 FILE *out, struct error *error)
+{
+    (void)fprintf(out, "%s\n", claims->title);
+    for (int kind = 0; kind < CLAIM_KIND_COUNT; kind++)
+        print_kind(claims, ours, (enum expectation_kind)kind, out);
+    if (details)
+        print_details(claims, out);
+    return !ferror(out) || error_run(error, "cannot write the claims: %s", strerror(errno));
+}
+
+/* ---- JSON ------------------------------------------------------------------------------------ */
+
+static void claim_json(const struct expectation *claim, struct estimate ours, cJSON *object)
+{
+    char quantity[512];
+    quantity_words(claim, quantity, sizeof quantity);
+    json_put(object,
+             "system %s kind %s claim %s published %s evidence %s source %s sweep %s quantity %s "
+             "unit %s low %g high %g expected %s note %s seeds %zu mean %g half_width_95 %g "
+             "low_95 %g high_95 %g standing %s verdict %s",
+             claim->system, kind_names[claim->kind], claim->text, claim->published, claim->evidence,
+             claim->source, claim->sweep, quantity, claim->unit, claim->low, claim->high,
+             claim->expected, claim->note, ours.n, ours.mean, ours.half_width, ours.low, ours.high,
+             standing_name(standing_of(claim->low, claim->high, ours)),
+             claim_verdict_name(claim_judge(claim, ours)));
+}
+
+cJSON *claims_json(const struct expectations *claims, const struct estimate *ours)
+{
+    cJSON *root = cJSON_CreateObject();
+    json_put(root, "title %s", claims->title);
+    cJSON *list = cJSON_AddArrayToObject(root, "claims");
+    for (size_t c = 0; c < claims->count; c++)
+        claim_json(&claims->list[c], ours[c], json_append(list));
+    return root;
 }

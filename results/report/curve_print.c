@@ -10,6 +10,7 @@
 #include "results/report/report_columns.h"
 #include "results/report/table.h"
 #include "results/report/training_table.h"
+#include "traces/json/json_write.h"
 
 enum { SIGNIFICANT = 4 }; /* digits of a metric that no table of the report shows */
 
@@ -74,57 +75,45 @@ static bool line_is_listed(const struct curve_group *group, size_t panel,
     return false;
 }
 
-/* Calls `row` for every distinct line of the group, in order of appearance. */
-typedef void line_visit(void *context, const struct curve_group *group,
-                        const struct curve_line *line);
-
-static void group_visit(const struct curve_group *group, line_visit *visit, void *context)
+static void sustained_rows(const struct curve_group *group, const char **titles, size_t count,
+                           struct text_table *table)
 {
+    text_table_group(table, group->title);
     for (size_t p = 0; p < group->panel_count; p++)
-        for (size_t l = 0; l < group->panels[p].line_count; l++)
-            if (!line_is_listed(group, p, &group->panels[p].lines[l]))
-                visit(context, group, &group->panels[p].lines[l]);
+        for (size_t l = 0; l < group->panels[p].line_count; l++) {
+            const struct curve_line *line = &group->panels[p].lines[l];
+            if (line_is_listed(group, p, line))
+                continue;
+            text_table_row(table);
+            text_table_name(table, 0, "%s", line->title);
+            for (size_t t = 0; t < count; t++) {
+                char text[64];
+                const struct curve_line *here = line_titled(group, titles[t], line, text);
+                const double value = here == NULL || isnan(here->sustained) ? 0 : here->sustained;
+                text_table_number(table, t + 1, value, 6, "%s", text);
+            }
+        }
 }
 
-/* ---- Text ----------------------------------------------------------------------------------- */
-
-struct sustained_table {
-    struct text_table *table; /* or: */
-    FILE *html;
-    const char **titles;
-    size_t count;
-};
-
-static void text_sustained_row(void *context, const struct curve_group *group,
-                               const struct curve_line *line)
+/* Prints the table. False: memory exhausted. */
+static bool sustained_print(const struct curves *curves, bool html, FILE *out)
 {
-    const struct sustained_table *sustained = context;
-    text_table_row(sustained->table);
-    text_table_cell(sustained->table, 0, "  %s", line->title);
-    for (size_t t = 0; t < sustained->count; t++) {
-        char text[64];
-        if (line_titled(group, sustained->titles[t], line, text) != NULL)
-            text_table_cell(sustained->table, t + 1, "%s", text);
-    }
-}
-
-static struct text_table *text_sustained(const struct curves *curves, const char **titles,
-                                         size_t count)
-{
+    size_t count = 0;
+    const char **titles = panel_titles(curves, &count);
     const char **headers = calloc(count + 1, sizeof *headers);
-    if (headers == NULL)
-        return NULL;
-    headers[0] = "";
-    for (size_t t = 0; t < count; t++)
-        headers[t + 1] = titles[t][0] != '\0' ? titles[t] : curves->key;
-    struct sustained_table sustained = {
-        .table = text_table_create(headers, count + 1), .titles = titles, .count = count};
-    free(headers);
-    for (size_t g = 0; g < curves->group_count; g++) {
-        text_table_group(sustained.table, curves->groups[g].title);
-        group_visit(&curves->groups[g], text_sustained_row, &sustained);
+    struct text_table *table = NULL;
+    if (titles != NULL && headers != NULL) {
+        headers[0] = html ? "policy" : "";
+        for (size_t t = 0; t < count; t++)
+            headers[t + 1] = titles[t][0] != '\0' ? titles[t] : curves->key;
+        table = text_table_create(headers, count + 1);
+        text_table_indent(table, "setting");
+        for (size_t g = 0; g < curves->group_count; g++)
+            sustained_rows(&curves->groups[g], titles, count, table);
     }
-    return sustained.table;
+    free(titles);
+    free(headers);
+    return text_table_end(table, html, out);
 }
 
 /* "arrivals.load sustained with SLO hit % of at least 95"; "mean JCT h by arrivals.per_hour" */
@@ -147,19 +136,12 @@ static const char rule[] =
 
 bool curves_text_sustained(const struct curves *curves, FILE *out)
 {
-    size_t count = 0;
-    const char **titles = panel_titles(curves, &count);
     char *title = sustained_title(curves);
-    bool good = titles != NULL && title != NULL;
-    if (good) {
-        struct text_table *table = text_sustained(curves, titles, count);
-        (void)fprintf(out, "%s\n%s\n\n", title, rule);
-        good = text_table_print(table, 0, out);
-        text_table_free(table);
-    }
-    free(titles);
+    if (title == NULL)
+        return false;
+    (void)fprintf(out, "%s\n%s\n\n", title, rule);
     free(title);
-    return good;
+    return sustained_print(curves, false, out);
 }
 
 static int panel_decimals(const struct report *report, const struct curve_panel *panel,
@@ -199,7 +181,7 @@ static void text_panel_rows(const struct report *report, const struct curve_pane
     text_table_group(table, curve_metric_title(metric));
     for (size_t l = 0; l < panel->line_count; l++) {
         text_table_row(table);
-        text_table_cell(table, 0, "  %s", panel->lines[l].title);
+        text_table_cell(table, 0, "%s", panel->lines[l].title);
         for (size_t v = 0; v < panel->value_count; v++)
             cell_fill(report, &panel->lines[l], panel->values[v], metric, decimals, table, v + 1);
     }
@@ -223,6 +205,7 @@ static bool text_panel(const struct report *report, const struct curves *curves,
     struct text_table *table = text_table_create(headers, panel->value_count + 1);
     free(headers);
     free(texts);
+    text_table_indent(table, NULL);
     text_panel_rows(report, panel, curves->metric, table);
     const char *beside = companion(curves->metric);
     if (beside != NULL) {
@@ -231,9 +214,7 @@ static bool text_panel(const struct report *report, const struct curves *curves,
     }
     (void)fprintf(out, "\n%s%s%s\n\n", group->title, panel->title[0] == '\0' ? "" : ", ",
                   panel->title);
-    const bool good = text_table_print(table, 0, out);
-    text_table_free(table);
-    return good;
+    return text_table_end(table, false, out);
 }
 
 bool curves_text_panels(const struct report *report, FILE *out)
@@ -264,8 +245,7 @@ static void json_point(const struct report *report, const struct curve_line *lin
                        cJSON *points)
 {
     const struct paired_contenders pair = {point->contender, reference_point(line)->contender};
-    cJSON *object = cJSON_CreateObject();
-    (void)cJSON_AddItemToArray(points, object);
+    cJSON *object = json_append(points);
     (void)cJSON_AddNumberToObject(object, "value", point->value);
     for (size_t n = 0; n < count; n++)
         estimate_json(
@@ -280,13 +260,9 @@ static void json_line(const struct report *report, const struct curve_line *line
 {
     const char *const names[] = {report->curves->metric->name, companion(report->curves->metric)};
     const size_t count = names[1] != NULL ? 2 : 1;
-    cJSON *object = cJSON_CreateObject();
-    (void)cJSON_AddItemToArray(lines, object);
-    (void)cJSON_AddStringToObject(object, "policy", line->like->policy);
-    (void)cJSON_AddStringToObject(object, "variant", line->variant);
-    (void)cJSON_AddStringToObject(object, "label", line->like->label);
-    (void)cJSON_AddNumberToObject(object, "sustained", line->sustained);
-    (void)cJSON_AddBoolToObject(object, "beyond_the_sweep", line->beyond);
+    cJSON *object = json_append(lines);
+    json_put(object, "policy %s variant %s label %s sustained %g beyond_the_sweep %hhd",
+             line->like->policy, line->variant, line->like->label, line->sustained, line->beyond);
     cJSON *points = cJSON_AddArrayToObject(object, "points");
     for (size_t i = 0; i < line->point_count; i++)
         json_point(report, line, &line->points[i], names, count, points);
@@ -296,22 +272,19 @@ void curves_json(const struct report *report, cJSON *root)
 {
     const struct curves *curves = report->curves;
     cJSON *object = cJSON_AddObjectToObject(root, "curves");
-    (void)cJSON_AddStringToObject(object, "key", curves->key);
-    (void)cJSON_AddStringToObject(object, "metric", curves->metric->name);
-    (void)cJSON_AddNumberToObject(object, "at_least", curves->at_most ? NAN : curves->limit);
+    json_put(object, "key %s metric %s at_least %g", curves->key, curves->metric->name,
+             curves->at_most ? NAN : curves->limit);
     if (curves->at_most)
         (void)cJSON_AddNumberToObject(object, "at_most", curves->limit);
     cJSON *panels = cJSON_AddArrayToObject(object, "panels");
     for (size_t g = 0; g < curves->group_count; g++)
         for (size_t p = 0; p < curves->groups[g].panel_count; p++) {
             const struct curve_group *group = &curves->groups[g];
-            cJSON *entry = cJSON_CreateObject();
-            (void)cJSON_AddItemToArray(panels, entry);
-            (void)cJSON_AddStringToObject(entry, "name", group->like->name);
-            (void)cJSON_AddStringToObject(entry, "setting", curve_group_setting(group));
-            (void)cJSON_AddStringToObject(entry, "label", group->named ? "" : group->like->label);
-            (void)cJSON_AddStringToObject(entry, "conditions", group->panels[p].conditions);
-            (void)cJSON_AddStringToObject(entry, "profile_evidence", group->like->evidence);
+            cJSON *entry = json_append(panels);
+            json_put(entry, "name %s setting %s label %s conditions %s profile_evidence %s",
+                     group->like->name, curve_group_setting(group),
+                     group->named ? "" : group->like->label, group->panels[p].conditions,
+                     group->like->evidence);
             cJSON *lines = cJSON_AddArrayToObject(entry, "policies");
             for (size_t l = 0; l < group->panels[p].line_count; l++)
                 json_line(report, &group->panels[p].lines[l], lines);
@@ -320,48 +293,8 @@ void curves_json(const struct report *report, cJSON *root)
 
 /* ---- HTML ----------------------------------------------------------------------------------- */
 
-static void html_sustained_row(void *context, const struct curve_group *group,
-                               const struct curve_line *line)
-{
-    const struct sustained_table *sustained = context;
-    html_row_begin(sustained->html);
-    html_cell_text(sustained->html, group->title);
-    html_cell_text(sustained->html, line->title);
-    for (size_t t = 0; t < sustained->count; t++) {
-        char text[64];
-        const struct curve_line *here = line_titled(group, sustained->titles[t], line, text);
-        (void)fprintf(sustained->html, "<td data-v=\"%.6g\">",
-                      here == NULL || isnan(here->sustained) ? 0 : here->sustained);
-        html_text(sustained->html, text);
-        (void)fputs("</td>", sustained->html);
-    }
-    html_row_end(sustained->html);
-}
-
-static bool html_sustained(const struct curves *curves, FILE *out)
-{
-    size_t count = 0;
-    const char **titles = panel_titles(curves, &count);
-    const char **headers = calloc(count + 2, sizeof *headers);
-    const bool good = titles != NULL && headers != NULL;
-    if (good) {
-        headers[0] = "setting";
-        headers[1] = "policy";
-        for (size_t t = 0; t < count; t++)
-            headers[t + 2] = titles[t][0] != '\0' ? titles[t] : curves->key;
-        html_table_begin(out, headers, NULL, count + 2, 3U);
-        struct sustained_table sustained = {.html = out, .titles = titles, .count = count};
-        for (size_t g = 0; g < curves->group_count; g++)
-            group_visit(&curves->groups[g], html_sustained_row, &sustained);
-        html_table_end(out, false);
-    }
-    free(titles);
-    free(headers);
-    return good;
-}
-
 /* One row per policy and value, so that a click sorts by either. */
-static void html_panel(const struct report *report, const struct curve_group *group,
+static bool html_panel(const struct report *report, const struct curve_group *group,
                        const struct curve_panel *panel, FILE *out)
 {
     const bool trainings = report->curves->metric->of_training;
@@ -379,20 +312,20 @@ static void html_panel(const struct report *report, const struct curve_group *gr
     html_text(out, panel->title);
     (void)fputs("</summary>\n", out);
     const size_t count = trainings ? 2 : 3;
-    html_table_begin(out, headers, NULL, 2 + count, 1U);
+    struct text_table *table = text_table_create(headers, 2 + count);
     for (size_t l = 0; l < panel->line_count; l++)
         for (size_t i = 0; i < panel->lines[l].point_count; i++) {
             const struct curve_point *point = &panel->lines[l].points[i];
-            html_row_begin(out);
-            html_cell_text(out, panel->lines[l].title);
-            (void)fprintf(out, "<td data-v=\"%.17g\">%.6g</td>", point->value, point->value);
+            text_table_row(table);
+            text_table_name(table, 0, "%s", panel->lines[l].title);
+            text_table_number(table, 1, point->value, 17, "%.6g", point->value);
             for (size_t m = 0; m < count; m++)
-                report_column_html(report, point->contender, NULL, shown[m],
-                                   panel_decimals(report, panel, shown[m]), out);
-            html_row_end(out);
+                report_column_cell(report, point->contender, NULL, shown[m],
+                                   panel_decimals(report, panel, shown[m]), "", table, 2 + m);
         }
-    html_table_end(out, false);
+    const bool good = text_table_end(table, true, out);
     (void)fputs("</details>\n", out);
+    return good;
 }
 
 bool curves_html(const struct report *report, FILE *out)
@@ -404,10 +337,11 @@ bool curves_html(const struct report *report, FILE *out)
     html_element(out, "h2 id=\"sustained\"", title);
     if (!isnan(curves->limit))
         html_element(out, "p", rule);
-    const bool good = isnan(curves->limit) || html_sustained(curves, out);
+    bool good = isnan(curves->limit) || sustained_print(curves, true, out);
     for (size_t g = 0; g < curves->group_count; g++)
         for (size_t p = 0; p < curves->groups[g].panel_count; p++)
-            html_panel(report, &curves->groups[g], &curves->groups[g].panels[p], out);
+            good =
+                html_panel(report, &curves->groups[g], &curves->groups[g].panels[p], out) && good;
     free(title);
     return good;
 }

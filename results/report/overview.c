@@ -4,7 +4,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "results/report/html.h"
 #include "results/report/report_columns.h"
 #include "results/report/reproduction_check.h"
 #include "results/report/table.h"
@@ -104,82 +103,45 @@ static void name_write(const struct block *block, const struct report_contender 
         (void)snprintf(text, NAME_BYTES, "%s", contender->title);
 }
 
-/* Prints a row of a table: the policy's name, then a cell per column from `first` on. */
-typedef void row_print(const struct report *report, const struct block *block, size_t first,
-                       const struct report_contender *contender, void *to);
-
-static void row_text(const struct report *report, const struct block *block, size_t first,
-                     const struct report_contender *contender, void *table)
+/* Adds a row: the policy's name, then a cell per column from `first` on. A column sorts by the hit
+ * rate, or by the mean completion time. */
+static void row_add(const struct report *report, const struct block *block, size_t first,
+                    const struct report_contender *contender, struct text_table *table)
 {
     char name[NAME_BYTES], cell[CELL_BYTES], seeds[REPORT_SEEDS];
     name_write(block, contender, name);
     text_table_row(table);
-    text_table_cell(table, 0, "  %s", name);
+    text_table_name(table, 0, "%s", name);
     for (size_t s = first; s < block->count; s++) {
         const struct report_contender *here = contender_find(block->columns[s], contender);
         if (here == NULL)
             continue;
-        (void)cell_write(report, here, cell);
-        text_table_cell(table, 1 + s, "%s", cell);
+        const double value = cell_write(report, here, cell);
+        if (isnan(value))
+            text_table_cell(table, 1 + s, "-");
+        else
+            text_table_number(table, 1 + s, value, 17, "%s", cell);
         report_seeds_text(report, here, NULL, metric_find("slo_hit_rate"), seeds);
         if (seeds[0] != '\0')
             text_table_note(table, "%s, %s: seeds %s", name, block->headers[s], seeds);
     }
 }
 
-/* A column sorts by the hit rate, or by the mean completion time. */
-static void row_html(const struct report *report, const struct block *block, size_t first,
-                     const struct report_contender *contender, void *out)
-{
-    char name[NAME_BYTES], cell[CELL_BYTES];
-    name_write(block, contender, name);
-    html_row_begin(out);
-    html_cell_text(out, name);
-    for (size_t s = 0; s < block->count; s++) {
-        const struct report_contender *here =
-            s < first ? NULL : contender_find(block->columns[s], contender);
-        const double hit = here == NULL ? NAN : cell_write(report, here, cell);
-        if (isnan(hit))
-            (void)fprintf(out, "<td>%s</td>", here == NULL ? "" : "-");
-        else
-            (void)fprintf(out, "<td data-v=\"%.17g\">%s</td>", hit, cell);
-    }
-    html_row_end(out);
-}
-
-static void rows_print(const struct report *report, const struct block *block, row_print *print,
-                       void *to)
-{
-    for (size_t s = 0; s < block->count; s++)
-        for (size_t c = 0; c < block->columns[s]->contender_count; c++) {
-            const struct report_contender *contender = &block->columns[s]->contenders[c];
-            if (!row_exists(block, s, contender))
-                print(report, block, s, contender, to);
-        }
-}
-
-typedef bool block_print(const struct report *report, const struct block *block, FILE *out);
-
-static bool block_text(const struct report *report, const struct block *block, FILE *out)
+static bool block_print(const struct report *report, const struct block *block, bool html,
+                        FILE *out)
 {
     const char *headers[1 + COLUMNS_MOST] = {block->title};
     memcpy(headers + 1, block->headers, block->count * sizeof *headers);
     struct text_table *table = text_table_create(headers, 1 + block->count);
-    rows_print(report, block, row_text, table);
-    (void)fputc('\n', out);
-    const bool good = text_table_print(table, 0, out);
-    text_table_free(table);
-    return good;
-}
-
-static bool block_html(const struct report *report, const struct block *block, FILE *out)
-{
-    const char *headers[1 + COLUMNS_MOST] = {block->title};
-    memcpy(headers + 1, block->headers, block->count * sizeof *headers);
-    html_table_begin(out, headers, NULL, 1 + block->count, 1U);
-    rows_print(report, block, row_html, out);
-    html_table_end(out, false);
-    return true;
+    text_table_indent(table, NULL);
+    for (size_t s = 0; s < block->count; s++)
+        for (size_t c = 0; c < block->columns[s]->contender_count; c++) {
+            const struct report_contender *contender = &block->columns[s]->contenders[c];
+            if (!row_exists(block, s, contender))
+                row_add(report, block, s, contender, table);
+        }
+    (void)fputs(html ? "" : "\n", out);
+    return text_table_end(table, html, out);
 }
 
 /* Whether a world has two settings. If not, the scenarios differ in their conditions alone. */
@@ -199,8 +161,8 @@ static const char *setting_header(const struct report_scenario *scenario)
 }
 
 /* Prints the world of scenarios[first]; without `settings`, all scenarios. */
-static bool print_world(const struct report *report, size_t first, bool settings,
-                        block_print *print, FILE *out)
+static bool print_world(const struct report *report, size_t first, bool settings, bool html,
+                        FILE *out)
 {
     char title[512] = "policy";
     struct block block = {.title = title};
@@ -215,14 +177,14 @@ static bool print_world(const struct report *report, size_t first, bool settings
         const size_t length = strlen(header) + 2;
         const size_t width = length > CELL_WIDTH ? length : CELL_WIDTH;
         if (block.count > 0 && block.width + width > CELL_WIDTH * COLUMNS_MOST) {
-            good = print(report, &block, out);
+            good = block_print(report, &block, html, out);
             block.count = block.width = 0;
         }
         block.headers[block.count] = header;
         block.columns[block.count++] = scenario;
         block.width += width;
     }
-    return good && print(report, &block, out);
+    return good && block_print(report, &block, html, out);
 }
 
 static void print_legend(const struct report *report, FILE *out)
@@ -247,12 +209,12 @@ static void print_legend(const struct report *report, FILE *out)
                              : "mean, if that is 1 % of it or more.");
 }
 
-static bool worlds_print(const struct report *report, block_print *print, FILE *out)
+static bool worlds_print(const struct report *report, bool html, FILE *out)
 {
     const bool settings = settings_exist(report);
     for (size_t s = 0; s < report->scenario_count; s++)
         if ((settings ? verdict_begins_world(report, s) : s == 0) &&
-            !print_world(report, s, settings, print, out))
+            !print_world(report, s, settings, html, out))
             return false;
     return true;
 }
@@ -260,7 +222,7 @@ static bool worlds_print(const struct report *report, block_print *print, FILE *
 bool overview_text(const struct report *report, FILE *out)
 {
     print_legend(report, out);
-    return worlds_print(report, block_text, out);
+    return worlds_print(report, false, out);
 }
 
 bool overview_html(const struct report *report, FILE *out)
@@ -268,5 +230,5 @@ bool overview_html(const struct report *report, FILE *out)
     (void)fputs("<h2 id=\"overview\">Overview</h2>\n<p>", out);
     print_legend(report, out);
     (void)fputs("</p>\n", out);
-    return worlds_print(report, block_html, out);
+    return worlds_print(report, true, out);
 }

@@ -26,4 +26,8 @@ struct estimate paired_estimate(const struct report *report, const struct paired
                                 size_t count, const char *application, const struct metric *metric,
                                 enum paired_formula formula);
 
+/* The same of what is expected, in the units of its bounds. */
+struct estimate paired_expected(const struct report *report, const struct paired_contenders *pairs,
+                                size_t count, const struct expectation *expectation);
+
 #endif

@@ -7,6 +7,7 @@
 #include "sim/array.h"
 #include "results/report/curve.h"
 #include "results/report/paired.h"
+#include "results/report/reproduction_check.h"
 #include "results/report/training_table.h"
 #include "results/store/run_label.h"
 
@@ -307,6 +308,7 @@ void report_free(struct report *report)
     if (report == NULL)
         return;
     curves_free(report->curves);
+    judgements_free(report);
     for (size_t s = 0; s < report->scenario_count; s++) {
         struct report_scenario *scenario = &report->scenarios[s];
         for (size_t c = 0; c < scenario->contender_count; c++) {
@@ -470,14 +472,6 @@ struct report_comparison report_compare(const struct report *report,
     return comparison;
 }
 
-static bool name_listed(char *const *names, size_t count, const char *name)
-{
-    for (size_t i = 0; i < count; i++)
-        if (strcmp(names[i], name) == 0)
-            return true;
-    return false;
-}
-
 static bool led_by_esg(const struct report_scenario *scenario)
 {
     return scenario->reference != REPORT_NONE &&
@@ -487,28 +481,4 @@ static bool led_by_esg(const struct report_scenario *scenario)
 const char *report_reference_name(const struct report_scenario *scenario)
 {
     return led_by_esg(scenario) ? "ESG" : scenario->contenders[scenario->reference].title;
-}
-
-struct estimate report_published(const struct report *report,
-                                 const struct report_scenario *scenario, size_t contender,
-                                 const struct reference_figure *figure)
-{
-    const struct report_contender *ours = &scenario->contenders[contender];
-    const char *setting = scenario->setting[0] != '\0' ? scenario->setting : scenario->name;
-    if (figure->setting_count > 0 && !name_listed(figure->settings, figure->setting_count, setting))
-        return statistics_none;
-    if (!reference_is_comparison(figure))
-        return !report_has_name(ours, figure->policy)
-                   ? statistics_none
-                   : report_estimate(report, ours, figure->application,
-                                     report_metric_find(figure->metric));
-    if (strcmp(figure->policy, REPORT_REFERENCE_POLICY) != 0 || !led_by_esg(scenario) ||
-        contender == scenario->reference ||
-        !name_listed(figure->against, figure->compare_count, ours->policy))
-        return statistics_none;
-    struct report_comparison comparison =
-        report_compare(report, scenario, contender, figure->application);
-    return strcmp(figure->metric, REPORT_SAVING) == 0       ? comparison.saving
-           : strcmp(figure->metric, REPORT_HIT_POINTS) == 0 ? comparison.hit_points
-                                                            : comparison.hit_relative;
 }

@@ -13,7 +13,7 @@
 #include <stddef.h>
 #include <stdio.h>
 
-#include "results/report/reference.h"
+#include "results/report/expectation.h"
 #include "results/report/statistics.h"
 #include "results/store/store.h"
 
@@ -52,7 +52,8 @@ struct report_scenario {
     size_t reference; /* contender that the others are compared with; REPORT_NONE: no contender */
 };
 
-struct curves; /* results/report/curve.h */
+struct curves;    /* results/report/curve.h */
+struct judgement; /* results/report/reproduction_check.h */
 
 /* A warning or note of one or more runs. */
 struct report_notice {
@@ -75,6 +76,10 @@ struct report {
     size_t *next_row;      /* per row: the next row of the same run */
     struct curves *curves; /* metrics over a swept key; NULL: none */
     bool curves_in_full;   /* text: print every curve, too, not only where each ends */
+    const struct expectations *expected; /* published figures, which must outlive the report; NULL:
+                                            none */
+    struct judgement *judgements;        /* of each of them (reproduction_check.h) */
+    size_t judgement_count;
     bool details; /* print the tables of all scenarios even if there are curves, which summarise
                      them */
 };
@@ -176,19 +181,9 @@ struct report_comparison report_compare(const struct report *report,
 #define REPORT_HIT_RELATIVE "slo_hit_rate_gain"
 #define REPORT_SAVING "cost_saving"
 
-/* Our estimate of a published figure, for `contender` in `scenario`. n = 0 if the figure does not
- * apply to them. */
-struct estimate report_published(const struct report *report,
-                                 const struct report_scenario *scenario, size_t contender,
-                                 const struct reference_figure *figure);
-
-/* Print the report. With a reference, print its figures and their verdicts (verdict.h); `reference`
- * may be NULL. False: ERROR_RUN (memory exhausted, or the stream failed). */
-bool report_text(const struct report *report, const struct reference *reference, FILE *out,
-                 struct error *error);
-bool report_csv(const struct report *report, const struct reference *reference, FILE *out,
-                struct error *error);
-bool report_json(const struct report *report, const struct reference *reference, FILE *out,
-                 struct error *error);
+/* Print the report, and the verdicts on what is expected (report_judge). False: ERROR_RUN. */
+bool report_text(const struct report *report, FILE *out, struct error *error);
+bool report_csv(const struct report *report, FILE *out, struct error *error);
+bool report_json(const struct report *report, FILE *out, struct error *error);
 
 #endif

@@ -3,8 +3,6 @@
 #include <math.h>
 #include <stdio.h>
 
-#include "results/report/html.h"
-
 struct estimate report_column_estimate(const struct report *report,
                                        const struct report_contender *contender,
                                        const char *application, const struct metric *metric)
@@ -21,19 +19,11 @@ void report_column_cell(const struct report *report, const struct report_contend
     text_table_estimate(table, column,
                         report_column_estimate(report, contender, application, metric), decimals);
     report_seeds_text(report, contender, application, metric, seeds);
-    if (seeds[0] != '\0')
-        text_table_note(table, "%s%s%s, %s: seeds %s", contender->title,
-                        place[0] == '\0' ? "" : ", ", place, metric->column.header, seeds);
-}
-
-void report_column_html(const struct report *report, const struct report_contender *contender,
-                        const char *application, const struct metric *metric, int decimals,
-                        FILE *out)
-{
-    char seeds[REPORT_SEEDS];
-    report_seeds_text(report, contender, application, metric, seeds);
-    html_cell_estimate(out, report_column_estimate(report, contender, application, metric),
-                       decimals, seeds);
+    if (seeds[0] == '\0')
+        return;
+    text_table_seeds(table, column, seeds);
+    text_table_note(table, "%s%s%s, %s: seeds %s", contender->title, place[0] == '\0' ? "" : ", ",
+                    place, metric->column.header, seeds);
 }
 
 void report_ranges(const struct results *results, struct run_ranges *ranges)

@@ -25,14 +25,11 @@ struct estimate report_column_estimate(const struct report *report,
                                        const struct report_contender *contender,
                                        const char *application, const struct metric *metric);
 
-/* Writes that estimate into a cell. If the values of the seeds differ much (report_seeds_text),
+/* Fills a cell with that estimate. If the values of the seeds differ much (report_seeds_text),
  * text lists them below the table, after the contender and `place`, HTML in the cell. */
 void report_column_cell(const struct report *report, const struct report_contender *contender,
                         const char *application, const struct metric *metric, int decimals,
                         const char *place, struct text_table *table, size_t column);
-void report_column_html(const struct report *report, const struct report_contender *contender,
-                        const char *application, const struct metric *metric, int decimals,
-                        FILE *out);
 
 /* What the head of a report says of all runs, as text: seeds, measured requests, and measured
  * trainings of the runs that have some. */

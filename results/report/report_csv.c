@@ -182,8 +182,8 @@ static void print_curves(const struct report *report, FILE *out)
 static void print_judgement(const struct results *results, FILE *out,
                             const struct judgement *judgement)
 {
-    const struct reference_figure *figure = judgement->figure;
-    const bool comparison = reference_is_comparison(figure);
+    const struct expectation *figure = judgement->figure;
+    const bool comparison = expectation_is_comparison(figure);
     struct line line = {.results = results,
                         .run = REPORT_NONE,
                         .name = "reference",
@@ -210,19 +210,6 @@ static void print_judgement(const struct results *results, FILE *out,
     }
 }
 
-static bool print_reference(const struct report *report, const struct reference *reference,
-                            FILE *out, struct error *error)
-{
-    for (size_t i = 0; i < reference->figure_count; i++) {
-        struct judgement judgement;
-        if (!verdict_judge(report, &reference->figures[i], NULL, &judgement, error))
-            return false;
-        print_judgement(report->results, out, &judgement);
-        judgement_clear(&judgement);
-    }
-    return true;
-}
-
 /* Prints what a reader must know first: the missing runs, then one line per warning and note. The
  * mean is the number of runs, `against` says which, the verdict has the text. */
 static bool print_notices(const struct report *report, FILE *out)
@@ -246,8 +233,7 @@ static bool print_notices(const struct report *report, FILE *out)
     return true;
 }
 
-bool report_csv(const struct report *report, const struct reference *reference, FILE *out,
-                struct error *error)
+bool report_csv(const struct report *report, FILE *out, struct error *error)
 {
     (void)fputs("name,setting,conditions,policy,variant,application,metric,unit,against,seeds,mean,"
                 "sd,half_width_95,profile_evidence,verdict,setting_label,policy_label,low_95,"
@@ -270,8 +256,8 @@ bool report_csv(const struct report *report, const struct reference *reference, 
     }
     if (report->curves != NULL && !isnan(report->curves->limit))
         print_curves(report, out);
-    if (reference != NULL && !print_reference(report, reference, out, error))
-        return false;
+    for (size_t i = 0; i < report->judgement_count; i++)
+        print_judgement(report->results, out, &report->judgements[i]);
     return !ferror(out) || error_run(error, "cannot write the report: %s", strerror(errno));
 }
 
@@ -286,8 +272,8 @@ struct place {
 static void verdict_line(FILE *out, const struct place *place, const struct judgement *judgement,
                          struct estimate ours, const char *standing)
 {
-    const struct reference_figure *figure = judgement->figure;
-    const bool comparison = reference_is_comparison(figure) && place->policy[0] != '\0';
+    const struct expectation *figure = judgement->figure;
+    const bool comparison = expectation_is_comparison(figure) && place->policy[0] != '\0';
     const char *const texts[] = {place->file,
                                  figure->metric,
                                  figure->unit,
@@ -310,11 +296,10 @@ static void verdict_line(FILE *out, const struct place *place, const struct judg
     (void)fputs("\r\n", out);
 }
 
-static void world_lines(FILE *out, const char *file, const struct report_scenario *world,
-                        const struct judgement *judgement)
+static void world_lines(FILE *out, const char *file, const struct judgement *judgement)
 {
     char title[512];
-    verdict_world_title(world, title, sizeof title);
+    verdict_world_title(judgement->world, title, sizeof title);
     const struct place whole = {file, "assumptions", title, "", ""};
     verdict_line(out, &whole, judgement, statistics_none, NULL);
     for (size_t p = 0; p < judgement->pair_count; p++) {
@@ -331,36 +316,21 @@ static void world_lines(FILE *out, const char *file, const struct report_scenari
     }
 }
 
-static bool figure_lines(const struct report *report, const struct reference_figure *figure,
-                         FILE *out, struct error *error)
+static void figure_lines(const char *file, const struct judgement *judgement, FILE *out)
 {
-    const struct place all = {report->results->path, "all", "", "", ""};
-    struct judgement judgement;
-    size_t next = 0;
-    if (!verdict_judge(report, figure, NULL, &judgement, error))
-        return false;
-    verdict_line(out, &all, &judgement, statistics_none, NULL);
-    judgement_clear(&judgement);
-    for (;;) {
-        const struct report_scenario *world = NULL;
-        if (!verdict_next_world(report, figure, &next, &world, &judgement, error))
-            return false;
-        if (world == NULL)
-            return true;
-        world_lines(out, report->results->path, world, &judgement);
-        judgement_clear(&judgement);
-    }
+    const struct place all = {file, "all", "", "", ""};
+    verdict_line(out, &all, judgement, statistics_none, NULL);
+    for (size_t w = 0; w < judgement->apart_count; w++)
+        world_lines(out, file, &judgement->apart[w]);
 }
 
-bool verdicts_csv(const struct report *const *reports, size_t count,
-                  const struct reference *reference, FILE *out, struct error *error)
+bool verdicts_csv(const struct report *const *reports, size_t count, FILE *out, struct error *error)
 {
     (void)fputs("file,metric,unit,evidence,of,assumptions,setting,policy,against,low,high,seeds,"
                 "mean,half_width_95,standing,verdict,low_95,high_95\r\n",
                 out);
     for (size_t r = 0; r < count; r++)
-        for (size_t i = 0; i < reference->figure_count; i++)
-            if (!figure_lines(reports[r], &reference->figures[i], out, error))
-                return false;
+        for (size_t i = 0; i < reports[r]->judgement_count; i++)
+            figure_lines(reports[r]->results->path, &reports[r]->judgements[i], out);
     return !ferror(out) || error_run(error, "cannot write the report: %s", strerror(errno));
 }

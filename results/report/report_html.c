@@ -197,7 +197,7 @@ static void head_write(const struct page *page, FILE *out)
     if (page->report->curves != NULL)
         (void)fprintf(out, "<li><a href=\"#sustained\">%s</a></li>",
                       isnan(page->report->curves->limit) ? "Curves" : "What is sustained");
-    if (page->reference != NULL)
+    if (page->report->expected != NULL)
         (void)fputs("<li><a href=\"#published\">Published figures and ours</a></li>", out);
     for (size_t s = 0; s < scenarios_shown(page->report); s++) {
         (void)fprintf(out, "<li><a href=\"#s%zu\">", s + 1);
@@ -231,16 +231,13 @@ static void pairs_table(const struct judgement *judgement, FILE *out)
 }
 
 /* Writes the verdict over all sets of assumptions, then that on each. */
-static bool figure_write(const struct report *report, const struct judgement *judgement, FILE *out,
-                         struct error *error)
+static bool figure_write(const struct judgement *judgement, FILE *out)
 {
-    const struct reference_figure *figure = judgement->figure;
-    char range[96];
-    verdict_range(figure->low, figure->high, figure->unit, range, sizeof range);
+    const struct expectation *figure = judgement->figure;
     (void)fputs("<div class=\"verdict\"><h3>", out);
     html_element(out, "code", figure->metric);
     (void)fputs(": ", out);
-    html_text(out, range);
+    html_text(out, judgement->range);
     (void)fputs(" ", out);
     html_element(out, "span class=\"grade\"", figure->evidence);
     (void)fprintf(out, " — %s%s</h3>\n", verdict_name(judgement->verdict),
@@ -255,7 +252,7 @@ static bool figure_write(const struct report *report, const struct judgement *ju
     }
     if (figure->note != NULL)
         html_element(out, "p", figure->note);
-    const bool good = verdict_table_html(report, figure, out, error);
+    const bool good = verdict_table_html(judgement, out);
     if (judgement->pair_count > 0) {
         (void)fputs("<details><summary>Pair by pair</summary>\n", out);
         pairs_table(judgement, out);
@@ -265,14 +262,14 @@ static bool figure_write(const struct report *report, const struct judgement *ju
     return good;
 }
 
-static bool published_write(const struct page *page, FILE *out, struct error *error)
+static bool published_write(const struct report *report, FILE *out)
 {
-    const struct reference *reference = page->reference;
-    if (reference == NULL)
+    bool good = true;
+    if (report->expected == NULL)
         return true;
     (void)fputs("<h2 id=\"published\">Published figures and ours</h2>\n", out);
-    html_element(out, "p", reference->title);
-    html_element(out, "p", reference->source);
+    html_element(out, "p", report->expected->title);
+    html_element(out, "p", report->expected->source);
     (void)fputs(
         "<p>A pair of policy and setting <em>holds</em> if our whole 95 % interval is within the "
         "published range. It is <em>below</em> or <em>above</em> if the whole interval is "
@@ -281,16 +278,9 @@ static bool published_write(const struct page *page, FILE *out, struct error *er
         "outside. Each table judges every set of assumptions apart: the pairs that hold, of those "
         "that ran; and the figure's formula applied to the averages over the settings.</p>\n",
         out);
-    for (size_t i = 0; i < reference->figure_count; i++) {
-        struct judgement judgement;
-        if (!verdict_judge(page->report, &reference->figures[i], NULL, &judgement, error))
-            return false;
-        const bool good = figure_write(page->report, &judgement, out, error);
-        judgement_clear(&judgement);
-        if (!good)
-            return false;
-    }
-    return true;
+    for (size_t i = 0; i < report->judgement_count; i++)
+        good = figure_write(&report->judgements[i], out) && good;
+    return good;
 }
 
 /* ---- Scenarios and figures ------------------------------------------------------------------ */
@@ -400,8 +390,9 @@ static bool scenarios_write(const struct page *page, FILE *out, struct error *er
             html_text(out, scenario->evidence[0] == '\0' ? "none" : scenario->evidence);
         }
         (void)fputs(".</p>\n", out);
-        page_tables(page, scenario, out);
-        good = figures_write(page, places, s, out, error);
+        if (!page_tables(page, scenario, out))
+            good = error_run(error, "out of memory for the report");
+        good = good && figures_write(page, places, s, out, error);
     }
     bool others = false;
     for (size_t f = 0; f < page->figure_count; f++)
@@ -521,7 +512,9 @@ bool report_html(const struct page *page, FILE *out, struct error *error)
     if (page->report->curves != NULL && !curves_html(page->report, out))
         return error_run(error, "out of memory for the report");
     words_write(page, out);
-    if (!published_write(page, out, error) || !scenarios_write(page, out, error))
+    if (!published_write(page->report, out))
+        return error_run(error, "out of memory for the report");
+    if (!scenarios_write(page, out, error))
         return false;
     page_reading(page, out);
     page_assumptions(page, out);

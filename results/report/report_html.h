@@ -15,7 +15,6 @@ struct page_figure {
 
 struct page {
     const struct report *report;
-    const struct reference *reference;     /* NULL: no published figures */
     const struct assumptions *assumptions; /* NULL: none */
     const struct run_details *details;     /* of the same results file */
     const struct page_figure *figures;
@@ -33,8 +32,8 @@ extern const char html_style[], html_script[];
 /* False: ERROR_RUN (memory exhausted, the stream failed, or a figure is not SVG). */
 bool report_html(const struct page *page, FILE *out, struct error *error);
 
-/* Writes the tables of one scenario. For the modules of the page only. */
-void page_tables(const struct page *page, const struct report_scenario *scenario, FILE *out);
+/* Writes the tables of one scenario. For the modules of the page only. False: memory exhausted. */
+bool page_tables(const struct page *page, const struct report_scenario *scenario, FILE *out);
 /* Writes sentences that compare the scenario's reference with the other contenders. */
 void page_words(const struct page *page, const struct report_scenario *scenario, FILE *out);
 /* Writes what the columns mean; and the assumptions, of what ran: requests, trainings or both. */

@@ -1,6 +1,7 @@
 /* The report as one JSON object. */
 #include <errno.h>
 #include <math.h>
+#include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -11,6 +12,7 @@
 #include "results/report/verdict_table.h"
 #include "results/store/hdf5_utf8.h"
 #include "traces/json/json.h"
+#include "traces/json/json_write.h"
 
 void estimate_json(cJSON *object, const char *key, struct estimate estimate)
 {
@@ -18,11 +20,8 @@ void estimate_json(cJSON *object, const char *key, struct estimate estimate)
     (void)cJSON_AddNumberToObject(value, "seeds", (double)estimate.n);
     if (estimate.without > 0)
         (void)cJSON_AddNumberToObject(value, "seeds_without", (double)estimate.without);
-    (void)cJSON_AddNumberToObject(value, "mean", estimate.mean);
-    (void)cJSON_AddNumberToObject(value, "sd", estimate.sd);
-    (void)cJSON_AddNumberToObject(value, "half_width_95", estimate.half_width);
-    (void)cJSON_AddNumberToObject(value, "low_95", estimate.low);
-    (void)cJSON_AddNumberToObject(value, "high_95", estimate.high);
+    json_put(value, "mean %g sd %g half_width_95 %g low_95 %g high_95 %g", estimate.mean,
+             estimate.sd, estimate.half_width, estimate.low, estimate.high);
 }
 
 static void add_comparison(const struct report *report, const struct report_scenario *scenario,
@@ -89,13 +88,10 @@ static void add_contender(const struct report *report, const struct report_scena
                           size_t index, cJSON *contenders)
 {
     const struct report_contender *contender = &scenario->contenders[index];
-    cJSON *object = cJSON_CreateObject();
-    (void)cJSON_AddItemToArray(contenders, object);
-    (void)cJSON_AddStringToObject(object, "policy", contender->policy);
-    (void)cJSON_AddStringToObject(object, "variant", contender->variant);
-    (void)cJSON_AddStringToObject(object, "label", contender->label);
-    (void)cJSON_AddStringToObject(object, "policy_sha256",
-                                  report->results->runs[contender->runs[0]].policy_sha256);
+    cJSON *object = json_append(contenders);
+    json_put(object, "policy %s variant %s label %s policy_sha256 %s", contender->policy,
+             contender->variant, contender->label,
+             report->results->runs[contender->runs[0]].policy_sha256);
     add_swept(report->results, contender->runs[0], object);
     cJSON *seeds = cJSON_AddArrayToObject(object, "seeds");
     cJSON *hashes = cJSON_AddArrayToObject(object, "config_hashes");
@@ -115,13 +111,10 @@ static void add_contender(const struct report *report, const struct report_scena
 static void add_scenario(const struct report *report, const struct report_scenario *scenario,
                          cJSON *scenarios)
 {
-    cJSON *object = cJSON_CreateObject();
-    (void)cJSON_AddItemToArray(scenarios, object);
-    (void)cJSON_AddStringToObject(object, "name", scenario->name);
-    (void)cJSON_AddStringToObject(object, "setting", scenario->setting);
-    (void)cJSON_AddStringToObject(object, "label", scenario->label);
-    (void)cJSON_AddStringToObject(object, "conditions", scenario->conditions);
-    (void)cJSON_AddStringToObject(object, "profile_evidence", scenario->evidence);
+    cJSON *object = json_append(scenarios);
+    json_put(object, "name %s setting %s label %s conditions %s profile_evidence %s",
+             scenario->name, scenario->setting, scenario->label, scenario->conditions,
+             scenario->evidence);
     cJSON *contenders = cJSON_AddArrayToObject(object, "policies");
     for (size_t c = 0; c < scenario->contender_count; c++)
         add_contender(report, scenario, c, contenders);
@@ -133,10 +126,8 @@ static void add_notices(const struct report *report, cJSON *root)
                       cJSON_AddArrayToObject(root, "warnings")};
     for (size_t n = 0; n < report->notice_count; n++) {
         const struct report_notice *notice = &report->notices[n];
-        cJSON *item = cJSON_CreateObject();
-        (void)cJSON_AddItemToArray(lists[notice->warning], item);
-        (void)cJSON_AddStringToObject(item, "text", notice->text);
-        (void)cJSON_AddNumberToObject(item, "runs", (double)notice->runs);
+        cJSON *item = json_append(lists[notice->warning]);
+        json_put(item, "text %s runs %g", notice->text, (double)notice->runs);
         cJSON *settings = cJSON_AddArrayToObject(item, "scenarios");
         for (size_t s = 0; s < report->scenario_count; s++)
             if (notice->in[s])
@@ -155,100 +146,59 @@ static void add_pairs(const struct judgement *judgement, cJSON *object)
     cJSON *ours = cJSON_AddArrayToObject(object, "ours");
     for (size_t p = 0; p < judgement->pair_count; p++) {
         const struct verdict_pair *pair = &judgement->pairs[p];
-        cJSON *entry = cJSON_CreateObject();
-        (void)cJSON_AddItemToArray(ours, entry);
-        (void)cJSON_AddStringToObject(entry, "scenario", pair->setting);
-        (void)cJSON_AddStringToObject(entry, "policy", pair->policy);
-        if (pair->scenario != NULL)
-            (void)cJSON_AddStringToObject(entry, "profile_evidence", pair->scenario->evidence);
-        (void)cJSON_AddStringToObject(entry, "standing", standing_name(pair->standing));
+        cJSON *entry = json_append(ours);
+        json_put(entry, "scenario %s policy %s profile_evidence %s standing %s", pair->setting,
+                 pair->policy, pair->scenario == NULL ? NULL : pair->scenario->evidence,
+                 standing_name(pair->standing));
         estimate_json(entry, "figure", pair->ours);
     }
 }
 
-static void add_world(const struct judgement *judgement, const struct report_scenario *world,
-                      cJSON *worlds)
+static void add_world(const struct judgement *judgement, cJSON *worlds)
 {
     char title[512];
-    cJSON *entry = cJSON_CreateObject();
-    (void)cJSON_AddItemToArray(worlds, entry);
-    verdict_world_title(world, title, sizeof title);
-    (void)cJSON_AddStringToObject(entry, "assumptions", title);
-    (void)cJSON_AddStringToObject(entry, "verdict", verdict_name(judgement->verdict));
-    (void)cJSON_AddNumberToObject(entry, "pairs", (double)judgement->pair_count);
-    (void)cJSON_AddNumberToObject(entry, "holds", (double)judgement->counts[STANDING_HOLDS]);
+    cJSON *entry = json_append(worlds);
+    verdict_world_title(judgement->world, title, sizeof title);
+    json_put(entry, "assumptions %s verdict %s pairs %zu holds %zu", title,
+             verdict_name(judgement->verdict), judgement->pair_count,
+             judgement->counts[STANDING_HOLDS]);
     (void)cJSON_AddNumberToObject(entry, "no run", (double)judgement->counts[STANDING_NO_RUN]);
     cJSON *averages = cJSON_AddArrayToObject(entry, "averages");
     for (size_t i = 0; i < judgement->average_count; i++) {
         const struct verdict_average *average = &judgement->averages[i];
-        cJSON *item = cJSON_CreateObject();
-        (void)cJSON_AddItemToArray(averages, item);
-        (void)cJSON_AddStringToObject(item, "policy", average->policy);
-        (void)cJSON_AddNumberToObject(item, "settings", (double)average->settings);
-        (void)cJSON_AddStringToObject(item, "standing", standing_name(average->standing));
+        cJSON *item = json_append(averages);
+        json_put(item, "policy %s settings %zu standing %s", average->policy, average->settings,
+                 standing_name(average->standing));
         estimate_json(item, "figure", average->ours);
     }
 }
 
-/* Adds the verdict in each world in which a pair has run. */
-static bool add_worlds(const struct report *report, const struct reference_figure *figure,
-                       cJSON *entry, struct error *error)
+static void add_figure(const struct judgement *judgement, cJSON *figures)
 {
-    cJSON *worlds = cJSON_AddArrayToObject(entry, "assumptions");
-    size_t next = 0;
-    for (;;) {
-        const struct report_scenario *world = NULL;
-        struct judgement judgement;
-        if (!verdict_next_world(report, figure, &next, &world, &judgement, error))
-            return false;
-        if (world == NULL)
-            return true;
-        add_world(&judgement, world, worlds);
-        judgement_clear(&judgement);
-    }
-}
-
-static cJSON *add_figure(const struct judgement *judgement, cJSON *figures)
-{
-    const struct reference_figure *figure = judgement->figure;
-    cJSON *entry = cJSON_CreateObject();
-    (void)cJSON_AddItemToArray(figures, entry);
-    (void)cJSON_AddStringToObject(entry, "metric", figure->metric);
-    (void)cJSON_AddStringToObject(entry, "evidence", figure->evidence);
-    (void)cJSON_AddStringToObject(entry, "unit", figure->unit);
-    (void)cJSON_AddNumberToObject(entry, "low", figure->low);
-    (void)cJSON_AddNumberToObject(entry, "high", figure->high);
-    if (figure->formula != NULL)
-        (void)cJSON_AddStringToObject(entry, "formula", figure->formula);
-    if (figure->note != NULL)
-        (void)cJSON_AddStringToObject(entry, "note", figure->note);
-    (void)cJSON_AddStringToObject(entry, "verdict", verdict_name(judgement->verdict));
-    (void)cJSON_AddStringToObject(entry, "sentence", judgement->sentence);
+    const struct expectation *figure = judgement->figure;
+    cJSON *entry = json_append(figures);
+    json_put(
+        entry,
+        "metric %s evidence %s unit %s low %g high %g formula %s note %s verdict %s sentence %s",
+        figure->metric, figure->evidence, figure->unit, figure->low, figure->high, figure->formula,
+        figure->note, verdict_name(judgement->verdict), judgement->sentence);
     add_pairs(judgement, entry);
-    return entry;
+    cJSON *worlds = cJSON_AddArrayToObject(entry, "assumptions");
+    for (size_t w = 0; w < judgement->apart_count; w++)
+        add_world(&judgement->apart[w], worlds);
 }
 
-static bool add_figures(const struct report *report, const struct reference *reference,
-                        cJSON *object, struct error *error)
+static void add_figures(const struct report *report, cJSON *object)
 {
     cJSON *figures = cJSON_AddArrayToObject(object, "figures");
-    for (size_t i = 0; i < reference->figure_count; i++) {
-        struct judgement judgement;
-        if (!verdict_judge(report, &reference->figures[i], NULL, &judgement, error))
-            return false;
-        cJSON *entry = add_figure(&judgement, figures);
-        judgement_clear(&judgement);
-        if (!add_worlds(report, &reference->figures[i], entry, error))
-            return false;
-    }
-    return true;
+    for (size_t i = 0; i < report->judgement_count; i++)
+        add_figure(&report->judgements[i], figures);
 }
 
-static cJSON *add_paper(const struct reference *reference, cJSON *root)
+static cJSON *add_paper(const struct expectations *expected, cJSON *root)
 {
     cJSON *object = cJSON_AddObjectToObject(root, "paper");
-    (void)cJSON_AddStringToObject(object, "title", reference->title);
-    (void)cJSON_AddStringToObject(object, "source", reference->source);
+    json_put(object, "title %s source %s", expected->title, expected->source);
     return object;
 }
 
@@ -260,18 +210,13 @@ static void add_incomplete(const struct report *report, cJSON *object)
     (void)cJSON_AddItemToObject(object, "incomplete", incomplete);
     if (report->incomplete == NULL)
         return;
-    (void)cJSON_AddStringToObject(incomplete, "text", report->incomplete);
-    (void)cJSON_AddNumberToObject(incomplete, "missing", (double)results->sweep.missing);
+    json_put(incomplete, "text %s missing %g", report->incomplete, (double)results->sweep.missing);
     cJSON *runs = cJSON_AddArrayToObject(incomplete, "runs");
     for (size_t i = 0; i < results->missing_count; i++) {
         const struct missing_run *run = &results->missing[i];
-        cJSON *item = cJSON_CreateObject();
-        (void)cJSON_AddItemToArray(runs, item);
-        (void)cJSON_AddStringToObject(item, "label", run->label);
-        (void)cJSON_AddStringToObject(item, "policy", run->policy);
-        (void)cJSON_AddItemToObject(item, "seed", json_whole(run->seed));
-        (void)cJSON_AddStringToObject(item, "status", run->status);
-        (void)cJSON_AddStringToObject(item, "message", run->message);
+        cJSON *item = json_append(runs);
+        json_put(item, "label %s policy %s seed %" PRIu64 " status %s message %s", run->label,
+                 run->policy, run->seed, run->status, run->message);
     }
 }
 
@@ -280,10 +225,9 @@ static void add_file(const struct report *report, cJSON *object)
     const struct results *results = report->results;
     add_incomplete(report, object);
     (void)utf8_add_json(object, "file", results->path);
-    (void)cJSON_AddStringToObject(object, "version",
-                                  results->version == NULL ? "" : results->version);
-    (void)cJSON_AddStringToObject(object, "commit", results->commit == NULL ? "" : results->commit);
-    (void)cJSON_AddNumberToObject(object, "runs", (double)results->run_count);
+    json_put(object, "version %s commit %s runs %g",
+             results->version == NULL ? "" : results->version,
+             results->commit == NULL ? "" : results->commit, (double)results->run_count);
 }
 
 /* Prints and deletes the object. */
@@ -298,27 +242,21 @@ static bool print_root(cJSON *root, FILE *out, struct error *error)
     return !ferror(out) || error_run(error, "cannot write the report: %s", strerror(errno));
 }
 
-bool verdicts_json(const struct report *const *reports, size_t count,
-                   const struct reference *reference, FILE *out, struct error *error)
+bool verdicts_json(const struct report *const *reports, size_t count, FILE *out,
+                   struct error *error)
 {
     cJSON *root = cJSON_CreateObject();
-    (void)add_paper(reference, root);
+    (void)add_paper(reports[0]->expected, root);
     cJSON *files = cJSON_AddArrayToObject(root, "files");
-    bool good = true;
-    for (size_t r = 0; good && r < count; r++) {
-        cJSON *file = cJSON_CreateObject();
-        (void)cJSON_AddItemToArray(files, file);
+    for (size_t r = 0; r < count; r++) {
+        cJSON *file = json_append(files);
         add_file(reports[r], file);
-        good = add_figures(reports[r], reference, file, error);
+        add_figures(reports[r], file);
     }
-    if (good)
-        return print_root(root, out, error);
-    cJSON_Delete(root);
-    return false;
+    return print_root(root, out, error);
 }
 
-bool report_json(const struct report *report, const struct reference *reference, FILE *out,
-                 struct error *error)
+bool report_json(const struct report *report, FILE *out, struct error *error)
 {
     cJSON *root = cJSON_CreateObject();
     add_file(report, root);
@@ -328,9 +266,7 @@ bool report_json(const struct report *report, const struct reference *reference,
         add_scenario(report, &report->scenarios[s], scenarios);
     if (report->curves != NULL)
         curves_json(report, root);
-    if (reference != NULL && !add_figures(report, reference, add_paper(reference, root), error)) {
-        cJSON_Delete(root);
-        return false;
-    }
+    if (report->expected != NULL)
+        add_figures(report, add_paper(report->expected, root));
     return print_root(root, out, error);
 }

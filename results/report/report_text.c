@@ -7,6 +7,7 @@
 #include "results/report/curve.h"
 #include "results/report/overview.h"
 #include "results/report/report_columns.h"
+#include "results/report/scenario_tables.h"
 #include "results/report/table.h"
 #include "results/report/reproduction_check.h"
 #include "results/report/training_table.h"
@@ -131,50 +132,6 @@ static void print_legend(FILE *out)
 
 /* ---- Tables of figures --------------------------------------------------------------------- */
 
-/* Selects the columns and creates a table with their headers after the column `first`. */
-static struct text_table *table_begin(const struct report *report,
-                                      const struct report_scenario *scenario,
-                                      enum metric_table which, const char *first,
-                                      struct report_columns *columns)
-{
-    const char *headers[1 + REPORT_COLUMNS] = {first};
-    columns->count = 0;
-    report_columns_add(report, scenario, which, false, columns);
-    for (size_t m = 0; m < columns->count; m++)
-        headers[m + 1] = columns->metrics[m]->column.header;
-    return text_table_create(headers, columns->count + 1);
-}
-
-static void add_rows(const struct report *report, const struct report_scenario *scenario,
-                     const char *application, const struct report_columns *columns,
-                     const char *indent, struct text_table *table)
-{
-    for (size_t c = 0; c < scenario->contender_count; c++) {
-        text_table_row(table);
-        text_table_cell(table, 0, "%s%s", indent, scenario->contenders[c].title);
-        for (size_t m = 0; m < columns->count; m++)
-            report_column_cell(report, &scenario->contenders[c], application, columns->metrics[m],
-                               columns->decimals[m], application == NULL ? "" : application, table,
-                               m + 1);
-    }
-}
-
-static void add_bound(const struct report *report, const struct report_scenario *scenario,
-                      const char *application, const struct report_columns *columns,
-                      struct text_table *table)
-{
-    if (report_bounded(report, scenario) == NULL)
-        return;
-    text_table_row(table);
-    text_table_cell(table, 0, "  bound");
-    for (size_t m = 0; m < columns->count; m++) {
-        const struct estimate bound =
-            report_column_bound(report, scenario, application, columns->metrics[m]);
-        if (bound.n > 0)
-            text_table_estimate(table, m + 1, bound, columns->decimals[m]);
-    }
-}
-
 /* A policy that drops what is late has few and fast requests left. */
 static void print_base(const struct report *report, const struct report_scenario *scenario,
                        FILE *out)
@@ -191,104 +148,39 @@ static void print_base(const struct report *report, const struct report_scenario
     }
 }
 
-static bool print_applications(const struct report *report, const struct report_scenario *scenario,
-                               FILE *out)
+static bool print_tables(const struct report *report, const struct report_scenario *scenario,
+                         FILE *out)
 {
-    struct report_columns columns;
-    struct text_table *table =
-        table_begin(report, scenario, METRIC_RESULTS, "application, policy", &columns);
-    /* The group for all applications is redundant if there is only one. */
-    size_t groups = scenario->application_count == 1 ? 1 : scenario->application_count + 1;
-    for (size_t a = 0; a < groups; a++) {
-        const char *application =
-            a < scenario->application_count ? scenario->applications[a] : NULL;
-        text_table_group(table, application == NULL ? "all applications" : application);
-        add_rows(report, scenario, application, &columns, "  ", table);
-        add_bound(report, scenario, application, &columns, table);
-    }
-    bool good = text_table_print(table, 0, out);
-    text_table_free(table);
+    static const struct {
+        const char *title;
+        enum metric_table tables[2];
+    } overall[] = {{"use of the cluster", {METRIC_CLUSTER, METRIC_CLUSTER}},
+                   {"where the time goes", {METRIC_TIME, METRIC_TIME}},
+                   {"decisions", {METRIC_DECISIONS, METRIC_DECISIONS}}};
+    bool good = scenario_by_application(report, scenario, false, out);
     print_base(report, scenario, out);
-    return good;
-}
-
-/* Prints one line per policy, for all applications together. */
-static bool print_overall(const struct report *report, const struct report_scenario *scenario,
-                          const char *title, enum metric_table which, FILE *out)
-{
-    struct report_columns columns;
-    struct text_table *table = table_begin(report, scenario, which, title, &columns);
-    add_rows(report, scenario, NULL, &columns, "", table);
-    (void)fputc('\n', out);
-    bool good = text_table_print(table, 0, out);
-    text_table_free(table);
-    return good;
-}
-
-static bool print_runs(const struct report *report, const struct report_scenario *scenario,
-                       FILE *out)
-{
-    return print_overall(report, scenario, "use of the cluster", METRIC_CLUSTER, out) &&
-           print_overall(report, scenario, "where the time goes", METRIC_TIME, out) &&
-           print_overall(report, scenario, "decisions", METRIC_DECISIONS, out);
-}
-
-/* ---- Paired comparisons -------------------------------------------------------------------- */
-
-/* Returns false if a gain in percent is undefined. */
-static bool add_comparison(const struct report *report, const struct report_scenario *scenario,
-                           const char *application, struct text_table *table)
-{
-    bool defined = true;
-    text_table_group(table, application == NULL ? "all applications" : application);
-    for (size_t c = 0; c < scenario->contender_count; c++) {
-        if (c == scenario->reference)
-            continue;
-        struct report_comparison comparison = report_compare(report, scenario, c, application);
-        text_table_row(table);
-        text_table_cell(table, 0, "  %s", scenario->contenders[c].title);
-        text_table_cell(table, 1, "%zu", comparison.saving.n);
-        text_table_estimate(table, 2, comparison.hit_points, 1);
-        text_table_estimate(table, 3, comparison.hit_relative, 1);
-        text_table_estimate(table, 4, comparison.saving, 1);
-        defined =
-            defined && !(comparison.hit_relative.n > 0 && isnan(comparison.hit_relative.mean));
+    for (size_t i = 0; good && i < COUNT(overall); i++) {
+        (void)fputc('\n', out);
+        good = scenario_overall(report, scenario, overall[i].title, overall[i].tables, false, false,
+                                out);
     }
-    return defined;
+    return good;
 }
 
 static bool print_comparisons(const struct report *report, const struct report_scenario *scenario,
                               FILE *out)
 {
-    const char *headers[] = {"", "seeds", "SLO hit gain, points", "SLO hit gain, %",
-                             "cost saving, %"};
+    const char *name = report_reference_name(scenario);
     if (scenario->contender_count <= 1) {
         (void)fputs("\nNo comparison: no other policy has run in this setting.\n", out);
         return true;
     }
-    char first[TEXT_LABEL + 16];
-    (void)snprintf(first, sizeof first, "%s against",
-                   scenario->contenders[scenario->reference].title);
-    headers[0] = first;
-    struct text_table *table = text_table_create(headers, COUNT(headers));
-    size_t groups = scenario->application_count == 1 ? 1 : scenario->application_count + 1;
-    bool defined = true;
-    for (size_t a = 0; a < groups; a++)
-        defined = add_comparison(report, scenario,
-                                 a < scenario->application_count ? scenario->applications[a] : NULL,
-                                 table) &&
-                  defined;
-    const char *name = report_reference_name(scenario);
     (void)fprintf(out,
                   "\nPaired by seed (same arrivals and noise). Gain = %s - baseline in points, "
                   "(%s - baseline) / baseline in %%;\n"
                   "saving = (baseline - %s) / %s, in cost per request. Above 0: %s is better.\n\n",
                   name, name, name, name, name);
-    bool good = text_table_print(table, 0, out);
-    text_table_free(table);
-    if (!defined)
-        (void)fputs("\n- in %: undefined, the baseline's hit rate being 0 for a seed.\n", out);
-    return good;
+    return scenario_comparisons(report, scenario, false, out);
 }
 
 /* ---- Published figures --------------------------------------------------------------------- */
@@ -296,14 +188,12 @@ static bool print_comparisons(const struct report *report, const struct report_s
 /* Adds the pairs that ran. The verdict, below the table, names the others. */
 static void add_published(const struct judgement *judgement, struct text_table *table)
 {
-    const struct reference_figure *figure = judgement->figure;
-    const bool comparison = reference_is_comparison(figure);
+    const struct expectation *figure = judgement->figure;
+    const bool comparison = expectation_is_comparison(figure);
     bool any = false;
     char group[256];
-    char range[96];
-    verdict_range(figure->low, figure->high, figure->unit, range, sizeof range);
-    (void)snprintf(group, sizeof group, "%s: %s [%s]%s%s", figure->metric, range, figure->evidence,
-                   figure->formula == NULL ? "" : ", ",
+    (void)snprintf(group, sizeof group, "%s: %s [%s]%s%s", figure->metric, judgement->range,
+                   figure->evidence, figure->formula == NULL ? "" : ", ",
                    figure->formula == NULL ? "" : figure->formula);
     text_table_group(table, group);
     for (size_t p = 0; p < judgement->pair_count; p++) {
@@ -336,13 +226,13 @@ static bool setting_ran(const struct report *report, const char *setting)
 }
 
 /* Prints the policies or settings of the published figures that have no run in this file. */
-static void print_absent(const struct report *report, const struct reference *reference,
-                         bool settings, FILE *out)
+static void print_absent(const struct report *report, bool settings, FILE *out)
 {
+    const struct expectations *expected = report->expected;
     const char *told[64];
     size_t count = 0;
-    for (size_t i = 0; i < reference->figure_count; i++) {
-        const struct reference_figure *figure = &reference->figures[i];
+    for (size_t i = 0; i < expected->count; i++) {
+        const struct expectation *figure = &expected->list[i];
         size_t listed = settings ? figure->setting_count : figure->compare_count;
         for (size_t n = 0; n < listed + !settings; n++) {
             const char *name = n == listed ? figure->policy
@@ -364,60 +254,30 @@ static void print_absent(const struct report *report, const struct reference *re
     (void)fputs(".\n", out);
 }
 
-/* Prints one figure's verdict and the notes on the figure. */
-static void print_verdict(const struct judgement *judgement, FILE *out)
-{
-    const struct reference_figure *figure = judgement->figure;
-    char range[96];
-    verdict_range(figure->low, figure->high, figure->unit, range, sizeof range);
-    (void)fprintf(out, "%s, %s [%s]:\n", figure->metric, range, figure->evidence);
-    text_print_filled(out, "  ", judgement->sentence);
-    if (figure->note != NULL)
-        text_print_filled(out, "  Note: ", figure->note);
-}
-
-static bool print_judgements(const struct report *report, const struct reference *reference,
-                             struct judgement *judgements, FILE *out)
+static bool print_expected(const struct report *report, FILE *out)
 {
     static const char *const headers[] = {"published figure, setting", "profile", "policy", "ours",
                                           "ours"};
+    const size_t count = report->judgement_count;
+    heading(out, "published figures and ours");
+    text_print_filled(out, "", report->expected->title);
+    text_print_filled(out, "", report->expected->source);
+    (void)fputc('\n', out);
     struct text_table *table = text_table_create(headers, COUNT(headers));
-    for (size_t i = 0; i < reference->figure_count; i++)
-        add_published(&judgements[i], table);
-    bool good = text_table_print(table, 0, out);
+    for (size_t i = 0; i < count; i++)
+        add_published(&report->judgements[i], table);
+    const bool good = text_table_print(table, 0, out);
     text_table_free(table);
     (void)fputs("\nThe 95 % interval over the seeds, paired for a comparison, is wholly within the "
                 "published\nrange (holds), below it, above it, or contains an end of it "
                 "(undecided).\n\n",
                 out);
-    print_absent(report, reference, false, out);
-    print_absent(report, reference, true, out);
-    for (size_t i = 0; i < reference->figure_count; i++)
-        print_verdict(&judgements[i], out);
-    return good;
-}
-
-static bool print_reference(const struct report *report, const struct reference *reference,
-                            FILE *out, struct error *error)
-{
-    heading(out, "published figures and ours");
-    text_print_filled(out, "", reference->title);
-    text_print_filled(out, "", reference->source);
+    print_absent(report, false, out);
+    print_absent(report, true, out);
+    for (size_t i = 0; i < count; i++)
+        verdict_text(&report->judgements[i], true, out);
     (void)fputc('\n', out);
-    struct judgement *judgements = calloc(reference->figure_count, sizeof *judgements);
-    if (judgements == NULL)
-        return error_run(error, "out of memory for the report");
-    bool good = true;
-    for (size_t i = 0; good && i < reference->figure_count; i++)
-        good = verdict_judge(report, &reference->figures[i], NULL, &judgements[i], error);
-    if (good && !print_judgements(report, reference, judgements, out))
-        good = error_run(error, "out of memory for the report");
-    (void)fputc('\n', out);
-    good = good && verdicts_tables(&report, 1, reference, out, error);
-    for (size_t i = 0; i < reference->figure_count; i++)
-        judgement_clear(&judgements[i]);
-    free(judgements);
-    return good;
+    return verdicts_tables(&report, 1, out) && good;
 }
 
 static void scenario_heading(const struct report_scenario *scenario, FILE *out)
@@ -438,8 +298,7 @@ static bool print_scenarios(const struct report *report, FILE *out)
         good = training_table_text(report, &report->scenarios[s], out);
         if (report->scenarios[s].application_count == 0)
             continue;
-        good = good && print_applications(report, &report->scenarios[s], out) &&
-               print_runs(report, &report->scenarios[s], out) &&
+        good = good && print_tables(report, &report->scenarios[s], out) &&
                print_comparisons(report, &report->scenarios[s], out);
     }
     return good;
@@ -465,8 +324,7 @@ static bool print_curves(const struct report *report, FILE *out)
     return true;
 }
 
-bool report_text(const struct report *report, const struct reference *reference, FILE *out,
-                 struct error *error)
+bool report_text(const struct report *report, FILE *out, struct error *error)
 {
     if (report->incomplete != NULL)
         (void)fprintf(out, "%s\n\n", report->incomplete);
@@ -484,9 +342,9 @@ bool report_text(const struct report *report, const struct reference *reference,
     }
     if (report->curves == NULL || report->details)
         good = good && print_scenarios(report, out);
+    if (report->expected != NULL)
+        good = good && print_expected(report, out);
     if (!good)
         return error_run(error, "out of memory for the report");
-    if (reference != NULL && !print_reference(report, reference, out, error))
-        return false;
     return !ferror(out) || error_run(error, "cannot write the report: %s", strerror(errno));
 }

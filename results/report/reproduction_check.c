@@ -14,12 +14,6 @@ const char *verdict_name(enum verdict verdict)
     return names[verdict];
 }
 
-const char *claim_verdict_name(enum claim_verdict verdict)
-{
-    static const char *const names[] = {"shown", "not shown", "contradicted"};
-    return names[verdict];
-}
-
 const char *standing_name(enum standing standing)
 {
     static const char *const names[STANDING_COUNT] = {
@@ -27,10 +21,9 @@ const char *standing_name(enum standing standing)
     return names[standing];
 }
 
-int verdict_decimals(const struct reference_figure *figure, double mean)
+int verdict_decimals(const struct expectation *figure, double mean)
 {
-    const bool relative = reference_is_comparison(figure) &&
-                          (figure->comparison == PAIRED_VALUE || figure->comparison == PAIRED_GAIN);
+    const bool relative = figure->esg != NULL || figure->comparison == PAIRED_GAIN;
     return relative ? 1 : text_table_decimals(mean, 4);
 }
 
@@ -49,14 +42,6 @@ void verdict_range(double low, double high, const char *unit, char *text, size_t
 
 /* ---- Pairs ----------------------------------------------------------------------------------- */
 
-/* The interval of an exact value has no length. */
-static struct estimate ends_of(struct estimate ours)
-{
-    if (ours.exact)
-        ours.low = ours.high = ours.mean;
-    return ours;
-}
-
 enum standing standing_of(double low, double high, struct estimate ours)
 {
     if (ours.n == 0)
@@ -65,7 +50,8 @@ enum standing standing_of(double low, double high, struct estimate ours)
         return STANDING_UNDEFINED;
     if (ours.n == 1 && !ours.exact)
         return STANDING_ONE_SEED;
-    ours = ends_of(ours);
+    if (ours.exact) /* an interval of no length */
+        ours.low = ours.high = ours.mean;
     low = isnan(low) ? -INFINITY : low;
     high = isnan(high) ? INFINITY : high;
     if (ours.high < low)
@@ -75,23 +61,8 @@ enum standing standing_of(double low, double high, struct estimate ours)
     return ours.low >= low && ours.high <= high ? STANDING_HOLDS : STANDING_UNDECIDED;
 }
 
-enum claim_verdict verdict_of_claim(double low, double high, double neutral, struct estimate ours)
-{
-    const enum standing standing = standing_of(low, high, ours);
-    if (standing == STANDING_HOLDS)
-        return CLAIM_SHOWN;
-    /* A missing bound or neutral value is NAN, with which every comparison is false. */
-    const bool more = low >= neutral;
-    const bool less = !more && high <= neutral;
-    const bool outside = standing == STANDING_BELOW || standing == STANDING_ABOVE;
-    ours = ends_of(ours);
-    if (outside && (more ? ours.high < neutral : less ? ours.low > neutral : true))
-        return CLAIM_CONTRADICTED;
-    return CLAIM_NOT_SHOWN;
-}
-
 /* The standing in the figure's range. Without random numbers the value of one seed is exact. */
-static enum standing standing_in(const struct reference_figure *figure, struct estimate ours)
+static enum standing standing_in(const struct expectation *figure, struct estimate ours)
 {
     ours.exact = ours.exact || (figure->deterministic && ours.n == 1);
     return standing_of(figure->low, figure->high, ours);
@@ -100,7 +71,7 @@ static enum standing standing_in(const struct reference_figure *figure, struct e
 /* The first contender that has the name `name` and may be compared with `other`: if it is of the
  * same policy, the parameters that the figure does not name are the same. NULL: none. */
 static const struct report_contender *counterpart(const struct report_scenario *scenario,
-                                                  const struct reference_figure *figure,
+                                                  const struct expectation *figure,
                                                   const struct report_contender *other,
                                                   const char *other_name)
 {
@@ -114,43 +85,45 @@ static const struct report_contender *counterpart(const struct report_scenario *
     return NULL;
 }
 
-/* The figure's formula for the average over pairs[0..count-1], which are of one policy. */
-static struct estimate average_estimate(const struct report *report,
-                                        const struct reference_figure *figure,
-                                        const struct paired_contenders *pairs, size_t count)
+static bool is_compared(const struct expectation *figure, const char *policy)
 {
-    const bool points = strcmp(figure->metric, REPORT_HIT_POINTS) == 0;
-    const bool of_esg = reference_is_comparison(figure) && figure->comparison == PAIRED_VALUE;
-    const char *name = strcmp(figure->metric, REPORT_SAVING) == 0 ? "cost_per_request_usd"
-                       : of_esg                                   ? "slo_hit_rate"
-                                                                  : figure->metric;
-    const enum paired_formula formula = !of_esg  ? figure->comparison
-                                        : points ? PAIRED_DIFFERENCE
-                                                 : PAIRED_GAIN;
-    struct estimate ours = paired_estimate(report, pairs, count, figure->application,
-                                           report_metric_find(name), formula);
-    return of_esg || formula == PAIRED_GAIN ? statistics_scaled(ours, 100) : ours;
+    for (size_t i = 0; i < figure->compare_count; i++)
+        if (strcmp(figure->against[i], policy) == 0)
+            return true;
+    return false;
 }
 
-/* The contenders of a pair, in the order of the formula. */
-static struct paired_contenders contenders_of(const struct reference_figure *figure,
+/* ESG in the scenario, for a comparison of ESG with `other`. NULL: none to compare. */
+static const struct report_contender *esg_against(const struct report_scenario *scenario,
+                                                  const struct expectation *figure,
+                                                  const struct report_contender *other)
+{
+    const struct report_contender *esg =
+        scenario->reference == REPORT_NONE ? NULL : &scenario->contenders[scenario->reference];
+    const bool is_pair = esg != NULL && strcmp(esg->policy, REPORT_REFERENCE_POLICY) == 0 &&
+                         is_compared(figure, other->policy);
+    return is_pair ? esg : NULL;
+}
+
+/* The contenders of a pair, in the order of the formula. For a comparison both are NULL if there is
+ * nothing to pair the policy with. */
+static struct paired_contenders contenders_of(const struct expectation *figure,
                                               const struct verdict_pair *pair)
 {
-    const struct report_scenario *scenario = pair->scenario;
-    const struct report_contender *policy = &scenario->contenders[pair->contender];
-    if (!reference_is_comparison(figure))
+    const struct report_contender *policy = &pair->scenario->contenders[pair->contender];
+    if (!expectation_is_comparison(figure))
         return (struct paired_contenders){.first = policy};
-    if (figure->comparison != PAIRED_VALUE)
-        return (struct paired_contenders){
-            .first = counterpart(scenario, figure, policy, pair->name), .second = policy};
-    const struct report_contender *reference = &scenario->contenders[scenario->reference];
-    const bool saving = strcmp(figure->metric, REPORT_SAVING) == 0;
-    return (struct paired_contenders){.first = saving ? policy : reference,
-                                      .second = saving ? reference : policy};
+    const struct report_contender *first =
+        figure->esg != NULL ? esg_against(pair->scenario, figure, policy)
+                            : counterpart(pair->scenario, figure, policy, pair->name);
+    if (first == NULL)
+        return (struct paired_contenders){NULL, NULL};
+    return figure->esg != NULL && figure->esg->turned ? (struct paired_contenders){policy, first}
+                                                      : (struct paired_contenders){first, policy};
 }
 
 /* Whether runs of one of the pair's policies are missing. */
-static bool lacks_runs(const struct report *report, const struct reference_figure *figure,
+static bool lacks_runs(const struct report *report, const struct expectation *figure,
                        const struct verdict_pair *pair)
 {
     if (pair->standing == STANDING_NO_RUN)
@@ -174,16 +147,23 @@ static bool pair_add(const struct report *report, struct judgement *judgement,
     return true;
 }
 
-/* Our estimate of a pair whose policy ran in the scenario. */
-static struct estimate pair_estimate(const struct report *report,
-                                     const struct reference_figure *figure,
+/* Our estimate of a pair whose policy ran in the scenario. A single policy without the metric has
+ * not run. */
+static struct estimate pair_estimate(const struct report *report, const struct expectation *figure,
                                      const struct verdict_pair *pair)
 {
-    if (figure->comparison == PAIRED_VALUE)
-        return report_published(report, pair->scenario, pair->contender, figure);
-    const struct paired_contenders contenders = contenders_of(figure, pair);
-    return contenders.first == NULL ? statistics_none
-                                    : average_estimate(report, figure, &contenders, 1);
+    const struct paired_contenders of = contenders_of(figure, pair);
+    if (of.first == NULL)
+        return statistics_none;
+    return expectation_is_comparison(figure)
+               ? paired_expected(report, &of, 1, figure)
+               : report_estimate(report, of.first, figure->application, figure->measured);
+}
+
+/* Whether the file gives the comparison; else it is none, or one of ESG. */
+static bool is_free(const struct expectation *figure)
+{
+    return figure->esg == NULL && expectation_is_comparison(figure);
 }
 
 /* Adds the pair of the first contender of `policy` in the scenario, for a figure with `comparison`
@@ -191,8 +171,8 @@ static struct estimate pair_estimate(const struct report *report,
 static bool scenario_pair(const struct report *report, const struct report_scenario *scenario,
                           const char *policy, struct judgement *judgement)
 {
-    const struct reference_figure *figure = judgement->figure;
-    const bool of_esg = reference_is_comparison(figure) && figure->comparison == PAIRED_VALUE;
+    const struct expectation *figure = judgement->figure;
+    const bool all = is_free(figure);
     struct verdict_pair pair = {.scenario = scenario,
                                 .contender = REPORT_NONE,
                                 .setting = scenario->title,
@@ -201,18 +181,17 @@ static bool scenario_pair(const struct report *report, const struct report_scena
                                 .ours = statistics_none};
     for (size_t c = 0; c < scenario->contender_count; c++) {
         if (!report_has_name(&scenario->contenders[c], policy) ||
-            (of_esg && c == scenario->reference))
+            (figure->esg != NULL && c == scenario->reference))
             continue;
         pair.contender = c;
         pair.policy = scenario->contenders[c].title;
         pair.ours = pair_estimate(report, figure, &pair);
-        if (figure->comparison == PAIRED_VALUE)
+        if (!all)
             break;
         if (!pair_add(report, judgement, pair))
             return false;
     }
-    return (figure->comparison != PAIRED_VALUE && pair.contender != REPORT_NONE) ||
-           pair_add(report, judgement, pair);
+    return (all && pair.contender != REPORT_NONE) || pair_add(report, judgement, pair);
 }
 
 static const char *setting_of(const struct report_scenario *scenario)
@@ -224,6 +203,14 @@ bool verdict_same_world(const struct report_scenario *one, const struct report_s
 {
     return strcmp(one->name, other->name) == 0 && strcmp(one->evidence, other->evidence) == 0 &&
            strcmp(one->conditions, other->conditions) == 0;
+}
+
+bool verdict_begins_world(const struct report *report, size_t scenario)
+{
+    for (size_t s = 0; s < scenario; s++)
+        if (verdict_same_world(&report->scenarios[s], &report->scenarios[scenario]))
+            return false;
+    return true;
 }
 
 /* `setting` NULL: all settings. `world` NULL: all worlds. */
@@ -251,25 +238,11 @@ static bool setting_pairs(const struct report *report, const struct report_scena
 static bool policy_pairs(const struct report *report, const struct report_scenario *world,
                          const char *policy, struct judgement *judgement)
 {
-    const struct reference_figure *figure = judgement->figure;
+    const struct expectation *figure = judgement->figure;
     bool good = figure->setting_count > 0 || setting_pairs(report, world, NULL, policy, judgement);
     for (size_t s = 0; good && s < figure->setting_count; s++)
         good = setting_pairs(report, world, figure->settings[s], policy, judgement);
     return good;
-}
-
-static size_t worlds_count(const struct judgement *judgement)
-{
-    size_t count = 0;
-    for (size_t i = 0; i < judgement->pair_count; i++) {
-        const struct report_scenario *scenario = judgement->pairs[i].scenario;
-        bool known = scenario == NULL;
-        for (size_t j = 0; j < i && !known; j++)
-            known = judgement->pairs[j].scenario != NULL &&
-                    verdict_same_world(judgement->pairs[j].scenario, scenario);
-        count += !known;
-    }
-    return count;
 }
 
 /* ---- Averages -------------------------------------------------------------------------------- */
@@ -278,7 +251,7 @@ static size_t worlds_count(const struct judgement *judgement)
  * each other, and those that did not run are left out. */
 static bool averages_fill(const struct report *report, struct judgement *judgement)
 {
-    const struct reference_figure *figure = judgement->figure;
+    const struct expectation *figure = judgement->figure;
     const size_t most = judgement->pair_count + 1;
     struct paired_contenders *pairs = calloc(most, sizeof *pairs);
     judgement->averages = calloc(most, sizeof *judgement->averages);
@@ -294,7 +267,7 @@ static bool averages_fill(const struct report *report, struct judgement *judgeme
         }
         if (count == 0)
             continue;
-        const struct estimate ours = average_estimate(report, figure, pairs, count);
+        const struct estimate ours = paired_expected(report, pairs, count, figure);
         judgement->averages[judgement->average_count++] = (struct verdict_average){
             .policy = policy,
             .settings = count,
@@ -318,44 +291,25 @@ static enum verdict verdict_of(const struct judgement *judgement)
 
 /* ---- The sentence ---------------------------------------------------------------------------- */
 
-/* Wording of a comparison: "ESG's SLO hit rate is 12.3 % (± 0.5) lower". */
-static const struct wording {
-    const char *metric, *subject, *unit, *more, *less;
-} wordings[] = {
-    {REPORT_HIT_RELATIVE, "ESG's SLO hit rate is", " %", "higher", "lower"},
-    {REPORT_HIT_POINTS, "ESG's SLO hit rate is", " points", "higher", "lower"},
-    {REPORT_SAVING, "the baseline's cost, relative to ESG's, is", " %", "higher", "lower"},
-};
-
-/* Returns NULL for a metric. */
-static const struct wording *wording_of(const struct reference_figure *figure)
-{
-    for (size_t i = 0; i < sizeof wordings / sizeof *wordings; i++)
-        if (strcmp(wordings[i].metric, figure->metric) == 0)
-            return &wordings[i];
-    return NULL;
-}
-
 /* "jct_s_mean of sjf-bsbf relative to that of the other policy is". */
-static void say_subject(FILE *out, const struct reference_figure *figure)
+static void say_subject(FILE *out, const struct expectation *figure)
 {
     static const char *const words[] = {NULL, "minus", "divided by", "relative to"};
-    if (wording_of(figure) != NULL)
-        (void)fputs(wording_of(figure)->subject, out);
-    else if (figure->comparison != PAIRED_VALUE)
+    if (is_free(figure))
         (void)fprintf(out, "%s of %s %s that of the other is", figure->metric, figure->policy,
                       words[figure->comparison]);
     else
-        (void)fputs("ours is", out);
+        (void)fputs(figure->esg != NULL ? figure->esg->subject : "ours is", out);
 }
 
+/* "12.3 % (± 0.5) lower" of ESG, else "12.3 % (± 0.48)". */
 static void say_value(FILE *out, const struct judgement *judgement, const struct verdict_pair *pair)
 {
-    const struct wording *wording = wording_of(judgement->figure);
+    const struct esg_comparison *esg = judgement->figure->esg;
     const char *unit = judgement->figure->unit;
-    const bool bare = wording != NULL || strcmp(unit, "1") == 0 || unit[0] == '\0';
-    if (wording != NULL)
-        (void)fprintf(out, "%.1f%s", fabs(pair->ours.mean), wording->unit);
+    const bool bare = strcmp(unit, "1") == 0 || unit[0] == '\0';
+    if (esg != NULL)
+        (void)fprintf(out, "%.1f%s", fabs(pair->ours.mean), esg->unit);
     else if (judgement->figure->comparison == PAIRED_GAIN)
         (void)fprintf(out, "%.1f %%", pair->ours.mean);
     else
@@ -363,16 +317,16 @@ static void say_value(FILE *out, const struct judgement *judgement, const struct
     if (!isnan(pair->ours.half_width) && !statistics_is_symmetric(&pair->ours, 2))
         (void)fprintf(out, " (%.3g to %.3g)", pair->ours.low, pair->ours.high);
     else if (!isnan(pair->ours.half_width))
-        (void)fprintf(out, wording != NULL ? " (\xC2\xB1 %.1f)" : " (\xC2\xB1 %.2g)",
+        (void)fprintf(out, esg != NULL ? " (\xC2\xB1 %.1f)" : " (\xC2\xB1 %.2g)",
                       pair->ours.half_width);
-    if (wording != NULL)
-        (void)fprintf(out, " %s", pair->ours.mean < 0 ? wording->less : wording->more);
+    if (esg != NULL)
+        (void)fputs(pair->ours.mean < 0 ? " lower" : " higher", out);
 }
 
 static void say_place(FILE *out, const struct judgement *judgement, const struct verdict_pair *pair)
 {
     (void)fprintf(out, "%s%s in %s",
-                  reference_is_comparison(judgement->figure) ? "against " : "for ", pair->policy,
+                  expectation_is_comparison(judgement->figure) ? "against " : "for ", pair->policy,
                   pair->setting);
 }
 
@@ -413,7 +367,7 @@ static void say_pairs(FILE *out, const struct judgement *judgement, enum standin
 {
     const char *policy = NULL;
     if (judgement->worlds > 1 ||
-        (judgement->figure->comparison != PAIRED_VALUE && judgement->counts[standing] > LISTED))
+        (is_free(judgement->figure) && judgement->counts[standing] > LISTED))
         return;
     (void)fputs(" (", out);
     for (size_t i = 0; i < judgement->pair_count; i++) {
@@ -440,17 +394,8 @@ static void say_averages(FILE *out, const struct judgement *judgement)
     }
     if (several > 0)
         (void)fprintf(out, "; on average over the settings it holds %s %zu of %zu",
-                      reference_is_comparison(judgement->figure) ? "against" : "for", hold,
+                      expectation_is_comparison(judgement->figure) ? "against" : "for", hold,
                       judgement->average_count);
-}
-
-static const char *why_undefined(const struct reference_figure *figure)
-{
-    return strcmp(figure->metric, REPORT_HIT_RELATIVE) == 0
-               ? "is undefined, the baseline's hit rate being 0 in a seed, in"
-           : strcmp(figure->metric, REPORT_SAVING) == 0
-               ? "is undefined, ESG's cost being 0 in a seed, in"
-               : "does not exist in";
 }
 
 bool verdict_policy_ran(const struct report *report, const char *policy)
@@ -514,7 +459,7 @@ static void say_lacking(FILE *out, const struct report *report, const struct jud
 
 static void say_missing(FILE *out, const struct report *report, const struct judgement *judgement)
 {
-    const bool comparison = reference_is_comparison(judgement->figure);
+    const bool comparison = expectation_is_comparison(judgement->figure);
     if (comparison && !verdict_policy_ran(report, judgement->figure->policy))
         (void)fprintf(out, "; no run of %s in this file", judgement->figure->policy);
     say_lacking(out, report, judgement, LACK_POLICY, "; no run of ");
@@ -528,8 +473,8 @@ static void say(FILE *out, const struct report *report, const struct judgement *
 {
     static const char *const openings[] = {"Reproduced", "Partly reproduced", "Not reproduced",
                                            "Cannot be said"};
-    const struct reference_figure *figure = judgement->figure;
-    const struct wording *wording = wording_of(figure);
+    const struct expectation *figure = judgement->figure;
+    const struct esg_comparison *esg = figure->esg;
     const struct {
         enum standing standing;
         const char *text;
@@ -537,18 +482,15 @@ static void say(FILE *out, const struct report *report, const struct judgement *
                  {STANDING_ABOVE, "is above in"},
                  {STANDING_UNDECIDED, "is undecided in"},
                  {STANDING_ONE_SEED, "has one seed and so no interval in"},
-                 {STANDING_UNDEFINED, why_undefined(figure)},
+                 {STANDING_UNDEFINED, esg != NULL ? esg->undefined : "does not exist in"},
                  {STANDING_INCOMPLETE, "lacks runs in"}};
-    char range[96];
-    verdict_range(figure->low, figure->high, figure->unit, range, sizeof range);
     (void)fprintf(out, "%s: ", openings[judgement->verdict]);
     if (say_reach(out, judgement))
         (void)fprintf(out, ", ");
-    (void)fprintf(out, "the %s figure is %s%s%s; it holds in %zu of %zu pair%s of %s and setting",
-                  figure->evidence, range, wording == NULL ? "" : " ",
-                  wording == NULL ? "" : wording->more, judgement->counts[STANDING_HOLDS],
-                  judgement->pair_count, judgement->pair_count == 1 ? "" : "s",
-                  wording == NULL ? "policy" : "baseline");
+    (void)fprintf(out, "the %s figure is %s%s; it holds in %zu of %zu pair%s of %s and setting",
+                  figure->evidence, judgement->range, esg == NULL ? "" : " higher",
+                  judgement->counts[STANDING_HOLDS], judgement->pair_count,
+                  judgement->pair_count == 1 ? "" : "s", esg == NULL ? "policy" : "baseline");
     if (judgement->counts[STANDING_HOLDS] > 0)
         say_pairs(out, judgement, STANDING_HOLDS);
     for (size_t i = 0; i < sizeof parts / sizeof *parts; i++) {
@@ -562,20 +504,50 @@ static void say(FILE *out, const struct report *report, const struct judgement *
     (void)fputc('.', out);
 }
 
-bool verdict_judge(const struct report *report, const struct reference_figure *figure,
-                   const struct report_scenario *world, struct judgement *judgement,
-                   struct error *error)
+/* Judges the figure in the world of the scenario `world`; NULL: in all worlds. */
+static bool judge_in(const struct report *report, const struct expectation *figure,
+                     const struct report_scenario *world, struct judgement *judgement)
 {
-    *judgement = (struct judgement){.figure = figure};
+    *judgement = (struct judgement){.figure = figure, .world = world};
     bool good = true;
-    if (!reference_is_comparison(figure))
+    if (!expectation_is_comparison(figure))
         good = policy_pairs(report, world, figure->policy, judgement);
     else
         for (size_t p = 0; good && p < figure->compare_count; p++)
             good = policy_pairs(report, world, figure->against[p], judgement);
-    judgement->worlds = worlds_count(judgement);
-    good = good && (judgement->worlds > 1 || averages_fill(report, judgement));
     judgement->verdict = verdict_of(judgement);
+    verdict_range(figure->low, figure->high, figure->unit, judgement->range,
+                  sizeof judgement->range);
+    return good;
+}
+
+/* Judges each world apart, and keeps those in which a pair has run. Counts those that have a
+ * setting of the figure. */
+static bool judge_apart(const struct report *report, struct judgement *judgement)
+{
+    for (size_t s = 0; s < report->scenario_count; s++) {
+        if (!verdict_begins_world(report, s))
+            continue;
+        if (!array_extend(&judgement->apart, judgement->apart_count, sizeof *judgement))
+            return false;
+        struct judgement *one = &judgement->apart[judgement->apart_count++];
+        if (!judge_in(report, judgement->figure, &report->scenarios[s], one) ||
+            !averages_fill(report, one))
+            return false;
+        bool concerned = false;
+        for (size_t p = 0; p < one->pair_count; p++)
+            concerned = concerned || one->pairs[p].scenario != NULL;
+        judgement->worlds += concerned;
+        if (one->counts[STANDING_NO_RUN] == one->pair_count)
+            judgement_clear(&judgement->apart[--judgement->apart_count]);
+    }
+    return judgement->worlds > 1 || averages_fill(report, judgement);
+}
+
+bool verdict_judge(const struct report *report, const struct expectation *figure,
+                   struct judgement *judgement, struct error *error)
+{
+    bool good = judge_in(report, figure, NULL, judgement) && judge_apart(report, judgement);
     size_t size = 0;
     FILE *out = good ? open_memstream(&judgement->sentence, &size) : NULL;
     if (out != NULL) {
@@ -591,8 +563,30 @@ bool verdict_judge(const struct report *report, const struct reference_figure *f
 
 void judgement_clear(struct judgement *judgement)
 {
+    for (size_t i = 0; i < judgement->apart_count; i++)
+        judgement_clear(&judgement->apart[i]);
+    free(judgement->apart);
     free(judgement->pairs);
     free(judgement->averages);
     free(judgement->sentence);
     *judgement = (struct judgement){0};
+}
+
+void judgements_free(struct report *report)
+{
+    for (size_t i = 0; i < report->judgement_count; i++)
+        judgement_clear(&report->judgements[i]);
+    free(report->judgements);
+    report->judgement_count = 0;
+}
+
+bool report_judge(struct report *report, const struct expectations *expected, struct error *error)
+{
+    judgements_free(report);
+    report->expected = expected;
+    report->judgements = calloc(expected->count, sizeof *report->judgements);
+    bool good = report->judgements != NULL || error_run(error, "out of memory for the report");
+    for (size_t i = 0; good && i < expected->count; i++, report->judgement_count++)
+        good = verdict_judge(report, &expected->list[i], &report->judgements[i], error);
+    return good;
 }

@@ -1,10 +1,10 @@
 /* Decides whether the runs of a results file reproduce a published figure.
  *
- * A figure of a reference file is a claim about pairs of policy and setting: each policy that it
- * names ("against" for a comparison, else "policy") in each setting that it names (by default every
- * scenario of the file). Each pair is judged separately, by comparing the 95 % interval over the
- * seeds (statistics.h) with [low, high]. The interval is paired if two policies are compared. A
- * bound that is not given is infinite. A pair's standing is one of:
+ * A published figure (results/report/expectation.h) is a claim about pairs of policy and setting:
+ * each policy that it names ("against" for a comparison, else "policy") in each setting that it
+ * names (by default every scenario of the file). Each pair is judged separately, by comparing the
+ * 95 % interval over the seeds (statistics.h) with [low, high]. The interval is paired if two
+ * policies are compared. A bound that is not given is infinite. A pair's standing is one of:
  * - holds: the whole interval is within [low, high].
  * - below: the whole interval is below `low`.
  * - above: the whole interval is above `high`.
@@ -26,16 +26,6 @@
  * assumptions, such as a cluster and a latency profile. Each policy also has an *average* in each
  * world: the figure's formula applied to the averages over the settings, seed by seed
  * (results/report/paired.h). It has a standing, but the verdict does not depend on it.
- *
- * A claim (results/report/claim.h) is one effect with an expected range, of which the standing is
- * judged in the same way. Its verdict is one of:
- * - shown: the standing is "holds".
- * - contradicted: the claim has a sign, and the whole interval has the other one. The sign is that
- *   of an expected range that lies on one side of the neutral value (ratio 1, difference 0). A
- *   claim without a sign is contradicted if the whole interval is outside the range: an exact
- *   value, a metric of one policy, a range that includes the neutral value.
- * - not shown: otherwise. The interval is undecided, or its sign is right and its size is not, or
- *   there is no interval.
  *
  * Intervals are not corrected for multiple comparisons: of many, about one in twenty misses its
  * true mean. A comparison uses the scenario's first variant of ESG and the first variant of the
@@ -61,8 +51,6 @@ enum standing {
     STANDING_COUNT
 };
 
-enum claim_verdict { CLAIM_SHOWN, CLAIM_NOT_SHOWN, CLAIM_CONTRADICTED, CLAIM_VERDICT_COUNT };
-
 enum verdict { VERDICT_REPRODUCED, VERDICT_PARTLY, VERDICT_NOT, VERDICT_UNKNOWN };
 
 /* Texts are owned by the report or the reference. */
@@ -85,7 +73,12 @@ struct verdict_average {
 };
 
 struct judgement {
-    const struct reference_figure *figure;
+    const struct expectation *figure;
+    const struct report_scenario *world; /* the first scenario of the one world; NULL: all */
+    struct judgement *apart;             /* of all worlds: those in which a pair has run, judged
+                                            each alone, without a sentence */
+    size_t apart_count;
+    char range[96]; /* "61 to 80 %" */
     enum verdict verdict;
     size_t worlds;              /* number of worlds that the pairs are of */
     struct verdict_pair *pairs; /* sorted by policy, then in the order of the scenarios */
@@ -98,12 +91,16 @@ struct judgement {
                        pairs, which it names if they are of one world */
 };
 
-/* Judges the figure in the world of the scenario `world`; NULL: in all worlds. False: ERROR_RUN,
- * memory exhausted; there is nothing to clear. */
-bool verdict_judge(const struct report *report, const struct reference_figure *figure,
-                   const struct report_scenario *world, struct judgement *judgement,
-                   struct error *error);
+/* Judges the figure. False: ERROR_RUN, memory exhausted; there is nothing to clear. */
+bool verdict_judge(const struct report *report, const struct expectation *figure,
+                   struct judgement *judgement, struct error *error);
 void judgement_clear(struct judgement *judgement);
+
+/* Judges all figures, for the report's printers, in place of those it had. False: ERROR_RUN, memory
+ * exhausted. */
+bool report_judge(struct report *report, const struct expectations *expected, struct error *error);
+/* Called by report_free. */
+void judgements_free(struct report *report);
 
 /* "reproduced", "partly", "not", "cannot be said". */
 const char *verdict_name(enum verdict verdict);
@@ -112,22 +109,18 @@ const char *standing_name(enum standing standing);
 
 /* Returns whether two scenarios are of one world. */
 bool verdict_same_world(const struct report_scenario *one, const struct report_scenario *other);
+/* Whether the scenario is the first of its world in the report. */
+bool verdict_begins_world(const struct report *report, size_t scenario);
 
 /* The standing of an estimate in [low, high]; NAN: no such bound. */
 enum standing standing_of(double low, double high, struct estimate ours);
-
-/* The verdict on a claimed effect. `neutral` is the value of no effect; NAN: the claim has no sign.
- */
-enum claim_verdict verdict_of_claim(double low, double high, double neutral, struct estimate ours);
-/* "shown", "not shown", "contradicted". */
-const char *claim_verdict_name(enum claim_verdict verdict);
 
 /* Whether the file has a run of the policy, which parameters may follow and are ignored. O(runs).
  */
 bool verdict_policy_ran(const struct report *report, const char *policy);
 
 /* Decimals to show of our estimate: 1 of per cent and points, otherwise four digits. */
-int verdict_decimals(const struct reference_figure *figure, double mean);
+int verdict_decimals(const struct expectation *figure, double mean);
 
 /* "61 to 80 %", "at most 10 us". `unit` "" or "1": none. */
 void verdict_range(double low, double high, const char *unit, char *text, size_t size);

@@ -6,21 +6,40 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "results/report/html.h"
 #include "sim/array.h"
 
 #define PLUS_MINUS " \xC2\xB1 "
 #define SPLIT "\t" /* in a cell, between a mean and what follows it */
 
+enum { INDENT = 2 }; /* of rows below a group */
+
+enum cell_kind { CELL_PLAIN, CELL_NAME, CELL_WORDS, CELL_NUMBER, CELL_ESTIMATE };
+
+struct cell {
+    char *text; /* as text prints it; NULL: empty */
+    enum cell_kind kind;
+    double value; /* of a number: the column sorts by it, */
+    int digits;   /* written with so many */
+    int decimals; /* of an estimate */
+    struct estimate estimate;
+    char *seeds; /* NULL: none */
+};
+
 struct line {
-    char *group;  /* NULL: a row of cells */
-    char **cells; /* NULL entries are empty */
+    char *group; /* NULL: a row of cells */
+    struct cell *cells;
 };
 
 struct text_table {
     size_t columns;
     struct line *lines; /* the first has the headers */
     size_t count, capacity;
-    char *notes; /* lines; NULL: none */
+    size_t foot;              /* the first line of the foot; 0: none */
+    const char *const *helps; /* NULL: none */
+    bool indents;
+    const char *group_header; /* NULL: none */
+    char *notes;              /* lines; NULL: none */
     bool short_of_memory;
 };
 
@@ -70,6 +89,26 @@ void text_table_group(struct text_table *table, const char *text)
         table->short_of_memory = true;
 }
 
+void text_table_indent(struct text_table *table, const char *group_header)
+{
+    if (table == NULL)
+        return;
+    table->indents = true;
+    table->group_header = group_header;
+}
+
+void text_table_helps(struct text_table *table, const char *const *helps)
+{
+    if (table != NULL)
+        table->helps = helps;
+}
+
+void text_table_foot(struct text_table *table)
+{
+    if (table != NULL)
+        table->foot = table->count;
+}
+
 void text_table_row(struct text_table *table)
 {
     struct line *line = line_add(table);
@@ -77,19 +116,59 @@ void text_table_row(struct text_table *table)
         table->short_of_memory = true;
 }
 
-void text_table_cell(struct text_table *table, size_t column, const char *format, ...)
+/* Replaces the text of a cell of the last row. NULL: memory exhausted. */
+__attribute__((format(printf, 4, 0))) static struct cell *
+cell_fill(struct text_table *table, size_t column, enum cell_kind kind, const char *format,
+          va_list args)
 {
     if (table == NULL || table->short_of_memory)
-        return;
-    char **cell = &table->lines[table->count - 1].cells[column];
+        return NULL;
+    struct cell *cell = &table->lines[table->count - 1].cells[column];
+    free(cell->text);
+    cell->kind = kind;
+    if (vasprintf(&cell->text, format, args) < 0) {
+        cell->text = NULL;
+        table->short_of_memory = true;
+        return NULL;
+    }
+    return cell;
+}
+
+void text_table_cell(struct text_table *table, size_t column, const char *format, ...)
+{
     va_list args;
     va_start(args, format);
-    free(*cell);
-    if (vasprintf(cell, format, args) < 0) {
-        *cell = NULL;
-        table->short_of_memory = true;
-    }
+    (void)cell_fill(table, column, CELL_PLAIN, format, args);
     va_end(args);
+}
+
+void text_table_name(struct text_table *table, size_t column, const char *format, ...)
+{
+    va_list args;
+    va_start(args, format);
+    (void)cell_fill(table, column, CELL_NAME, format, args);
+    va_end(args);
+}
+
+void text_table_words(struct text_table *table, size_t column, const char *format, ...)
+{
+    va_list args;
+    va_start(args, format);
+    (void)cell_fill(table, column, CELL_WORDS, format, args);
+    va_end(args);
+}
+
+void text_table_number(struct text_table *table, size_t column, double value, int digits,
+                       const char *format, ...)
+{
+    va_list args;
+    va_start(args, format);
+    struct cell *cell = cell_fill(table, column, CELL_NUMBER, format, args);
+    va_end(args);
+    if (cell == NULL)
+        return;
+    cell->value = value;
+    cell->digits = digits;
 }
 
 void interval_text(const struct estimate *estimate, int decimals, char text[INTERVAL_TEXT])
@@ -112,11 +191,28 @@ void text_table_estimate(struct text_table *table, size_t column, struct estimat
     if (estimate.without > 0)
         (void)snprintf(of, sizeof of, " (%zu of %zu seeds)", estimate.n,
                        estimate.n + estimate.without);
-    if (isnan(estimate.mean))
+    if (isnan(estimate.mean)) {
         text_table_cell(table, column, "-");
-    else
-        text_table_cell(table, column, "%.*f%s%s%s", decimals, estimate.mean,
-                        interval[0] == '\0' ? "" : SPLIT, interval, of);
+        return;
+    }
+    text_table_cell(table, column, "%.*f%s%s%s", decimals, estimate.mean,
+                    interval[0] == '\0' ? "" : SPLIT, interval, of);
+    if (table == NULL || table->short_of_memory)
+        return;
+    struct cell *cell = &table->lines[table->count - 1].cells[column];
+    cell->kind = CELL_ESTIMATE;
+    cell->estimate = estimate;
+    cell->decimals = decimals;
+}
+
+void text_table_seeds(struct text_table *table, size_t column, const char *seeds)
+{
+    if (table == NULL || table->short_of_memory)
+        return;
+    struct cell *cell = &table->lines[table->count - 1].cells[column];
+    free(cell->seeds);
+    cell->seeds = strdup(seeds);
+    table->short_of_memory = cell->seeds == NULL;
 }
 
 void text_table_note(struct text_table *table, const char *format, ...)
@@ -136,14 +232,20 @@ void text_table_note(struct text_table *table, const char *format, ...)
     table->short_of_memory = !good;
 }
 
+static const char *cell_text(const struct cell *cell)
+{
+    return cell->text == NULL ? "" : cell->text;
+}
+
 static struct width *table_measure(const struct text_table *table)
 {
     struct width *widths = calloc(table->columns + 1, sizeof *widths);
     for (size_t l = 0; widths != NULL && l < table->count; l++) {
         for (size_t c = 0; table->lines[l].cells != NULL && c < table->columns; c++) {
-            const char *cell = table->lines[l].cells[c] == NULL ? "" : table->lines[l].cells[c];
+            const char *cell = cell_text(&table->lines[l].cells[c]);
             const size_t mean = strcspn(cell, SPLIT);
-            const size_t left = text_width(cell, mean);
+            const size_t left =
+                text_width(cell, mean) + (l > 0 && c == 0 && table->indents ? INDENT : 0);
             const size_t right = text_width(cell + mean, strlen(cell + mean)) - (cell[mean] != 0);
             struct width *width = &widths[c];
             if (l == 0) { /* a header spans both parts */
@@ -161,15 +263,11 @@ static struct width *table_measure(const struct text_table *table)
     return widths;
 }
 
-static void cell_print(const char *cell, const struct width *width, bool header, bool first,
-                       bool last, FILE *out)
+static void cell_print(const char *cell, const struct width *width, bool header, bool last,
+                       FILE *out)
 {
     const size_t mean = strcspn(cell, SPLIT);
     const size_t used = text_width(cell, strlen(cell));
-    if (first) {
-        (void)fprintf(out, "%s%*s", cell, last ? 0 : (int)(width->whole - used), "");
-        return;
-    }
     if (cell[mean] != '\0') {
         const char *rest = cell + mean + strlen(SPLIT);
         const int before = (int)(width->whole - width->right - text_width(cell, mean));
@@ -189,12 +287,17 @@ static void cell_print(const char *cell, const struct width *width, bool header,
 static void row_print(const struct text_table *table, const struct line *line,
                       const struct width *widths, FILE *out)
 {
+    const bool header = line == table->lines;
+    const size_t indent = !header && table->indents ? INDENT : 0;
+    const char *first = cell_text(&line->cells[0]);
     size_t filled = table->columns;
-    while (filled > 1 && line->cells[filled - 1] == NULL)
+    while (filled > 1 && cell_text(&line->cells[filled - 1])[0] == '\0')
         filled--;
-    for (size_t c = 0; c < filled; c++)
-        cell_print(line->cells[c] == NULL ? "" : line->cells[c], &widths[c], line == table->lines,
-                   c == 0, c + 1 == filled, out);
+    const size_t used = indent + text_width(first, strlen(first));
+    (void)fprintf(out, "%*s%s%*s", (int)indent, "", first,
+                  filled == 1 ? 0 : (int)(widths[0].whole - used), "");
+    for (size_t c = 1; c < filled; c++)
+        cell_print(cell_text(&line->cells[c]), &widths[c], header, c + 1 == filled, out);
 }
 
 bool text_table_print(const struct text_table *table, int indent, FILE *out)
@@ -226,13 +329,109 @@ bool text_table_print(const struct text_table *table, int indent, FILE *out)
     return true;
 }
 
+/* ---- HTML ------------------------------------------------------------------------------------ */
+
+static void cell_html(const struct cell *cell, FILE *out)
+{
+    switch (cell->kind) {
+    case CELL_ESTIMATE:
+        html_cell_estimate(out, cell->estimate, cell->decimals,
+                           cell->seeds == NULL ? "" : cell->seeds);
+        return;
+    case CELL_NAME:
+        html_cell_text(out, cell_text(cell));
+        return;
+    case CELL_WORDS:
+        html_cell_words(out, cell_text(cell));
+        return;
+    case CELL_NUMBER:
+        (void)fprintf(out, "<td data-v=\"%.*g\">", cell->digits, cell->value);
+        break;
+    case CELL_PLAIN:
+        (void)fputs("<td>", out);
+        break;
+    }
+    html_text(out, cell_text(cell));
+    (void)fputs("</td>", out);
+}
+
+/* `group`: the row's; NULL: none. */
+static void row_html(const struct text_table *table, const struct line *line, const char *group,
+                     FILE *out)
+{
+    html_row_begin(out);
+    if (table->group_header != NULL)
+        html_cell_text(out, group);
+    if (table->group_header == NULL && group != NULL) {
+        const char *first = cell_text(&line->cells[0]);
+        (void)fputs("<td>", out);
+        html_text(out, group);
+        (void)fputs(": ", out);
+        html_text(out, first + strspn(first, " "));
+        (void)fputs("</td>", out);
+    }
+    for (size_t c = table->group_header == NULL && group != NULL; c < table->columns; c++)
+        cell_html(&line->cells[c], out);
+    html_row_end(out);
+}
+
+/* Bit c is set if column c has names or words. */
+static unsigned text_columns(const struct text_table *table)
+{
+    unsigned texts = 1U;
+    for (size_t l = 1; l < table->count; l++)
+        for (size_t c = 0; table->lines[l].cells != NULL && c < table->columns; c++) {
+            const enum cell_kind kind = table->lines[l].cells[c].kind;
+            if (c < 31 && (kind == CELL_NAME || kind == CELL_WORDS))
+                texts |= 1U << c;
+        }
+    return table->group_header == NULL ? texts : texts << 1U | 1U;
+}
+
+static bool table_html(const struct text_table *table, FILE *out)
+{
+    const size_t led = table->group_header != NULL;
+    const char **headers = calloc(2 * (table->columns + led), sizeof *headers);
+    const char **helps = headers + table->columns + led;
+    const char *group = NULL;
+    if (headers == NULL)
+        return false;
+    headers[0] = table->group_header;
+    for (size_t c = 0; c < table->columns; c++) {
+        headers[led + c] = cell_text(&table->lines[0].cells[c]);
+        helps[led + c] = table->helps == NULL ? NULL : table->helps[c];
+    }
+    html_table_begin(out, headers, helps, table->columns + led, text_columns(table));
+    for (size_t l = 1; l <= table->count; l++) {
+        if (l == table->foot)
+            html_table_foot(out);
+        if (l < table->count && table->lines[l].group != NULL)
+            group = table->lines[l].group;
+        else if (l < table->count)
+            row_html(table, &table->lines[l], group, out);
+    }
+    html_table_end(out, table->foot > 0);
+    free(headers);
+    return true;
+}
+
+bool text_table_end(struct text_table *table, bool html, FILE *out)
+{
+    const bool good = table != NULL && !table->short_of_memory &&
+                      (html ? table_html(table, out) : text_table_print(table, 0, out));
+    text_table_free(table);
+    return good;
+}
+
 void text_table_free(struct text_table *table)
 {
     if (table == NULL)
         return;
     for (size_t l = 0; l < table->count; l++) {
-        for (size_t c = 0; table->lines[l].cells != NULL && c < table->columns; c++)
-            free(table->lines[l].cells[c]);
+        for (size_t c = 0; table->lines[l].cells != NULL && c < table->columns; c++) {
+            free(table->lines[l].cells[c].text);
+            free(table->lines[l].cells[c].seeds);
+        }
         free(table->lines[l].cells);
         free(table->lines[l].group);
     }

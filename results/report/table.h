@@ -1,7 +1,12 @@
-/* Plain-text tables: each column is as wide as its widest cell, with two blanks between columns.
+/* Tables, built once and written as text or as HTML.
  *
- * Cells are UTF-8, and each character takes one terminal column. The first column is left-aligned,
- * the others right-aligned. Estimates are aligned behind the mean.
+ * In text each column is as wide as its widest cell, with two blanks between columns. Cells are
+ * UTF-8, and each character takes one terminal column. The first column is left-aligned, the others
+ * right-aligned. Estimates are aligned behind the mean. Notes follow the rows.
+ *
+ * In HTML a click on a header sorts the rows (html.h). Columns with names or words are
+ * left-aligned. The group of a row precedes its first cell. Notes are left out: cells have what
+ * they say.
  */
 #ifndef ESGSIM_RESULTS_REPORT_TABLE_H
 #define ESGSIM_RESULTS_REPORT_TABLE_H
@@ -20,10 +25,25 @@ struct text_table;
 struct text_table *text_table_create(const char *const *headers, size_t columns);
 /* Adds a line with a heading for the rows that follow. */
 void text_table_group(struct text_table *table, const char *text);
+/* Indents all rows in text. In HTML the rows' groups then form a first column with that header;
+ * NULL: they do not. The header must outlive the table. */
+void text_table_indent(struct text_table *table, const char *group_header);
+/* The headers' tooltips in HTML, which must outlive the table; entries may be NULL. */
+void text_table_helps(struct text_table *table, const char *const *helps);
+/* Rows after this call form the foot in HTML, which is not sorted. */
+void text_table_foot(struct text_table *table);
 /* Adds a row of empty cells. */
 void text_table_row(struct text_table *table);
+/* Each fills a cell of the last row: with any text; with a name; with running text, which wraps in
+ * HTML; with a number, by which the column sorts in HTML, written there with `digits`. */
 void text_table_cell(struct text_table *table, size_t column, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
+void text_table_name(struct text_table *table, size_t column, const char *format, ...)
+    __attribute__((format(printf, 3, 4)));
+void text_table_words(struct text_table *table, size_t column, const char *format, ...)
+    __attribute__((format(printf, 3, 4)));
+void text_table_number(struct text_table *table, size_t column, double value, int digits,
+                       const char *format, ...) __attribute__((format(printf, 5, 6)));
 /* Writes the 95 % interval as it follows the mean: " ± 3.2", " [80.2, 97.1]" if it is not
  * symmetric, "" if there is none. */
 enum { INTERVAL_TEXT = 96 };
@@ -33,12 +53,16 @@ void interval_text(const struct estimate *estimate, int decimals, char text[INTE
  * also gives n. */
 void text_table_estimate(struct text_table *table, size_t column, struct estimate estimate,
                          int decimals);
+/* Adds the values of the seeds to an estimate in HTML. */
+void text_table_seeds(struct text_table *table, size_t column, const char *seeds);
 /* Adds a line below the table. */
 void text_table_note(struct text_table *table, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
 /* Writes header, rule, rows and notes, each line indented by `indent` blanks. False if memory was
  * exhausted. */
 bool text_table_print(const struct text_table *table, int indent, FILE *out);
+/* Writes the table as text or HTML and frees it. False if memory was exhausted. */
+bool text_table_end(struct text_table *table, bool html, FILE *out);
 void text_table_free(struct text_table *table);
 
 /* Columns of a line of the reports in text. */

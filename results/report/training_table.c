@@ -4,7 +4,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "results/report/html.h"
 #include "results/report/report_columns.h"
 
 const struct column *training_measure_columns(size_t *count)
@@ -65,47 +64,40 @@ bool training_table_exists(const struct report *report, const struct report_scen
     return false;
 }
 
-void training_table_html(const struct report *report, const struct report_scenario *scenario,
-                         FILE *out)
+static bool table_print(const struct report *report, const struct report_scenario *scenario,
+                        bool html, FILE *out)
 {
     const char *headers[1 + SHOWN] = {"trainings"}, *helps[1 + SHOWN] = {NULL};
+    struct metric metrics[SHOWN];
     for (size_t i = 0; i < SHOWN; i++) {
+        metrics[i] = training_metric_shown(report_metric_find(shown[i].name));
         headers[i + 1] = shown[i].header;
-        helps[i + 1] = report_metric_find(shown[i].name)->help;
+        helps[i + 1] = metrics[i].help;
     }
-    html_table_begin(out, headers, helps, 1 + SHOWN, 1U);
+    struct text_table *table = text_table_create(headers, 1 + SHOWN);
+    text_table_helps(table, helps);
     for (size_t c = 0; c < scenario->contender_count; c++) {
-        html_row_begin(out);
-        html_cell_text(out, scenario->contenders[c].title);
-        for (size_t i = 0; i < SHOWN; i++) {
-            const struct metric metric = training_metric_shown(report_metric_find(shown[i].name));
-            report_column_html(report, &scenario->contenders[c], NULL, &metric, shown[i].decimals,
-                               out);
-        }
-        html_row_end(out);
+        text_table_row(table);
+        text_table_name(table, 0, "%s", scenario->contenders[c].title);
+        for (size_t i = 0; i < SHOWN; i++)
+            report_column_cell(report, &scenario->contenders[c], NULL, &metrics[i],
+                               shown[i].decimals, "", table, i + 1);
     }
-    html_table_end(out, false);
+    return text_table_end(table, html, out);
+}
+
+bool training_table_html(const struct report *report, const struct report_scenario *scenario,
+                         FILE *out)
+{
+    return !training_table_exists(report, scenario) || table_print(report, scenario, true, out);
 }
 
 bool training_table_text(const struct report *report, const struct report_scenario *scenario,
                          FILE *out)
 {
-    const char *headers[1 + SHOWN] = {"trainings"};
     if (!training_table_exists(report, scenario))
         return true;
-    for (size_t i = 0; i < SHOWN; i++)
-        headers[i + 1] = shown[i].header;
-    struct text_table *table = text_table_create(headers, 1 + SHOWN);
-    for (size_t c = 0; c < scenario->contender_count; c++) {
-        text_table_row(table);
-        text_table_cell(table, 0, "%s", scenario->contenders[c].title);
-        for (size_t i = 0; i < SHOWN; i++) {
-            const struct metric metric = training_metric_shown(report_metric_find(shown[i].name));
-            report_column_cell(report, &scenario->contenders[c], NULL, &metric, shown[i].decimals,
-                               "", table, i + 1);
-        }
-    }
-    const bool good = text_table_print(table, 0, out);
+    const bool good = table_print(report, scenario, false, out);
     (void)fputc('\n', out);
     text_print_filled(out, "",
                       "JCT: job completion time, from arrival to finish; slowdown: JCT / time "
@@ -113,6 +105,5 @@ bool training_table_text(const struct report *report, const struct report_scenar
                       "GPUs demanded while present / GPUs); effective: share of GPUs held x speed "
                       "/ best speed; most GPUs: with a training at one time; fragmented: free GPUs "
                       "that a typical training cannot use, mean over time (F of FGD)");
-    text_table_free(table);
     return good;
 }

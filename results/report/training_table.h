@@ -13,10 +13,9 @@ const struct training_summary_row *training_row_find(const struct results *resul
 struct metric training_metric_shown(const struct metric *metric);
 /* Returns whether a run of the scenario has trainings. */
 bool training_table_exists(const struct report *report, const struct report_scenario *scenario);
-/* The same table in the HTML page. */
-void training_table_html(const struct report *report, const struct report_scenario *scenario,
+/* Print the scenario's table, if its runs have trainings. False: memory exhausted. */
+bool training_table_html(const struct report *report, const struct report_scenario *scenario,
                          FILE *out);
-/* Prints the scenario's table, if its runs have trainings. False: memory exhausted. */
 bool training_table_text(const struct report *report, const struct report_scenario *scenario,
                          FILE *out);
 

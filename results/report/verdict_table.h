@@ -11,35 +11,26 @@
 #include "results/report/reproduction_check.h"
 
 /* Print the overview of each file that has one (results/report/overview.h), the tables, and the
- * verdict on each figure over all worlds of each file. False: ERROR_RUN. */
-bool verdicts_text(const struct report *const *reports, size_t count,
-                   const struct reference *reference, FILE *out, struct error *error);
+ * verdict on each figure over all worlds of each file. The files' reports are judged by the same
+ * figures (report_judge). False: ERROR_RUN. */
+bool verdicts_text(const struct report *const *reports, size_t count, FILE *out,
+                   struct error *error);
 /* The same as CSV, one line per figure ("all"), world, pair and average of each file, or as one
  * JSON object, with the figures and sentences of each file. */
-bool verdicts_csv(const struct report *const *reports, size_t count,
-                  const struct reference *reference, FILE *out, struct error *error);
-bool verdicts_json(const struct report *const *reports, size_t count,
-                   const struct reference *reference, FILE *out, struct error *error);
-/* The tables alone. */
-bool verdicts_tables(const struct report *const *reports, size_t count,
-                     const struct reference *reference, FILE *out, struct error *error);
+bool verdicts_csv(const struct report *const *reports, size_t count, FILE *out,
+                  struct error *error);
+bool verdicts_json(const struct report *const *reports, size_t count, FILE *out,
+                   struct error *error);
+/* The tables alone. False: memory exhausted. */
+bool verdicts_tables(const struct report *const *reports, size_t count, FILE *out);
+/* One figure's verdict over all worlds, with `note` also the note on the figure. */
+void verdict_text(const struct judgement *judgement, bool note, FILE *out);
 
-/* One figure's table for the HTML page. */
-bool verdict_table_html(const struct report *report, const struct reference_figure *figure,
-                        FILE *out, struct error *error);
-
-/* Judges the figure in the next world in which a pair has run, from scenario *next on, and advances
- * *next. `*world` is the first scenario of that world, and the caller clears the judgement; NULL:
- * no such world is left. False: ERROR_RUN. */
-bool verdict_next_world(const struct report *report, const struct reference_figure *figure,
-                        size_t *next, const struct report_scenario **world,
-                        struct judgement *judgement, struct error *error);
+/* One figure's table for the HTML page. False: memory exhausted. */
+bool verdict_table_html(const struct judgement *judgement, FILE *out);
 
 /* A world in words: "esg-16-mig, esg-reconstructed, initial=16". Files are named without folder and
  * ending, keys by their last part. If the sweep sets nothing, the experiment's name. */
 void verdict_world_title(const struct report_scenario *scenario, char *text, size_t size);
-
-/* Whether the scenario is the first of its world in the report. */
-bool verdict_begins_world(const struct report *report, size_t scenario);
 
 #endif

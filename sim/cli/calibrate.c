@@ -12,6 +12,7 @@
 #include "traces/calibrate/calibrate.h"
 #include "traces/calibrate/measured_folder.h"
 #include "traces/json/atomic_file.h"
+#include "traces/json/json_write.h"
 
 #ifndef ESGSIM_DATADIR
 #define ESGSIM_DATADIR "."
@@ -288,12 +289,8 @@ static void judge(struct verdicts *verdicts, const struct public_set *set, const
         return;
     }
     cJSON *entry = cJSON_CreateObject();
-    (void)cJSON_AddStringToObject(entry, "set", set->name);
-    (void)cJSON_AddStringToObject(entry, "what", what);
-    (void)cJSON_AddNumberToObject(entry, "mape", percent);
-    (void)cJSON_AddNumberToObject(entry, "naive_mape", 100 * naive);
-    (void)cJSON_AddNumberToObject(entry, "target", target);
-    (void)cJSON_AddBoolToObject(entry, "met", met);
+    json_put(entry, "set %s what %s mape %g naive_mape %g target %g met %hhd", set->name, what,
+             percent, 100 * naive, target, met);
     (void)cJSON_AddItemToArray(verdicts->list, entry);
 }
 

@@ -3,6 +3,7 @@
 #include <math.h>
 
 #include "results/report/table.h"
+#include "traces/json/json_write.h"
 
 enum { PERCENT = 100 };
 
@@ -160,12 +161,9 @@ static cJSON *surface_json(const struct calibration *calibration,
                            const struct calibrated_surface *entry)
 {
     cJSON *object = cJSON_CreateObject();
-    (void)cJSON_AddStringToObject(object, "function",
-                                  calibration->set->functions.names[entry->function]);
-    (void)cJSON_AddNumberToObject(object, "vcpu", entry->vcpu[0]);
-    (void)cJSON_AddNumberToObject(object, "most_vcpu", entry->vcpu[1]);
-    (void)cJSON_AddBoolToObject(object, "gpu", entry->on_gpu);
-    (void)cJSON_AddNumberToObject(object, "points", (double)entry->count);
+    json_put(object, "function %s vcpu %d most_vcpu %d gpu %hhd points %g",
+             calibration->set->functions.names[entry->function], entry->vcpu[0], entry->vcpu[1],
+             entry->on_gpu, (double)entry->count);
     cJSON *by_fold = cJSON_AddObjectToObject(object, "left_out");
     for (int fold = 0; fold < SURFACE_FOLDS; fold++)
         put_errors(by_fold, surface_fold_names[fold], &entry->surface.errors[fold]);
@@ -188,8 +186,8 @@ static void put_met(cJSON *object, const struct mean_error met[INTERFERENCE_MET]
 static void put_interference(cJSON *object, const struct interference_fit *fit)
 {
     cJSON *entry = cJSON_AddObjectToObject(object, "interference");
-    (void)cJSON_AddStringToObject(entry, "model", interference_law_names[fit->kind]);
-    (void)cJSON_AddNumberToObject(entry, "slowdowns", (double)fit->none.count);
+    json_put(entry, "model %s slowdowns %g", interference_law_names[fit->kind],
+             (double)fit->none.count);
     put_percent(entry, "none", fit->none.mape);
     for (int kind = 0; kind < INTERFERENCE_LAWS; kind++) {
         cJSON *by_fold = cJSON_AddObjectToObject(entry, interference_law_names[kind]);

@@ -11,6 +11,7 @@
 #include "sim/cli/cli.h"
 #include "sim/cli/guard.h"
 #include "traces/json/json.h"
+#include "traces/json/json_write.h"
 
 struct options {
     const char *metric;
@@ -307,18 +308,15 @@ static cJSON *curve_json(const struct capacity_question *question,
     const struct capacity_point *from;
     const struct capacity_point *to;
     cJSON *object = cJSON_CreateObject();
-    cJSON_AddStringToObject(object, "policy", curve->policy);
-    cJSON_AddStringToObject(object, "verdict", verdicts[interval.verdict]);
+    json_put(object, "policy %s verdict %s", curve->policy, verdicts[interval.verdict]);
     if (search->range.direction == CAPACITY_EITHER)
         cJSON_AddNullToObject(object, "direction");
     else
         cJSON_AddStringToObject(object, "direction", direction_name(search->range.direction));
     cJSON_AddItemToObject(object, "interval", numbers_json(ends, 2));
     cJSON_AddItemToObject(object, "crossing", number_json(interval.crossing));
-    cJSON_AddNumberToObject(object, "width", interval.width);
-    cJSON_AddBoolToObject(object, "within_tolerance", interval.narrow);
-    cJSON_AddNumberToObject(object, "seeds", (double)search->seeds);
-    cJSON_AddBoolToObject(object, "monotone", !capacity_search_bend(search, &from, &to));
+    json_put(object, "width %g within_tolerance %hhd seeds %g monotone %hhd", interval.width,
+             interval.narrow, (double)search->seeds, !capacity_search_bend(search, &from, &to));
     cJSON *list = cJSON_AddArrayToObject(object, "visited");
     for (size_t i = 0; i < search->count; i++)
         cJSON_AddItemToArray(list, point_json(question, &search->points[i]));
@@ -329,17 +327,14 @@ static bool print_json(const struct capacity_question *question,
                        const struct capacity_answer *answer, struct error *error)
 {
     cJSON *root = cJSON_CreateObject();
-    cJSON_AddStringToObject(root, "experiment", question->path);
-    cJSON_AddStringToObject(root, "key", question->key);
-    cJSON_AddBoolToObject(root, "whole", answer->whole);
-    cJSON_AddStringToObject(root, "metric", question->metric->name);
+    json_put(root, "experiment %s key %s whole %hhd metric %s", question->path, question->key,
+             answer->whole, question->metric->name);
     cJSON_AddNumberToObject(root, question->at_most ? "at_most" : "at_least", question->threshold);
-    cJSON_AddNumberToObject(root, "confidence", CAPACITY_CONFIDENCE);
-    cJSON_AddNumberToObject(root, "tolerance", question->tolerance);
-    cJSON_AddItemToObject(root, "first_seed", json_whole(answer->first_seed));
-    cJSON_AddNumberToObject(root, "first_seeds", (double)question->seeds);
-    cJSON_AddNumberToObject(root, "max_seeds", (double)question->most_seeds);
-    cJSON_AddBoolToObject(root, "deterministic", answer->deterministic);
+    json_put(root,
+             "confidence %g tolerance %g first_seed %" PRIu64
+             " first_seeds %g max_seeds %g deterministic %hhd",
+             CAPACITY_CONFIDENCE, question->tolerance, answer->first_seed, (double)question->seeds,
+             (double)question->most_seeds, answer->deterministic);
     cJSON *list = cJSON_AddArrayToObject(root, "policies");
     for (size_t i = 0; i < answer->curve_count; i++)
         cJSON_AddItemToArray(list, curve_json(question, &answer->curves[i]));

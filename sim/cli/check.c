@@ -3,7 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "results/report/claim.h"
+#include "results/report/expectation.h"
 #include "results/store/hdf5_utf8.h"
 #include "sim/cli/cli.h"
 #include "traces/json/json.h"
@@ -58,16 +58,13 @@ static bool check_file(const char *path, const char *format, const char **kind, 
     }
     if (!input_check(path, kind, error))
         return false;
-    if (strcmp(*kind, "claims") == 0) {
-        struct claims *claims = claims_load(path, error);
-        claims_free(claims);
-        return claims != NULL;
-    }
-    if (strcmp(*kind, "reference figures") != 0)
+    const bool claims = strcmp(*kind, "claims") == 0;
+    if (!claims && strcmp(*kind, "reference figures") != 0)
         return true;
-    struct reference *reference = reference_load(path, error);
-    reference_free(reference);
-    return reference != NULL;
+    struct expectations *expectations =
+        expectations_load(path, claims ? EXPECTATION_CLAIMS : EXPECTATION_FIGURES, error);
+    expectations_free(expectations);
+    return expectations != NULL;
 }
 
 /* Number of runs of a valid sweep, the least one if it has a precision; 0 for other kinds. One seed

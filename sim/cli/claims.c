@@ -17,6 +17,7 @@
 #include "sim/cli/sweep_runner.h"
 #include "sim/cli/sweep_runner_plan.h"
 #include "sim/cli/worker_pool.h"
+#include "traces/json/unfinished.h"
 #include "workloads/json_include.h"
 
 struct options {
@@ -48,61 +49,48 @@ static const struct cli_option claims_table[] = {
 
 /* ---- Selecting claims ------------------------------------------------------------------------ */
 
-static bool is_selected(const struct claim *claim, char **systems, size_t count)
-{
-    for (size_t i = 0; i < count; i++)
-        if (strcasecmp(claim->system, systems[i]) == 0)
-            return true;
-    return count == 0;
-}
-
-static bool systems_check(const struct claims *claims, char **systems, size_t count,
+/* Removes the claims of other systems, if any is named. */
+static bool claims_select(struct expectations *claims, char **systems, size_t count,
                           struct error *error)
 {
     const char *names[1000];
-    int known = 0;
+    bool selected[1000] = {false};
+    size_t kept = 0;
     for (size_t c = 0; c < claims->count; c++)
-        names[known++] = claims->claims[c].system;
+        names[c] = claims->list[c].system;
     for (size_t i = 0; i < count; i++) {
         bool found = false;
         for (size_t c = 0; c < claims->count; c++)
-            found = found || strcasecmp(names[c], systems[i]) == 0;
+            if (strcasecmp(names[c], systems[i]) == 0)
+                found = selected[c] = true;
         if (found)
             continue;
-        const char *nearest = error_nearest_name(systems[i], names, known);
+        const char *nearest = error_nearest_name(systems[i], names, (int)claims->count);
         return error_input(error, "no claim of a system '%.80s'; %s%s", systems[i],
                            nearest != NULL ? "did you mean " : "the first is ",
                            nearest != NULL ? nearest : names[0]);
     }
-    return true;
-}
-
-/* Removes the claims of other systems. */
-static void claims_select(struct claims *claims, char **systems, size_t count)
-{
-    size_t kept = 0;
-    for (size_t c = 0; c < claims->count; c++) {
-        if (!is_selected(&claims->claims[c], systems, count)) {
-            claim_clear(&claims->claims[c]);
-            continue;
-        }
-        claims->claims[kept++] = claims->claims[c];
-    }
+    for (size_t c = 0; c < claims->count; c++)
+        if (count == 0 || selected[c])
+            claims->list[kept++] = claims->list[c];
+        else
+            expectation_clear(&claims->list[c]);
     claims->count = kept;
+    return true;
 }
 
 /* ---- The sweeps ------------------------------------------------------------------------------ */
 
 /* The first claim of the same sweep, which stands for the sweep. */
-static size_t first_of_sweep(const struct claims *claims, size_t claim)
+static size_t first_of_sweep(const struct expectations *claims, size_t claim)
 {
     size_t first = 0;
-    while (strcmp(claims->claims[first].sweep, claims->claims[claim].sweep) != 0)
+    while (strcmp(claims->list[first].sweep, claims->list[claim].sweep) != 0)
         first++;
     return first;
 }
 
-static struct sweep *sweep_open(const struct claim *claim, struct error *error)
+static struct sweep *sweep_open(const struct expectation *claim, struct error *error)
 {
     struct error fault = {0};
     char *path = json_include_find_operand(claim->sweep);
@@ -122,14 +110,7 @@ static bool preview_add(const struct sweep *sweep, size_t run, struct results *r
         return false;
     struct summary_row *row = &results->runs[results->run_count++];
     *row = (struct summary_row){.seed = plan.run.experiment->seed};
-    column_copy_text(row->hash, sizeof row->hash, plan.run.experiment->hash);
-    column_copy_text(row->name, sizeof row->name, plan.run.experiment->name);
-    column_copy_text(row->setting, sizeof row->setting, plan.run.experiment->setting_name);
-    column_copy_text(row->setting_label, sizeof row->setting_label,
-                     plan.run.experiment->setting_label);
-    column_copy_text(row->policy, sizeof row->policy, plan.run.policy->name);
-    column_copy_text(row->label, sizeof row->label, sweep->runs[run].label);
-    column_copy_text(row->evidence, sizeof row->evidence, plan.run.experiment->profile_evidence);
+    store_name_summary(row, plan.facts);
     const struct workload *workload = &plan.run.experiment->workload;
     struct application_row *rows =
         realloc(results->applications,
@@ -148,10 +129,10 @@ static bool preview_add(const struct sweep *sweep, size_t run, struct results *r
 }
 
 /* Finds the runs of all claims of the sweep, before it is run. */
-static bool sweep_preview(const struct claims *claims, size_t first, const struct sweep *sweep,
-                          struct error *error)
+static bool sweep_preview(const struct expectations *claims, size_t first,
+                          const struct sweep *sweep, struct error *error)
 {
-    struct results results = {.path = (char *)claims->claims[first].sweep};
+    struct results results = {.path = (char *)claims->list[first].sweep};
     struct report *report = NULL;
     results.runs = calloc(sweep->run_count, sizeof *results.runs);
     results.notices = calloc(sweep->run_count, sizeof *results.notices);
@@ -164,7 +145,7 @@ static bool sweep_preview(const struct claims *claims, size_t first, const struc
     for (size_t c = first; good && c < claims->count; c++) {
         struct estimate ours;
         if (first_of_sweep(claims, c) == first)
-            good = claim_estimate(report, &claims->claims[c], &ours, error);
+            good = claim_estimate(report, &claims->list[c], &ours, error);
     }
     report_free(report);
     free(results.runs);
@@ -174,7 +155,7 @@ static bool sweep_preview(const struct claims *claims, size_t first, const struc
 }
 
 /* Checks all sweeps; with `print` lists them. */
-static bool sweeps_check(const struct claims *claims, bool print, struct error *error)
+static bool sweeps_check(const struct expectations *claims, bool print, struct error *error)
 {
     bool good = true;
     size_t sweeps = 0;
@@ -182,10 +163,10 @@ static bool sweeps_check(const struct claims *claims, bool print, struct error *
     for (size_t c = 0; good && c < claims->count; c++) {
         if (first_of_sweep(claims, c) != c)
             continue;
-        struct sweep *sweep = sweep_open(&claims->claims[c], error);
+        struct sweep *sweep = sweep_open(&claims->list[c], error);
         good = sweep != NULL && sweep_preview(claims, c, sweep, error);
         if (good && print)
-            (void)printf("%5zu runs  %s\n", sweep->run_count, claims->claims[c].sweep);
+            (void)printf("%5zu runs  %s\n", sweep->run_count, claims->list[c].sweep);
         if (good) {
             sweeps++;
             runs += sweep->run_count;
@@ -207,7 +188,7 @@ static void results_path(const char *folder, const char *sweep, char *path, size
     (void)snprintf(path, size, "%s/%.*s.h5", folder, (int)strcspn(name, "."), name);
 }
 
-static bool sweep_judge(const struct claims *claims, size_t first, const char *path,
+static bool sweep_judge(const struct expectations *claims, size_t first, const char *path,
                         struct estimate *ours, struct error *error)
 {
     struct results *results = results_load(path, error);
@@ -215,13 +196,13 @@ static bool sweep_judge(const struct claims *claims, size_t first, const char *p
     bool good = report != NULL;
     for (size_t c = first; good && c < claims->count; c++)
         if (first_of_sweep(claims, c) == first)
-            good = claim_estimate(report, &claims->claims[c], &ours[c], error);
+            good = claim_estimate(report, &claims->list[c], &ours[c], error);
     report_free(report);
     results_free(results);
     return good;
 }
 
-static bool sweeps_run(const struct options *options, bool quiet, const struct claims *claims,
+static bool sweeps_run(const struct options *options, bool quiet, const struct expectations *claims,
                        const char *folder, struct estimate *ours, struct error *error)
 {
     bool good = true;
@@ -229,7 +210,7 @@ static bool sweeps_run(const struct options *options, bool quiet, const struct c
         char path[PATH_MAX];
         if (first_of_sweep(claims, c) != c)
             continue;
-        results_path(folder, claims->claims[c].sweep, path, sizeof path);
+        results_path(folder, claims->list[c].sweep, path, sizeof path);
         const struct sweep_runner_options runner = {.out = path,
                                                     .jobs = options->jobs,
                                                     .shard = 1,
@@ -239,9 +220,9 @@ static bool sweeps_run(const struct options *options, bool quiet, const struct c
                                                     .internal = true,
                                                     .hold_ms = WORKER_POOL_HOLD_MS,
                                                     .decision_timeout = options->decision_timeout};
-        struct sweep *sweep = sweep_open(&claims->claims[c], error);
+        struct sweep *sweep = sweep_open(&claims->list[c], error);
         if (sweep != NULL && !quiet)
-            (void)fprintf(stderr, "%s: %zu runs\n", claims->claims[c].sweep, sweep->run_count);
+            (void)fprintf(stderr, "%s: %zu runs\n", claims->list[c].sweep, sweep->run_count);
         good = sweep != NULL && sweep_runner_run(sweep, &runner, error) &&
                sweep_judge(claims, c, path, ours, error);
         sweep_free(sweep);
@@ -257,24 +238,19 @@ static int entry_remove(const char *path, const struct stat *status, int kind, s
 }
 
 /* Runs the sweeps in the folder of --out, or in a temporary one that is removed. */
-static bool claims_run(const struct options *options, bool quiet, const struct claims *claims,
+static bool claims_run(const struct options *options, bool quiet, const struct expectations *claims,
                        struct estimate *ours, struct error *error)
 {
-    char temporary[PATH_MAX];
-    const char *parent = getenv("TMPDIR");
     if (options->out != NULL) {
         (void)mkdir(options->out, 0777);
         return sweeps_run(options, quiet, claims, options->out, ours, error);
     }
-    (void)snprintf(temporary, sizeof temporary, "%s/esgsim-claims-XXXXXX",
-                   parent != NULL && parent[0] != '\0' ? parent : "/tmp");
-    if (mkdtemp(temporary) == NULL)
-        return error_run(error, "%s: cannot create a folder for the results", temporary);
-    struct error fault = {0};
-    const bool good = sweeps_run(options, quiet, claims, temporary, ours, &fault);
-    (void)nftw(temporary, entry_remove, 8, FTW_DEPTH | FTW_PHYS);
-    if (!good && error != NULL)
-        *error = fault;
+    char *folder = temporary_folder_create("esgsim-claims", error);
+    if (folder == NULL)
+        return false;
+    const bool good = sweeps_run(options, quiet, claims, folder, ours, error);
+    (void)nftw(folder, entry_remove, 8, FTW_DEPTH | FTW_PHYS);
+    temporary_folder_remove(folder);
     return good;
 }
 
@@ -286,22 +262,21 @@ static bool run(int argc, char **argv, bool quiet, struct error *error)
         return false;
     const size_t systems = (size_t)argc - 1;
     char *path = json_include_find_operand(options.file);
-    struct claims *claims = claims_load(path != NULL ? path : options.file, error);
+    struct expectations *claims =
+        expectations_load(path != NULL ? path : options.file, EXPECTATION_CLAIMS, error);
     free(path);
     if (claims == NULL)
         return false;
     struct estimate *ours = calloc(claims->count, sizeof *ours);
     bool good = (ours != NULL || error_run(error, "out of memory for the claims")) &&
-                systems_check(claims, argv + 1, systems, error);
-    if (good)
-        claims_select(claims, argv + 1, systems);
-    good = good && sweeps_check(claims, options.dry_run, error);
+                claims_select(claims, argv + 1, systems, error) &&
+                sweeps_check(claims, options.dry_run, error);
     if (good && !options.dry_run)
         good = claims_run(&options, quiet, claims, ours, error) &&
-               (options.json ? claims_json(claims, ours, stdout, error)
+               (options.json ? cli_print_json(claims_json(claims, ours), error)
                              : claims_text(claims, ours, options.details, stdout, error));
     free(ours);
-    claims_free(claims);
+    expectations_free(claims);
     return good;
 }
 

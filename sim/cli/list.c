@@ -14,6 +14,7 @@
 #include "workloads/experiment.h"
 #include "workloads/json_include.h"
 #include "workloads/training_models.h"
+#include "traces/json/json_write.h"
 
 struct options {
     bool json, details;
@@ -381,9 +382,8 @@ static bool overview_row(const struct kind *kind, cJSON *rows, struct error *err
         printf("%-14s %4zu  %s\n", kind->name, listing.shown, kind->what);
     if (good && rows != NULL) {
         cJSON *row = cJSON_CreateObject();
-        cJSON_AddStringToObject(row, "name", kind->name);
-        cJSON_AddNumberToObject(row, "count", (double)listing.shown);
-        cJSON_AddStringToObject(row, "description", kind->what);
+        json_put(row, "name %s count %g description %s", kind->name, (double)listing.shown,
+                 kind->what);
         cJSON_AddItemToArray(rows, row);
     }
     free(listing.names);

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "traces/json/atomic_file.h"
+#include "traces/json/json_write.h"
 
 enum { OPTIONS_MAX = 64, WORDS_MAX = 16, COLUMNS = 90, NAMES_COLUMN_MAX = 24 };
 
@@ -397,23 +398,18 @@ bool cli_check_output(const char *option, const char *out, const char *what, con
     return error_input(error, "%s: %s is %s too; give two files", option, out, what);
 }
 
-/* `text` is root as text; it may be NULL. */
-static bool print_text(cJSON *root, char *text, struct error *error)
+bool cli_print_json(cJSON *root, struct error *error)
 {
+    return json_write(root, stdout, "JSON output", error);
+}
+
+bool cli_print_json_line(cJSON *root, struct error *error)
+{
+    char *text = cJSON_PrintUnformatted(root);
     cJSON_Delete(root);
     if (text == NULL)
         return error_run(error, "out of memory for the JSON output");
     (void)puts(text);
     cJSON_free(text);
     return true;
-}
-
-bool cli_print_json(cJSON *root, struct error *error)
-{
-    return print_text(root, cJSON_Print(root), error);
-}
-
-bool cli_print_json_line(cJSON *root, struct error *error)
-{
-    return print_text(root, cJSON_PrintUnformatted(root), error);
 }

@@ -8,18 +8,13 @@
 #include <cjson/cJSON.h>
 
 #include "sched/keep_alive.h"
+#include "results/store/columns.h"
 #include "results/store/record.h"
 #include "sched/registry.h"
 #include "sim/version.h"
 #include "traces/json/json.h"
+#include "traces/json/json_write.h"
 #include "workloads/capacity.h"
-
-/* One metric of metrics.def, read from its struct. */
-struct figure {
-    const char *name;
-    const char *unit;
-    double value;
-};
 
 /* Metrics named PREFIX_rest are put into an object PREFIX with key rest. Other names are used as
  * keys. */
@@ -27,9 +22,8 @@ static const struct figure_group {
     const char *prefix, *object;
 } groups[] = {{"latency_ms_", "latency_ms"}, {"bound_", "bound"}, {"jct_s_", "jct_s"}};
 
-static void json_add_figure(cJSON *object, const struct figure *figure)
+static void json_add_figure(cJSON *object, const char *key, double value)
 {
-    const char *key = figure->name;
     for (size_t i = 0; i < sizeof groups / sizeof *groups; i++) {
         size_t length = strlen(groups[i].prefix);
         if (strncmp(key, groups[i].prefix, length) != 0)
@@ -41,30 +35,19 @@ static void json_add_figure(cJSON *object, const struct figure *figure)
         key += length;
         break;
     }
-    if (isfinite(figure->value))
-        cJSON_AddNumberToObject(object, key, figure->value);
+    if (isfinite(value))
+        cJSON_AddNumberToObject(object, key, value);
     else
         cJSON_AddNullToObject(object, key);
 }
 
-static void json_add_measures(cJSON *object, const struct measures *measures)
+/* Adds the metrics of a run, or those of an application or of all; the other is NULL. */
+static void json_add_metrics(cJSON *object, const struct measures *measures,
+                             const struct run_measures *run)
 {
-    const struct figure figures[] = {
-#define MEASURE(type, name, unit, column, help) {#name, unit, (double)measures->name},
-#include "sim/platform/metrics.def"
-    };
-    for (size_t i = 0; i < sizeof figures / sizeof *figures; i++)
-        json_add_figure(object, &figures[i]);
-}
-
-static void json_add_run_measures(cJSON *object, const struct run_measures *run)
-{
-    const struct figure figures[] = {
-#define RUN_MEASURE(type, name, unit, column, help) {#name, unit, (double)run->name},
-#include "sim/platform/metrics.def"
-    };
-    for (size_t i = 0; i < sizeof figures / sizeof *figures; i++)
-        json_add_figure(object, &figures[i]);
+    for (size_t m = 0; m < metric_count; m++)
+        if (metrics[m].of_run == (run != NULL))
+            json_add_figure(object, metrics[m].name, metric_value(&metrics[m], measures, run));
 }
 
 /* {"finished", "jct_s": {"mean", …}, …}: keys of training_metrics.def. */
@@ -73,12 +56,9 @@ static void json_add_training(cJSON *root, const struct training_measures *train
     if (training == NULL)
         return;
     cJSON *object = cJSON_AddObjectToObject(root, "training");
-    const struct figure figures[] = {
-#define TRAINING_MEASURE(type, name, unit, help) {#name, unit, (double)training->name},
-#include "sim/platform/training_metrics.def"
-    };
-    for (size_t i = 0; i < sizeof figures / sizeof *figures; i++)
-        json_add_figure(object, &figures[i]);
+    for (size_t m = 0; m < training_metric_count; m++)
+        json_add_figure(object, training_metrics[m].name,
+                        metric_number(&training_metrics[m], training));
 }
 
 static void json_add_notices(cJSON *root, const char *notices)
@@ -183,9 +163,9 @@ static void json_add_load(cJSON *root, const struct experiment *experiment)
         return;
     const double rate = arrival_spec_rate(&experiment->arrivals);
     const double capacity = capacity_find(&experiment->workload).rate_per_s;
-    json_add_figure(root, &(struct figure){"arrival_rate_per_s", "1/s", rate});
-    json_add_figure(root, &(struct figure){"capacity_per_s", "1/s", capacity});
-    json_add_figure(root, &(struct figure){"offered_load", "1", rate / capacity});
+    json_add_figure(root, "arrival_rate_per_s", rate);
+    json_add_figure(root, "capacity_per_s", capacity);
+    json_add_figure(root, "offered_load", rate / capacity);
 }
 
 cJSON *output_run_json(const struct output_run *shown)
@@ -193,34 +173,27 @@ cJSON *output_run_json(const struct output_run *shown)
     const struct experiment *experiment = shown->experiment;
     const struct simulation_result *result = shown->result;
     cJSON *root = cJSON_CreateObject();
-    cJSON_AddStringToObject(root, "name", experiment->name);
-    cJSON_AddStringToObject(root, "policy", experiment->policy_name);
-    cJSON_AddStringToObject(root, "keep_alive", keep_alive_in_force(experiment));
-    cJSON_AddItemToObject(root, "seed", json_whole(experiment->seed));
+    json_put(root, "name %s policy %s keep_alive %s seed %" PRIu64, experiment->name,
+             experiment->policy_name, keep_alive_in_force(experiment), experiment->seed);
     json_add_load(root, experiment);
-    json_add_measures(root, &result->overall);
-    json_add_run_measures(root, &result->run);
+    json_add_metrics(root, &result->overall, NULL);
+    json_add_metrics(root, NULL, &result->run);
     json_add_training(root, result->training);
     cJSON *list = cJSON_AddArrayToObject(root, "applications");
     for (size_t a = 0; a < result->application_count; a++) {
         cJSON *entry = cJSON_CreateObject();
-        cJSON_AddStringToObject(entry, "name", experiment->workload.applications[a].name);
-        cJSON_AddNumberToObject(entry, "slo_ms",
-                                sim_to_ms(experiment->workload.applications[a].slo));
-        json_add_measures(entry, &result->applications[a]);
+        json_put(entry, "name %s slo_ms %g", experiment->workload.applications[a].name,
+                 sim_to_ms(experiment->workload.applications[a].slo));
+        json_add_metrics(entry, &result->applications[a], NULL);
         cJSON_AddItemToArray(list, entry);
     }
-    cJSON_AddBoolToObject(root, "exact_quantiles", result->exact_quantiles);
-    cJSON_AddStringToObject(root, "profile_evidence", experiment->profile_evidence);
-    cJSON_AddBoolToObject(root, "deterministic",
-                          experiment->platform.decision_cost != DECISION_MEASURED);
+    json_put(root, "exact_quantiles %hhd profile_evidence %s deterministic %hhd",
+             result->exact_quantiles, experiment->profile_evidence,
+             experiment->platform.decision_cost != DECISION_MEASURED);
     json_add_notices(root, result->notices);
-    cJSON_AddNumberToObject(root, "wall_s", result->wall_s);
-    cJSON_AddNumberToObject(root, "peak_memory_kb", (double)peak_memory_kb());
-    cJSON_AddStringToObject(root, "config_hash", experiment->hash);
-    cJSON_AddStringToObject(root, "version", version_number());
-    cJSON_AddStringToObject(root, "commit", version_commit());
-    cJSON_AddStringToObject(root, "sources", version_sources());
+    json_put(root, "wall_s %g peak_memory_kb %g config_hash %s version %s commit %s sources %s",
+             result->wall_s, (double)peak_memory_kb(), experiment->hash, version_number(),
+             version_commit(), version_sources());
     return root;
 }
 
@@ -318,17 +291,18 @@ static void text_training(FILE *stream, const struct training_measures *training
     if (training == NULL)
         return;
     fprintf(stream, "\ntrainings\n");
-#define TRAINING_MEASURE(type, name, unit, help)                                                   \
-    text_line(stream, #name, (double)training->name, unit, help);
-#include "sim/platform/training_metrics.def"
+    for (size_t m = 0; m < training_metric_count; m++)
+        text_line(stream, training_metrics[m].name, metric_number(&training_metrics[m], training),
+                  training_metrics[m].unit, training_metrics[m].help);
     fputc('\n', stream);
 }
 
 static void text_run(FILE *stream, const struct run_measures *run)
 {
-#define RUN_MEASURE(type, name, unit, column, help)                                                \
-    text_line(stream, #name, (double)run->name, unit, help);
-#include "sim/platform/metrics.def"
+    for (size_t m = 0; m < metric_count; m++)
+        if (metrics[m].of_run)
+            text_line(stream, metrics[m].name, metric_value(&metrics[m], NULL, run),
+                      metrics[m].unit, metrics[m].help);
 }
 
 /* The run's figures that do not need requests. */

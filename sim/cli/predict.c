@@ -6,6 +6,7 @@
 
 #include "sim/cli/cli.h"
 #include "traces/profile/profile.h"
+#include "traces/json/json_write.h"
 
 struct options {
     const char *file, *function;
@@ -83,9 +84,7 @@ static bool print_json(const struct profile *profile, double ms, const char *sou
                        const struct profile_origin *origin, struct error *error)
 {
     cJSON *root = cJSON_CreateObject();
-    (void)cJSON_AddNumberToObject(root, "latency_ms", ms);
-    (void)cJSON_AddStringToObject(root, "source", source);
-    (void)cJSON_AddStringToObject(root, "evidence", profile->evidence);
+    json_put(root, "latency_ms %g source %s evidence %s", ms, source, profile->evidence);
     add_error(root, "expected_error", origin->expected_error_50);
     add_error(root, "expected_error_90", origin->expected_error_90);
     return cli_print_json(root, error);

@@ -7,7 +7,7 @@
 #include "results/compare/compare.h"
 #include "results/report/assumptions.h"
 #include "results/report/curve.h"
-#include "results/report/reference.h"
+#include "results/report/expectation.h"
 #include "results/report/report.h"
 #include "results/report/report_html.h"
 #include "results/report/tidy.h"
@@ -134,8 +134,8 @@ static char *options_text(const struct options *options)
 }
 
 /* Prints the page with its figures. If they cannot be drawn, the page gives the reason instead. */
-static bool print_html(const struct options *options, const struct report *report,
-                       const struct reference *reference, FILE *out, struct error *error)
+static bool print_html(const struct options *options, const struct report *report, FILE *out,
+                       struct error *error)
 {
     struct error without = {0};
     struct embedded embedded = {0};
@@ -148,7 +148,6 @@ static bool print_html(const struct options *options, const struct report *repor
     else if (good && report->results->run_count > 0)
         good = embed_figures(report, &embedded, error);
     const struct page page = {.report = report,
-                              .reference = reference,
                               .assumptions = assumptions,
                               .details = details,
                               .figures = embedded.figures,
@@ -166,34 +165,27 @@ static bool print_html(const struct options *options, const struct report *repor
     return good;
 }
 
-/* The subject to print: a report or a comparison. */
-struct subject {
-    const struct report *report;
-    const struct reference *reference;
-    const struct comparison *against; /* NULL: print the report */
-};
-
-static bool print(const struct options *options, const struct subject *subject, FILE *out,
-                  struct error *error)
+/* Prints the report, or the comparison unless it is NULL. */
+static bool print(const struct options *options, const struct report *report,
+                  const struct comparison *against, FILE *out, struct error *error)
 {
     bool (*const compared[])(const struct comparison *, FILE *, struct error *) = {
         compare_text, compare_csv, compare_json, compare_html};
-    bool (*const prints[])(const struct report *, const struct reference *, FILE *,
+    bool (*const prints[])(const struct report *, FILE *,
                            struct error *) = {report_text, report_csv, report_json};
-    if (subject->against != NULL)
-        return options->format < FORMAT_TIDY &&
-               compared[options->format](subject->against, out, error);
+    if (against != NULL)
+        return options->format < FORMAT_TIDY && compared[options->format](against, out, error);
     if ((size_t)options->format < sizeof prints / sizeof prints[0])
-        return prints[options->format](subject->report, subject->reference, out, error);
-    return print_html(options, subject->report, subject->reference, out, error);
+        return prints[options->format](report, out, error);
+    return print_html(options, report, out, error);
 }
 
 /* Prints to the file of --out, or to standard output. */
-static bool print_to(const struct options *options, const struct subject *subject, FILE *out,
-                     struct error *error)
+static bool print_to(const struct options *options, const struct report *report,
+                     const struct comparison *against, FILE *out, struct error *error)
 {
     struct error fault = {0};
-    const bool printed = print(options, subject, out, &fault);
+    const bool printed = print(options, report, against, out, &fault);
     if (!printed && out != stdout && ferror(out))
         (void)error_run(error, "%s: %s", options->out, fault.message);
     else if (!printed && error != NULL)
@@ -204,8 +196,7 @@ static bool print_to(const struct options *options, const struct subject *subjec
 static bool run_compare(const struct options *options, FILE *out, struct error *error)
 {
     struct comparison *against = compare_load(options->file, options->against, error);
-    const struct subject subject = {.against = against};
-    const bool good = against != NULL && print_to(options, &subject, out, error);
+    const bool good = against != NULL && print_to(options, NULL, against, out, error);
     compare_free(against);
     return good;
 }
@@ -238,23 +229,35 @@ static void incomplete_tell(const struct options *options, const char *file, con
         (void)fprintf(stderr, "esgsim: %s: %s\n", file, text);
 }
 
+/* Loads the results of a file and builds their report, judged by `expected` unless it is NULL. */
+static struct report *report_open(const char *file, const struct expectations *expected,
+                                  struct results **results, struct error *error)
+{
+    *results = results_load(file, error);
+    struct report *report = *results == NULL ? NULL : report_build(*results, error);
+    if (report == NULL || expected == NULL || report_judge(report, expected, error))
+        return report;
+    report_free(report);
+    return NULL;
+}
+
 static bool run_report(const struct options *options, FILE *out, struct error *error)
 {
-    struct reference *reference = NULL;
-    if (options->paper != NULL && (reference = reference_load(options->paper, error)) == NULL)
+    struct expectations *expected = NULL;
+    if (options->paper != NULL &&
+        (expected = expectations_load(options->paper, EXPECTATION_FIGURES, error)) == NULL)
         return false;
-    struct results *results = results_load(options->file, error);
-    struct report *report = results == NULL ? NULL : report_build(results, error);
-    const struct subject subject = {.report = report, .reference = reference};
+    struct results *results = NULL;
+    struct report *report = report_open(options->file, expected, &results, error);
     const bool good = report != NULL && curves_choose(options, report, error) &&
                       (options->reference_policy == NULL ||
                        report_set_reference(report, options->reference_policy, error)) &&
-                      print_to(options, &subject, out, error);
+                      print_to(options, report, NULL, out, error);
     if (good)
         incomplete_tell(options, options->file, report->incomplete);
     report_free(report);
     results_free(results);
-    reference_free(reference);
+    expectations_free(expected);
     return good;
 }
 
@@ -262,24 +265,23 @@ static bool run_verdicts(const struct options *options, FILE *out, struct error 
 {
     struct results *results[FILES_MOST] = {NULL};
     struct report *reports[FILES_MOST] = {NULL};
-    struct reference *reference = reference_load(options->paper, error);
-    bool good = reference != NULL;
+    struct expectations *expected = expectations_load(options->paper, EXPECTATION_FIGURES, error);
+    bool good = expected != NULL;
     for (size_t i = 0; good && i < options->file_count; i++) {
-        results[i] = results_load(options->files[i], error);
-        reports[i] = results[i] == NULL ? NULL : report_build(results[i], error);
+        reports[i] = report_open(options->files[i], expected, &results[i], error);
         good = reports[i] != NULL;
         if (good)
             incomplete_tell(options, options->files[i], reports[i]->incomplete);
     }
-    bool (*const prints[])(const struct report *const *, size_t, const struct reference *, FILE *,
+    bool (*const prints[])(const struct report *const *, size_t, FILE *,
                            struct error *) = {verdicts_text, verdicts_csv, verdicts_json};
     good = good && prints[options->format]((const struct report *const *)reports,
-                                           options->file_count, reference, out, error);
+                                           options->file_count, out, error);
     for (size_t i = 0; i < options->file_count; i++) {
         report_free(reports[i]);
         results_free(results[i]);
     }
-    reference_free(reference);
+    expectations_free(expected);
     return good;
 }
 

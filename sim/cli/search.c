@@ -12,6 +12,7 @@
 #include "sched/esg/search.h"
 #include "sim/cli/find.h"
 #include "workloads/experiment.h"
+#include "traces/json/json_write.h"
 
 static const double EXHAUSTIVE_LIMIT = 1e8;
 /* A* without pruning may queue nearly all prefixes. */
@@ -315,9 +316,8 @@ static cJSON *configuration_json(const struct decision *decision,
 {
     const char *model = gpu_model(decision, configuration);
     cJSON *object = cJSON_CreateObject();
-    cJSON_AddNumberToObject(object, "batch", configuration->batch);
-    cJSON_AddNumberToObject(object, "vcpu", configuration->vcpu);
-    cJSON_AddNumberToObject(object, "vgpu", configuration->vgpu);
+    json_put(object, "batch %d vcpu %d vgpu %d", configuration->batch, configuration->vcpu,
+             configuration->vgpu);
     if (model != NULL)
         cJSON_AddStringToObject(object, "gpu", model);
     return object;
@@ -329,8 +329,7 @@ static cJSON *paths_json(const struct decision *decision)
     for (size_t p = 0; p < decision->result.path_count; p++) {
         const struct search_path *path = &decision->result.paths[p];
         cJSON *object = cJSON_CreateObject();
-        cJSON_AddNumberToObject(object, "cost_usd", path->cost_usd);
-        cJSON_AddNumberToObject(object, "time_ms", sim_to_ms(path->time));
+        json_put(object, "cost_usd %g time_ms %g", path->cost_usd, sim_to_ms(path->time));
         cJSON *configs = cJSON_AddArrayToObject(object, "configs");
         for (size_t i = 0; i < decision->chain_length; i++)
             cJSON_AddItemToArray(
@@ -367,9 +366,8 @@ static bool print_json(const struct decision *decision, struct error *error)
     cJSON *root = cJSON_CreateObject();
     cJSON_AddStringToObject(root, "method", method_names[decision->request->method]);
     cJSON_AddItemToObject(root, "paths", paths_json(decision));
-    cJSON_AddNumberToObject(root, "expansions", (double)result->expansions);
-    cJSON_AddNumberToObject(root, "pruned_time", (double)result->pruned_time);
-    cJSON_AddNumberToObject(root, "pruned_cost", (double)result->pruned_cost);
+    json_put(root, "expansions %g pruned_time %g pruned_cost %g", (double)result->expansions,
+             (double)result->pruned_time, (double)result->pruned_cost);
     cJSON_AddItemToObject(root, "first_stage", first_stage_json(decision));
     cJSON_AddBoolToObject(root, "exact", decision->exact);
     if (decision->request->method == METHOD_FRONTIER)

@@ -12,6 +12,7 @@
 #include "sim/cli/find.h"
 #include "sim/cli/run_once.h"
 #include "workloads/experiment.h"
+#include "traces/json/json_write.h"
 
 struct request {
     const char *path, *application;
@@ -94,18 +95,14 @@ static cJSON *stage_json(const struct workload *workload, const struct applicati
     const struct slo_stage *planned = &plan->stages[s];
     double slo_ms = sim_to_ms(application->slo);
     cJSON *object = cJSON_CreateObject();
-    cJSON_AddStringToObject(object, "name", application->stages[s].name);
-    cJSON_AddStringToObject(object, "function",
-                            workload->functions[application->stages[s].function].name);
-    cJSON_AddNumberToObject(object, "anl", planned->anl);
+    json_put(object, "name %s function %s anl %g", application->stages[s].name,
+             workload->functions[application->stages[s].function].name, planned->anl);
     add_stage_name(object, "dominator", application, planned->dominator);
     add_stage_name(object, "post_dominator", application, planned->post_dominator);
-    cJSON_AddNumberToObject(object, "group", planned->group);
-    cJSON_AddNumberToObject(object, "quota", planned->quota);
-    cJSON_AddNumberToObject(object, "quota_ms", planned->quota * slo_ms);
-    cJSON_AddNumberToObject(object, "own_deadline", planned->own_deadline);
-    cJSON_AddNumberToObject(object, "deadline_fraction", planned->deadline_fraction);
-    cJSON_AddNumberToObject(object, "deadline_ms", planned->deadline_fraction * slo_ms);
+    json_put(object,
+             "group %u quota %g quota_ms %g own_deadline %g deadline_fraction %g deadline_ms %g",
+             planned->group, planned->quota, planned->quota * slo_ms, planned->own_deadline,
+             planned->deadline_fraction, planned->deadline_fraction * slo_ms);
     cJSON *after = cJSON_AddArrayToObject(object, "after");
     for (size_t i = 0; i < application->stages[s].after_count; i++)
         cJSON_AddItemToArray(
@@ -121,10 +118,8 @@ static bool print_json(const struct workload *workload, const struct application
                        const struct slo_plan *plan, size_t group_size, struct error *error)
 {
     cJSON *root = cJSON_CreateObject();
-    cJSON_AddStringToObject(root, "application", application->name);
-    cJSON_AddNumberToObject(root, "slo_ms", sim_to_ms(application->slo));
-    cJSON_AddNumberToObject(root, "group_size", (double)group_size);
-    cJSON_AddNumberToObject(root, "groups", plan->group_count);
+    json_put(root, "application %s slo_ms %g group_size %g groups %u", application->name,
+             sim_to_ms(application->slo), (double)group_size, plan->group_count);
     cJSON *stages = cJSON_AddArrayToObject(root, "stages");
     for (size_t s = 0; s < plan->stage_count; s++)
         cJSON_AddItemToArray(stages, stage_json(workload, application, plan, s));

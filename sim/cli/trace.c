@@ -16,6 +16,7 @@
 #include "traces/profile/string_index.h"
 #include "traces/json/atomic_file.h"
 #include "workloads/json_include.h"
+#include "traces/json/json_write.h"
 
 struct trace_options {
     const char *file;
@@ -300,23 +301,19 @@ static bool print_json(struct statistics *statistics, const char *file, struct e
     size_t count = top_sources(&statistics->sources, top, &named);
     cJSON *root = cJSON_CreateObject();
     (void)utf8_add_json(root, "file", file);
-    cJSON_AddStringToObject(root, "format", statistics->format);
-    cJSON_AddNumberToObject(root, "requests", (double)statistics->requests);
-    cJSON_AddNumberToObject(root, "file_first_s", statistics->file_first_s);
-    cJSON_AddBoolToObject(root, "cut", trace_file_is_cut(file));
-    cJSON_AddNumberToObject(root, "span_s", sim_to_s(statistics->last - statistics->first));
-    cJSON_AddNumberToObject(root, "mean_rate_per_s", mean_rate(statistics));
-    cJSON_AddNumberToObject(root, "peak_per_s", (double)statistics->windows[0].most);
-    cJSON_AddNumberToObject(root, "peak_per_min", (double)statistics->windows[2].most);
-    cJSON_AddNumberToObject(root, "interval_cv", interval_cv(statistics));
+    json_put(root, "format %s requests %g file_first_s %g cut %hhd span_s %g", statistics->format,
+             (double)statistics->requests, statistics->file_first_s, trace_file_is_cut(file),
+             sim_to_s(statistics->last - statistics->first));
+    json_put(root, "mean_rate_per_s %g peak_per_s %g peak_per_min %g interval_cv %g",
+             mean_rate(statistics), (double)statistics->windows[0].most,
+             (double)statistics->windows[2].most, interval_cv(statistics));
     cJSON *dispersion = cJSON_AddObjectToObject(root, "dispersion");
     for (int i = 0; i < WINDOWS; i++) {
         char key[16];
         (void)snprintf(key, sizeof key, "%ds", window_seconds[i]);
         cJSON_AddNumberToObject(dispersion, key, window_dispersion(&statistics->windows[i]));
     }
-    cJSON_AddNumberToObject(root, "longest_gap_s", sim_to_s(statistics->longest_gap));
-    cJSON_AddNumberToObject(root, "sources", (double)named);
+    json_put(root, "longest_gap_s %g sources %g", sim_to_s(statistics->longest_gap), (double)named);
     cJSON_AddItemToObject(root, "top_sources", sources_json(&statistics->sources, top, count));
     return cli_print_json_line(root, error);
 }

@@ -27,6 +27,7 @@
 #include "sim/platform/simulation.h"
 #include "sim/engine/queueing_theory.h"
 #include "workloads/experiment.h"
+#include "traces/json/json_write.h"
 
 enum { SEEDS_DEFAULT = 10, SEEDS_MAX = 1000, SEED_STRIDE = 1000, OVERRIDES_MAX = 4 };
 
@@ -363,22 +364,14 @@ static bool print_json(const struct outcome *outcomes, const struct summary *sum
     cJSON *list = cJSON_AddArrayToObject(root, "checks");
     for (size_t i = 0; i < CHECK_COUNT; i++) {
         cJSON *row = cJSON_CreateObject();
-        cJSON_AddStringToObject(row, "check", checks[i].name);
-        cJSON_AddStringToObject(row, "quantity", checks[i].quantity);
-        cJSON_AddStringToObject(row, "unit", checks[i].unit);
-        cJSON_AddStringToObject(row, "experiment", checks[i].file);
-        cJSON_AddNumberToObject(row, "theory", outcomes[i].theory);
-        cJSON_AddNumberToObject(row, "simulated", outcomes[i].mean);
-        cJSON_AddNumberToObject(row, "half_width_95", outcomes[i].half_width);
-        cJSON_AddNumberToObject(row, "requests", (double)outcomes[i].requests);
-        cJSON_AddStringToObject(row, "verdict", verdict(&outcomes[i]));
+        json_put(row, "check %s quantity %s unit %s experiment %s theory %g", checks[i].name,
+                 checks[i].quantity, checks[i].unit, checks[i].file, outcomes[i].theory);
+        json_put(row, "simulated %g half_width_95 %g requests %g verdict %s", outcomes[i].mean,
+                 outcomes[i].half_width, (double)outcomes[i].requests, verdict(&outcomes[i]));
         cJSON_AddItemToArray(list, row);
     }
-    cJSON_AddNumberToObject(root, "seeds", (double)seeds);
-    cJSON_AddNumberToObject(root, "outside", summary->outside);
-    cJSON_AddNumberToObject(root, "wrong", summary->wrong);
-    cJSON_AddNumberToObject(root, "chance", summary->chance);
-    cJSON_AddBoolToObject(root, "passed", summary->passed);
+    json_put(root, "seeds %g outside %u wrong %u chance %g passed %hhd", (double)seeds,
+             summary->outside, summary->wrong, summary->chance, summary->passed);
     return cli_print_json(root, error);
 }
 

@@ -1,7 +1,7 @@
 /* Published figures: the loader, and the questions that a report asks of each figure. */
 #include <unistd.h>
 
-#include "results/report/reference.h"
+#include "results/report/expectation.h"
 #include "tests/fuzz/input.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
@@ -9,12 +9,12 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     struct error error = {0};
     char path[64];
     int file = input_open(data, size, path);
-    struct reference *reference = reference_load(path, &error);
+    struct expectations *reference = expectations_load(path, EXPECTATION_FIGURES, &error);
     if (reference == NULL)
         input_require_refusal(&error);
-    for (size_t i = 0; reference != NULL && i < reference->figure_count; i++)
-        (void)reference_is_comparison(&reference->figures[i]);
-    reference_free(reference);
+    for (size_t i = 0; reference != NULL && i < reference->count; i++)
+        (void)expectation_is_comparison(&reference->list[i]);
+    expectations_free(reference);
     (void)close(file);
     return 0;
 }

@@ -19,8 +19,7 @@ enum { RUNS_MOST = 6, TEXT_MOST = 31, CHANGES_MOST = 200 };
 
 static const uint8_t signature[] = {0x89, 'H', 'D', 'F', '\r', '\n', 0x1a, '\n'};
 
-typedef bool report_printer(const struct report *report, const struct reference *reference,
-                            FILE *out, struct error *error);
+typedef bool report_printer(const struct report *report, FILE *out, struct error *error);
 
 static void report_all(const struct report *report)
 {
@@ -32,7 +31,7 @@ static void report_all(const struct report *report)
         FILE *out = open_memstream(&text, &size);
         if (out == NULL)
             abort();
-        if (!printers[i](report, NULL, out, &error)) {
+        if (!printers[i](report, out, &error)) {
             (void)fprintf(stderr, "a report failed: %s\n", error.message);
             abort();
         }

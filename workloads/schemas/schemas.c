@@ -14,7 +14,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "results/report/claim.h"
+#include "results/report/expectation.h"
 #include "traces/json/json.h"
 #include "workloads/experiment.h"
 
@@ -312,15 +312,12 @@ static bool read_as(const char *path, const char *kind, struct error *error)
         sweep_free(sweep);
         return sweep != NULL;
     }
-    if (strcmp(kind, "claims") == 0) {
-        struct claims *claims = claims_load(path, error);
-        claims_free(claims);
-        return claims != NULL;
-    }
-    if (strcmp(kind, "reference figures") == 0) {
-        struct reference *reference = reference_load(path, error);
-        reference_free(reference);
-        return reference != NULL;
+    const bool claims = strcmp(kind, "claims") == 0;
+    if (claims || strcmp(kind, "reference figures") == 0) {
+        struct expectations *expectations =
+            expectations_load(path, claims ? EXPECTATION_CLAIMS : EXPECTATION_FIGURES, error);
+        expectations_free(expectations);
+        return expectations != NULL;
     }
     return input_check(path, &found, error);
 }

@@ -1,0 +1,139 @@
+/* Expectations: an effect, the range it should be in, and the grade of the evidence for it. Runs
+ * are judged by them (results/report/reproduction_check.h).
+ *
+ * A file has one of two forms. Published figures, which `report --paper` judges in given runs:
+ *
+ *   {"title": …, "source": …, "figures": [
+ *      {"metric": "cost_saving", "low": 47, "high": 187, "unit": "%", "evidence": "published",
+ *       "against": ["infless"], "settings": ["strict-light"], "application": …, "policy": "esg",
+ *       "formula": …, "note": …}, …]}
+ *
+ * Claims, what published systems are known for. `esgsim claims` runs a small sweep for each:
+ *
+ *   {"title": …, "claims": [
+ *      {"system": "Tiresias", "kind": "exact", "claim": …, "published": "5.5x mean completion
+ * time", "evidence": "published", "source": …, "sweep":
+ * "workloads/experiments/known-for/size-order.json", "metric": "queue_ms_mean", "formula": "ratio",
+ * "application": …, "of": {"policy": "sjf", "setting": "size-order"}, "against": {"policy":
+ * "fifo"}, "low": 0.27, "high": 0.28, "expected": "Cobham's formula", "note": …}, …]}
+ *
+ * Both:
+ * - `metric` is a metric of sim/platform/metrics.def or training_metrics.def (jct_s_mean); or
+ *   late_rate, the share of requests that were served after their SLO; or gpu_use_s, the time for
+ *   which GPUs run something, divided by the number of GPUs.
+ * - A policy is a name, which may be followed by parameters: "synergy order=fifo allocation=tune".
+ *   A claim names all parameters that the sweep sets.
+ * - `low`, `high` or both: a lower or an upper bound, or a range.
+ * - `evidence` is one of published (the paper or its abstract), readme (the authors' repository),
+ *   secondary (a third party), recalled (from memory), assumed.
+ *
+ * A published figure:
+ * - `metric` may also be a comparison of ESG with another policy: slo_hit_rate_gain (%, relative),
+ *   slo_hit_rate_gain_points, cost_saving (%).
+ * - `comparison` compares `policy` with each policy in `against`: ratio (policy / other), gain
+ *   (policy / other - 1, in %), difference (policy - other).
+ * - `deterministic`: true says that the runs draw no random numbers, as trainings of a trace, so
+ *   that one seed is judged without an interval.
+ * - Defaults: all `settings`, all applications together, `policy` esg.
+ *
+ * A claim:
+ * - `kind` is one of exact (a closed form gives the value), paired (the sign and the size of a
+ *   paired comparison), open (an effect that depends on what is assumed).
+ * - `formula` is one of value (`of` alone), difference (of - against), ratio (of / against), each
+ *   computed seed by seed. Default: value without `against`, else ratio.
+ * - `setting` is the setting's name, or the keys that the sweep sets: "arrivals.rate_per_s=1500
+ *   platform.noise.cv=0". It may be absent if the sweep has only one.
+ * - `low` and `high` are the effect expected here, and `expected` is where it comes from. A
+ *   published figure is of another machine, so it is told and not judged. Metrics whose unit is a
+ *   share, and which reports show in per cent, are in per cent, their differences in points.
+ */
+#ifndef ESGSIM_RESULTS_REPORT_EXPECTATION_H
+#define ESGSIM_RESULTS_REPORT_EXPECTATION_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include <cjson/cJSON.h>
+
+#include "sim/error.h"
+
+struct metric;
+
+/* How a metric of two contenders is compared (results/report/paired.h). */
+enum paired_formula {
+    PAIRED_VALUE,      /* first; there is no second contender */
+    PAIRED_DIFFERENCE, /* first - second */
+    PAIRED_RATIO,      /* first / second */
+    PAIRED_GAIN        /* (first - second) / second */
+};
+
+/* A comparison of ESG with another policy that has a name of its own, as a metric has. */
+struct esg_comparison {
+    const char *name;
+    const char *metric; /* what is compared */
+    enum paired_formula formula;
+    bool turned;         /* the other policy is the first */
+    const char *subject; /* "ESG's SLO hit rate is" */
+    const char *unit;
+    const char *undefined; /* why there is no value */
+};
+
+enum expectation_kind { CLAIM_EXACT, CLAIM_PAIRED, CLAIM_OPEN, CLAIM_KIND_COUNT };
+
+/* Texts are of the file's document. */
+struct expectation {
+    const char *metric;               /* as the file names it */
+    const struct esg_comparison *esg; /* NULL: `metric` is a metric */
+    const struct metric *measured;    /* the metric of the runs */
+    enum paired_formula comparison;
+    double scale;            /* of the result of the formula: 100 in per cent and points, else 1 */
+    const char *unit;        /* "%", "points", "x", or the metric's; may be "" */
+    double low, high;        /* NAN if not given */
+    const char *policy;      /* the first of the formula */
+    const char *application; /* NULL: all together */
+    const char **against;    /* policies to compare with */
+    size_t compare_count;
+    const char **settings; /* none: all; a claim has at most one, that of `policy` */
+    size_t setting_count;
+    const char *evidence; /* its grade */
+    const char *note;     /* may be NULL */
+    /* Of published figures alone. */
+    const char *formula; /* in words; may be NULL */
+    bool deterministic;
+    /* Of claims alone. */
+    enum expectation_kind kind;
+    const char *against_setting; /* NULL: the sweep's only one */
+    const char *system, *text;
+    const char *published; /* the published figure in words */
+    const char *source;
+    const char *sweep;    /* path of the sweep file, relative to the working or the data folder */
+    const char *expected; /* source of `low` and `high`; may be NULL */
+    char *file;           /* the file and place of the claim, for messages: "FILE: claims[3]" */
+};
+
+struct expectations {
+    const char *title;
+    const char *source;       /* NULL: claims have each their own */
+    struct expectation *list; /* claims are sorted by kind, otherwise in the order of the file */
+    size_t count;
+    cJSON *document;
+};
+
+enum expectation_form { EXPECTATION_FIGURES, EXPECTATION_CLAIMS };
+
+/* Returns NULL with ERROR_INPUT, which names the file, the JSON path and the fault. Free with
+ * expectations_free (NULL allowed). */
+struct expectations *expectations_load(const char *path, enum expectation_form form,
+                                       struct error *error);
+void expectations_free(struct expectations *expectations);
+/* Frees what one expectation owns, so that it can be removed from the list. */
+void expectation_clear(struct expectation *expectation);
+
+/* Sets `esg`, `measured`, `comparison` and `scale` of a published figure by its metric's name and
+ * its comparison. False: the metric is unknown. */
+bool expectation_resolve(struct expectation *expectation);
+
+/* Returns whether it compares two policies; false: it is a metric of one policy. */
+bool expectation_is_comparison(const struct expectation *expectation);
+
+#endif
