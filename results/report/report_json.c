@@ -146,8 +146,7 @@ static void add_pairs(const struct judgement *judgement, cJSON *object)
     cJSON *ours = cJSON_AddArrayToObject(object, "ours");
     for (size_t p = 0; p < judgement->pair_count; p++) {
         const struct verdict_pair *pair = &judgement->pairs[p];
-        cJSON *entry = cJSON_CreateObject();
-        (void)cJSON_AddItemToArray(ours, entry);
+        cJSON *entry = json_append(ours);
         json_put(entry, "scenario %s policy %s", pair->setting, pair->policy);
         if (pair->scenario != NULL)
             (void)cJSON_AddStringToObject(entry, "profile_evidence", pair->scenario->evidence);
@@ -159,22 +158,18 @@ static void add_pairs(const struct judgement *judgement, cJSON *object)
 static void add_world(const struct judgement *judgement, cJSON *worlds)
 {
     char title[512];
-    cJSON *entry = cJSON_CreateObject();
-    (void)cJSON_AddItemToArray(worlds, entry);
+    cJSON *entry = json_append(worlds);
     verdict_world_title(judgement->world, title, sizeof title);
-    (void)cJSON_AddStringToObject(entry, "assumptions", title);
-    (void)cJSON_AddStringToObject(entry, "verdict", verdict_name(judgement->verdict));
-    (void)cJSON_AddNumberToObject(entry, "pairs", (double)judgement->pair_count);
-    (void)cJSON_AddNumberToObject(entry, "holds", (double)judgement->counts[STANDING_HOLDS]);
+    json_put(entry, "assumptions %s verdict %s pairs %g holds %g", title,
+             verdict_name(judgement->verdict), (double)judgement->pair_count,
+             (double)judgement->counts[STANDING_HOLDS]);
     (void)cJSON_AddNumberToObject(entry, "no run", (double)judgement->counts[STANDING_NO_RUN]);
     cJSON *averages = cJSON_AddArrayToObject(entry, "averages");
     for (size_t i = 0; i < judgement->average_count; i++) {
         const struct verdict_average *average = &judgement->averages[i];
-        cJSON *item = cJSON_CreateObject();
-        (void)cJSON_AddItemToArray(averages, item);
-        (void)cJSON_AddStringToObject(item, "policy", average->policy);
-        (void)cJSON_AddNumberToObject(item, "settings", (double)average->settings);
-        (void)cJSON_AddStringToObject(item, "standing", standing_name(average->standing));
+        cJSON *item = json_append(averages);
+        json_put(item, "policy %s settings %g standing %s", average->policy,
+                 (double)average->settings, standing_name(average->standing));
         estimate_json(item, "figure", average->ours);
     }
 }
@@ -182,19 +177,11 @@ static void add_world(const struct judgement *judgement, cJSON *worlds)
 static void add_figure(const struct judgement *judgement, cJSON *figures)
 {
     const struct expectation *figure = judgement->figure;
-    cJSON *entry = cJSON_CreateObject();
-    (void)cJSON_AddItemToArray(figures, entry);
-    (void)cJSON_AddStringToObject(entry, "metric", figure->metric);
-    (void)cJSON_AddStringToObject(entry, "evidence", figure->evidence);
-    (void)cJSON_AddStringToObject(entry, "unit", figure->unit);
-    (void)cJSON_AddNumberToObject(entry, "low", figure->low);
-    (void)cJSON_AddNumberToObject(entry, "high", figure->high);
-    if (figure->formula != NULL)
-        (void)cJSON_AddStringToObject(entry, "formula", figure->formula);
-    if (figure->note != NULL)
-        (void)cJSON_AddStringToObject(entry, "note", figure->note);
-    (void)cJSON_AddStringToObject(entry, "verdict", verdict_name(judgement->verdict));
-    (void)cJSON_AddStringToObject(entry, "sentence", judgement->sentence);
+    cJSON *entry = json_append(figures);
+    json_put(entry, "metric %s evidence %s unit %s low %g high %g", figure->metric,
+             figure->evidence, figure->unit, figure->low, figure->high);
+    json_put(entry, "formula %s note %s verdict %s sentence %s", figure->formula, figure->note,
+             verdict_name(judgement->verdict), judgement->sentence);
     add_pairs(judgement, entry);
     cJSON *worlds = cJSON_AddArrayToObject(entry, "assumptions");
     for (size_t w = 0; w < judgement->apart_count; w++)
@@ -211,8 +198,7 @@ static void add_figures(const struct report *report, cJSON *object)
 static cJSON *add_paper(const struct expectations *expected, cJSON *root)
 {
     cJSON *object = cJSON_AddObjectToObject(root, "paper");
-    (void)cJSON_AddStringToObject(object, "title", expected->title);
-    (void)cJSON_AddStringToObject(object, "source", expected->source);
+    json_put(object, "title %s source %s", expected->title, expected->source);
     return object;
 }
 
@@ -247,12 +233,8 @@ static void add_file(const struct report *report, cJSON *object)
 /* Prints and deletes the object. */
 static bool print_root(cJSON *root, FILE *out, struct error *error)
 {
-    char *text = cJSON_Print(root);
-    cJSON_Delete(root);
-    if (text == NULL)
-        return error_run(error, "out of memory for the report");
-    (void)fprintf(out, "%s\n", text);
-    free(text);
+    if (!json_write(root, out, "report", error))
+        return false;
     return !ferror(out) || error_run(error, "cannot write the report: %s", strerror(errno));
 }
 
@@ -263,8 +245,7 @@ bool verdicts_json(const struct report *const *reports, size_t count, FILE *out,
     (void)add_paper(reports[0]->expected, root);
     cJSON *files = cJSON_AddArrayToObject(root, "files");
     for (size_t r = 0; r < count; r++) {
-        cJSON *file = cJSON_CreateObject();
-        (void)cJSON_AddItemToArray(files, file);
+        cJSON *file = json_append(files);
         add_file(reports[r], file);
         add_figures(reports[r], file);
     }
