@@ -103,6 +103,9 @@ and draws all policies against cv. The figure has ten of those that hit most wit
               f"The latencies are {evidence}.")
     print(f"* Each run has {lengths['requests']} requests after {lengths['warmup_requests']} of warm-up. In {growing} of "
           f"{whole['runs']} runs the queues grew until the end: the hits of these fall with the length of the run.")
+    print("""* Where a policy loses nearly all hits, the cluster is overloaded. Errors make other configurations look cheapest. Their vCPUs and units fill the
+  invokers less well, so less fits than arrives. `gpu_fragmentation` and `stranded_vgpu` show it:
+  `esgsim run workloads/experiments/relaxed-heavy.json --set policy.name=fifo --set planning.error.cv=0.1 --details`.""")
     print("\n## One sentence for each policy\n\nIn points of the hit rate. Costs are named where they change by 10 % or more.\n")
     for policy in next(iter(cvs.values())):
         print(f"* `{policy}` {', and '.join(clause(cvs[s][policy], labels[s]) for s in labels)}.")

@@ -1,19 +1,25 @@
 #!/bin/sh
-# The same results as before, in two lists.
+# The same results as before, in three lists.
 #
 # golden.txt: experiments that ship, short, with figures to read. A line: experiment, policy,
 # settings (-- ends them), figures to six digits.
 # digests.txt: many more runs, each with a digest of every table, of the JSON, and where all is
 # recorded of the timeline and of `explain`. A line: experiment, policy, settings, -- and digests.
+# outputs.txt: a command a line, -- and the digest of what it prints. It begins with small sweeps,
+# of which the others tell.
 #
 #   sh tests/golden.sh             compare
 #   sh tests/golden.sh figures     compare golden.txt alone
-#   sh tests/golden.sh --update    write both anew (say so in CHANGELOG.md)
+#   sh tests/golden.sh --update    write all anew (say so in CHANGELOG.md)
 #
 # To add a run, add its line up to the -- and update. No setting may hold a blank.
 cd "$(dirname "$0")/.." || exit
 BUILD=${BUILD:-build}
 program=$BUILD/esgsim
+case $program in
+/*) ;;
+*) program=$PWD/$program ;;
+esac
 
 # golden_run OUTPUT EXPERIMENT POLICY [KEY=VALUE | --OPTION=VALUE]...: one run; its JSON to OUTPUT.
 golden_run() {
@@ -54,10 +60,26 @@ if [ "${1:-}" = --one ]; then
     grep -vE '"(wall_s|peak_memory_kb|version|commit|sources|setup_s|arrival_rate_per_s|capacity_per_s|offered_load)":' "$work/json" >"$work/figures"
     line="$("$BUILD/tests/digest" "$work/results.h5") json=$(digest_of "$work/figures")"
     if [ -n "$more" ]; then
-        "$program" explain "$work/results.h5" --request 25 >"$work/explained" 2>/dev/null
+        "$program" explain "$work/results.h5" --request 25 >"$work/explained" 2>/dev/null ||
+            "$program" explain "$work/results.h5" --training 25 >"$work/explained" 2>/dev/null
         line="$line timeline=$(digest_of "$work/timeline") explain=$(digest_of "$work/explained")"
     fi
     echo "$number $words --$line"
+    exit 0
+fi
+
+# One line of outputs.txt, for xargs, in a folder with the results files. Without gnuplot pages have
+# no drawings, which depend on its version. Version, commit and what the clock says are left out.
+if [ "${1:-}" = --output ]; then
+    number=$3 words=${4%% --}
+    cd "$2" || exit
+    set -f
+    # shellcheck disable=SC2086
+    PATH=$2 "$program" $words --quiet >"$number.out" 2>"$number.err" || echo "exit $?" >>"$number.out"
+    sed -E 's/esgsim [0-9.]+ \([^)]*\)|of commit [0-9a-f]+(-dirty)?//; s/[0-9.]+ us$//
+        /"(wall_s|peak_memory_kb|version|commit|sources|setup_s|build_ms|elapsed_us)":|^ *wall time|^(time|memory): about/d' \
+        "$number.out" >"$number.told"
+    echo "$number $words -- $(digest_of "$number.told")"
     exit 0
 fi
 
@@ -93,7 +115,7 @@ compare() {
     exec 3<"$2"
     while read -r line; do
         read -r now <&3 || now=
-        words=${line%% --*}
+        words=${line% -- *}
         if [ "$line" = "$now" ]; then
             pass "$words is as in $1"
         else
@@ -119,6 +141,19 @@ elif [ "${1:-}" != figures ]; then
         xargs -0 -n 2 -P "${JOBS:-$(nproc)}" sh tests/golden.sh --one |
         sort -n | cut -d ' ' -f 2- >"$folder/digests"
     compare tests/digests.txt "$folder/digests"
+
+    work=$folder/work
+    mkdir "$work"
+    for room in workloads traces results; do
+        ln -s "$PWD/$room" "$work/$room"
+    done
+    for kind in sweep others; do
+        sed 's/ -- [0-9a-f]*$/ --/' tests/outputs.txt | awk '{ printf "%d\n%s\n", NR, $0 }' |
+            awk -v kind=$kind '{ getline words } (words ~ /^(sweep|run) .*--out/) == (kind == "sweep") {
+                printf "%s\n%s\n", $0, words }' | tr '\n' '\0' |
+            xargs -0 -n 2 -P "${JOBS:-$(nproc)}" sh tests/golden.sh --output "$work"
+    done | sort -n | cut -d ' ' -f 2- >"$folder/outputs"
+    compare tests/outputs.txt "$folder/outputs"
 fi
 [ -z "$update" ] || exit 0
 finish

@@ -34,7 +34,8 @@ struct log {
     size_t count, failed_count;
     struct error failures[MANY]; /* by job */
     bool failed[MANY];
-    size_t progress, jobs;
+    size_t jobs;
+    struct progress_bar bar;
     size_t stop_after;   /* make `stop` readable after that many; 0: never */
     int stop[2];         /* a pipe */
     size_t refuse_after; /* collect fails after that many; 0: never */
@@ -45,7 +46,7 @@ static struct log log_create(void)
     void *shared = mmap(NULL, sizeof(struct shared), PROT_READ | PROT_WRITE,
                         MAP_SHARED | MAP_ANONYMOUS, -1, 0);
     assert_true(shared != MAP_FAILED);
-    return (struct log){.shared = shared};
+    return (struct log){.shared = shared, .bar = {.quiet = true}};
 }
 
 static void log_clear(struct log *log)
@@ -72,14 +73,6 @@ static bool collect(void *context, size_t job, uint64_t place, const struct erro
     if (log->refuse_after == log->count)
         return error_run(error, "the collector has had enough");
     return true;
-}
-
-static void progress(void *context, size_t ended, size_t jobs)
-{
-    struct log *log = context;
-    assert_int_equal(jobs, log->jobs);
-    if (ended > log->progress)
-        log->progress = ended;
 }
 
 static enum worker_pool_outcome quick_work(void *context, size_t job, uint64_t *place,
@@ -154,7 +147,7 @@ worker_pool_of(struct log *log, size_t jobs, size_t workers,
                                 .work = work,
                                 .publish = publish,
                                 .collect = collect,
-                                .progress = progress};
+                                .bar = &log->bar};
 }
 
 static void assert_no_children(void)
@@ -181,7 +174,7 @@ static void each_job_is_published_and_then_collected_once_for_any_number_of_work
         struct error error = {0};
         assert_true(worker_pool_run(&worker_pool, &error));
         assert_ended(&log, NULL);
-        assert_int_equal(log.progress, JOBS);
+        assert_int_equal(log.bar.done, JOBS);
         for (size_t job = 0; job < JOBS; job++)
             assert_int_equal(log.shared->worked[job], 1);
         /* Not each by itself. */

@@ -5,10 +5,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include <cjson/cJSON.h>
-
 #include "results/report/paired.h"
 #include "results/report/table.h"
+#include "traces/json/json_write.h"
 
 static const char *const kind_names[] = {"exact", "paired", "open"};
 
@@ -260,53 +259,27 @@ bool claims_text(const struct expectations *claims, const struct estimate *ours,
 
 /* ---- JSON ------------------------------------------------------------------------------------ */
 
-static void add_text(cJSON *object, const char *name, const char *text)
-{
-    if (text != NULL)
-        (void)cJSON_AddStringToObject(object, name, text);
-}
-
-static cJSON *claim_object(const struct expectation *claim, struct estimate ours)
+static void claim_json(const struct expectation *claim, struct estimate ours, cJSON *object)
 {
     char quantity[512];
-    cJSON *object = cJSON_CreateObject();
     quantity_words(claim, quantity, sizeof quantity);
-    add_text(object, "system", claim->system);
-    add_text(object, "kind", kind_names[claim->kind]);
-    add_text(object, "claim", claim->text);
-    add_text(object, "published", claim->published);
-    add_text(object, "evidence", claim->evidence);
-    add_text(object, "source", claim->source);
-    add_text(object, "sweep", claim->sweep);
-    add_text(object, "quantity", quantity);
-    add_text(object, "unit", claim->unit);
-    (void)cJSON_AddNumberToObject(object, "low", claim->low);
-    (void)cJSON_AddNumberToObject(object, "high", claim->high);
-    add_text(object, "expected", claim->expected);
-    add_text(object, "note", claim->note);
-    (void)cJSON_AddNumberToObject(object, "seeds", (double)ours.n);
-    (void)cJSON_AddNumberToObject(object, "mean", ours.mean);
-    (void)cJSON_AddNumberToObject(object, "half_width_95", ours.half_width);
-    (void)cJSON_AddNumberToObject(object, "low_95", ours.low);
-    (void)cJSON_AddNumberToObject(object, "high_95", ours.high);
-    add_text(object, "standing", standing_name(standing_of(claim->low, claim->high, ours)));
-    add_text(object, "verdict", claim_verdict_name(claim_judge(claim, ours)));
-    return object;
+    json_put(object,
+             "system %s kind %s claim %s published %s evidence %s source %s sweep %s quantity %s "
+             "unit %s low %g high %g expected %s note %s seeds %zu mean %g half_width_95 %g "
+             "low_95 %g high_95 %g standing %s verdict %s",
+             claim->system, kind_names[claim->kind], claim->text, claim->published, claim->evidence,
+             claim->source, claim->sweep, quantity, claim->unit, claim->low, claim->high,
+             claim->expected, claim->note, ours.n, ours.mean, ours.half_width, ours.low, ours.high,
+             standing_name(standing_of(claim->low, claim->high, ours)),
+             claim_verdict_name(claim_judge(claim, ours)));
 }
 
-bool claims_json(const struct expectations *claims, const struct estimate *ours, FILE *out,
-                 struct error *error)
+cJSON *claims_json(const struct expectations *claims, const struct estimate *ours)
 {
     cJSON *root = cJSON_CreateObject();
-    add_text(root, "title", claims->title);
+    json_put(root, "title %s", claims->title);
     cJSON *list = cJSON_AddArrayToObject(root, "claims");
     for (size_t c = 0; c < claims->count; c++)
-        (void)cJSON_AddItemToArray(list, claim_object(&claims->list[c], ours[c]));
-    char *text = cJSON_Print(root);
-    cJSON_Delete(root);
-    if (text == NULL)
-        return error_run(error, "out of memory for the claims");
-    (void)fprintf(out, "%s\n", text);
-    free(text);
-    return !ferror(out) || error_run(error, "cannot write the claims: %s", strerror(errno));
+        claim_json(&claims->list[c], ours[c], json_append(list));
+    return root;
 }

@@ -27,11 +27,11 @@ enum claim_verdict claim_judge(const struct expectation *claim, struct estimate 
 /* "shown", "not shown", "contradicted". */
 const char *claim_verdict_name(enum claim_verdict verdict);
 
-/* Print the claims with our estimates (`ours` has one per claim) as a table, with `details` also
- * the sources and notes; or as one JSON object. False: ERROR_RUN. */
+/* Prints the claims with our estimates (`ours` has one per claim) as a table, with `details` also
+ * the sources and notes. False: ERROR_RUN. */
 bool claims_text(const struct expectations *claims, const struct estimate *ours, bool details,
                  FILE *out, struct error *error);
-bool claims_json(const struct expectations *claims, const struct estimate *ours, FILE *out,
-                 struct error *error);
+/* The same with all details as one JSON object, which the caller deletes. */
+cJSON *claims_json(const struct expectations *claims, const struct estimate *ours);
 
 #endif

@@ -147,10 +147,9 @@ static void add_pairs(const struct judgement *judgement, cJSON *object)
     for (size_t p = 0; p < judgement->pair_count; p++) {
         const struct verdict_pair *pair = &judgement->pairs[p];
         cJSON *entry = json_append(ours);
-        json_put(entry, "scenario %s policy %s", pair->setting, pair->policy);
-        if (pair->scenario != NULL)
-            (void)cJSON_AddStringToObject(entry, "profile_evidence", pair->scenario->evidence);
-        (void)cJSON_AddStringToObject(entry, "standing", standing_name(pair->standing));
+        json_put(entry, "scenario %s policy %s profile_evidence %s standing %s", pair->setting,
+                 pair->policy, pair->scenario == NULL ? NULL : pair->scenario->evidence,
+                 standing_name(pair->standing));
         estimate_json(entry, "figure", pair->ours);
     }
 }
@@ -160,16 +159,16 @@ static void add_world(const struct judgement *judgement, cJSON *worlds)
     char title[512];
     cJSON *entry = json_append(worlds);
     verdict_world_title(judgement->world, title, sizeof title);
-    json_put(entry, "assumptions %s verdict %s pairs %g holds %g", title,
-             verdict_name(judgement->verdict), (double)judgement->pair_count,
-             (double)judgement->counts[STANDING_HOLDS]);
+    json_put(entry, "assumptions %s verdict %s pairs %zu holds %zu", title,
+             verdict_name(judgement->verdict), judgement->pair_count,
+             judgement->counts[STANDING_HOLDS]);
     (void)cJSON_AddNumberToObject(entry, "no run", (double)judgement->counts[STANDING_NO_RUN]);
     cJSON *averages = cJSON_AddArrayToObject(entry, "averages");
     for (size_t i = 0; i < judgement->average_count; i++) {
         const struct verdict_average *average = &judgement->averages[i];
         cJSON *item = json_append(averages);
-        json_put(item, "policy %s settings %g standing %s", average->policy,
-                 (double)average->settings, standing_name(average->standing));
+        json_put(item, "policy %s settings %zu standing %s", average->policy, average->settings,
+                 standing_name(average->standing));
         estimate_json(item, "figure", average->ours);
     }
 }
@@ -178,10 +177,11 @@ static void add_figure(const struct judgement *judgement, cJSON *figures)
 {
     const struct expectation *figure = judgement->figure;
     cJSON *entry = json_append(figures);
-    json_put(entry, "metric %s evidence %s unit %s low %g high %g", figure->metric,
-             figure->evidence, figure->unit, figure->low, figure->high);
-    json_put(entry, "formula %s note %s verdict %s sentence %s", figure->formula, figure->note,
-             verdict_name(judgement->verdict), judgement->sentence);
+    json_put(
+        entry,
+        "metric %s evidence %s unit %s low %g high %g formula %s note %s verdict %s sentence %s",
+        figure->metric, figure->evidence, figure->unit, figure->low, figure->high, figure->formula,
+        figure->note, verdict_name(judgement->verdict), judgement->sentence);
     add_pairs(judgement, entry);
     cJSON *worlds = cJSON_AddArrayToObject(entry, "assumptions");
     for (size_t w = 0; w < judgement->apart_count; w++)

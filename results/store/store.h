@@ -52,6 +52,9 @@ struct store *store_create_part(const char *path, struct error *error);
  * keys. False: ERROR_RUN. */
 bool store_set_swept(struct store *store, const struct swept_keys *keys, struct error *error);
 
+/* Writes the names of a run into its row of /summary. */
+void store_name_summary(struct summary_row *row, const struct run_facts *facts);
+
 /* Begins a run. The caller then records rows through store_recorder and calls store_end_run. The
  * facts are copied. ERROR_RUN if the file already contains a run with that hash. */
 bool store_begin_run(struct store *store, const struct run_facts *facts, struct error *error);

@@ -48,9 +48,6 @@ bool store_append_summary(struct store *store, const struct summary_row *row, co
 /* Appends a row to /training. The table is in the file only if a run has trainings. */
 bool store_append_training(struct store *store, const struct training_summary_row *row);
 
-/* Writes the names of a run into its row of /summary. */
-void store_name_summary(struct summary_row *row, const struct run_facts *facts);
-
 /* Opens the group of a run. Below 0: it is not there. */
 hid_t store_open_run(hid_t file, const char *hash);
 

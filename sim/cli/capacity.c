@@ -3,7 +3,6 @@
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
-#include <unistd.h>
 
 #include <cjson/cJSON.h>
 
@@ -344,7 +343,6 @@ static bool print_json(const struct capacity_question *question,
 
 static bool capacity_command(int argc, char **argv, bool quiet, struct error *error)
 {
-    const long cores = sysconf(_SC_NPROCESSORS_ONLN);
     struct options options = {.metric = "slo_hit_rate",
                               .at_least = NAN,
                               .at_most = NAN,
@@ -352,7 +350,6 @@ static bool capacity_command(int argc, char **argv, bool quiet, struct error *er
                                            .high = NAN,
                                            .tolerance = 0.04,
                                            .seeds = SEEDS_FIRST,
-                                           .jobs = cores < 1 ? 1 : (uint64_t)cores,
                                            .decision_timeout = GUARD_TIMEOUT_DEFAULT,
                                            .quiet = quiet}};
     struct capacity_answer answer;

@@ -33,7 +33,6 @@ struct runner {
     struct task tasks[CAPACITY_POLICIES]; /* of the round in progress */
     size_t task_count;
     size_t round_jobs;
-    size_t ended_before; /* runs of earlier rounds */
     struct progress_bar progress_bar;
 };
 
@@ -45,38 +44,21 @@ const char *capacity_answer_name(const struct capacity_point *point)
 
 /* ---- Experiments ----------------------------------------------------------------------------- */
 
-/* The experiment, its policy and the policy's parameters at one value and seed. */
-struct setup {
-    struct experiment *experiment;
-    const struct policy *policy;
-    double *values;
-};
-
-static void setup_clear(struct setup *setup)
-{
-    free(setup->values);
-    experiment_free(setup->experiment);
-}
-
-/* False: the experiment or its policy refuses the value. Clear it in both cases. */
-static bool setup_load(const struct runner *runner, const struct capacity_curve *curve,
-                       double value, uint64_t seed, struct setup *setup, struct error *error)
+/* The run at one value and seed. False: the experiment or its policy refuses the value. Clear it in
+ * both cases. */
+static bool run_load(const struct runner *runner, const struct capacity_curve *curve, double value,
+                     uint64_t seed, struct resolved_run *run, struct error *error)
 {
     const struct capacity_question *question = runner->question;
     char value_text[SWEPT_NUMBER], seed_text[SWEPT_NUMBER];
     size_t count = question->override_count;
-    *setup = (struct setup){0};
     number_text(value, value_text);
     (void)snprintf(seed_text, sizeof seed_text, "%" PRIu64, seed);
     if (question->policy_count > 0)
         runner->overrides[count++] = (struct override){"policy.name", curve->policy};
     runner->overrides[count++] = (struct override){question->key, value_text};
     runner->overrides[count++] = (struct override){"seed", seed_text};
-    setup->experiment =
-        experiment_load_with(runner->inputs, question->path, runner->overrides, count, error);
-    if (setup->experiment != NULL)
-        setup->policy = runner_policy(setup->experiment, &setup->values, error);
-    return setup->policy != NULL;
+    return resolved_run_load(run, runner->inputs, question->path, runner->overrides, count, error);
 }
 
 /* Returns whether the value is accepted. Sets `*random`, if it is not NULL, to whether seeds can
@@ -84,11 +66,11 @@ static bool setup_load(const struct runner *runner, const struct capacity_curve 
 static bool value_check(const struct runner *runner, const struct capacity_curve *curve,
                         double value, bool *random, struct error *error)
 {
-    struct setup setup;
-    const bool good = setup_load(runner, curve, value, runner->answer->first_seed, &setup, error);
+    struct resolved_run run;
+    const bool good = run_load(runner, curve, value, runner->answer->first_seed, &run, error);
     if (good && random != NULL)
-        *random = experiment_is_random(setup.experiment);
-    setup_clear(&setup);
+        *random = experiment_is_random(run.experiment);
+    resolved_run_clear(&run);
     return good;
 }
 
@@ -261,17 +243,16 @@ static enum worker_pool_outcome work(void *context, size_t job, uint64_t *place,
     struct runner *runner = context;
     const struct task *task = task_of(runner, job);
     const uint64_t seed = runner->answer->first_seed + seed_index(task, job);
-    struct setup setup;
+    struct resolved_run run;
     struct simulation_result result;
-    const bool good =
-        setup_load(runner, task->curve, task->value, seed, &setup, error) &&
-        simulation_run(setup.experiment, setup.policy, setup.values, NULL, NULL, &result, error);
+    const bool good = run_load(runner, task->curve, task->value, seed, &run, error) &&
+                      resolved_run_simulate(&run, &(struct simulation_options){0}, &result, error);
     if (good) {
         const double value = value_of(runner->question->metric, &result);
         memcpy(place, &value, sizeof value);
         simulation_result_clear(&result);
     }
-    setup_clear(&setup);
+    resolved_run_clear(&run);
     return good ? WORKER_POOL_HELD : WORKER_POOL_FAILED;
 }
 
@@ -296,13 +277,6 @@ static bool collect(void *context, size_t job, uint64_t place, const struct erro
     return error_run(error, "with policy %s, %s=%s, seed %" PRIu64 ": %s", task->curve->policy,
                      question->key, text, runner->answer->first_seed + seed_index(task, job),
                      failure->message);
-}
-
-static void progress(void *context, size_t ended, size_t jobs)
-{
-    struct runner *runner = context;
-    progress_bar_update(&runner->progress_bar, runner->ended_before + ended,
-                        runner->ended_before + jobs);
 }
 
 /* ---- Rounds ---------------------------------------------------------------------------------- */
@@ -417,17 +391,14 @@ static bool task_take(struct runner *runner, struct task *task, struct error *er
 
 static bool round_run(struct runner *runner, struct error *error)
 {
-    const size_t jobs = runner->round_jobs;
-    const size_t workers = runner->question->jobs < jobs ? (size_t)runner->question->jobs : jobs;
-    struct worker_pool worker_pool = {.jobs = jobs,
-                                      .workers = workers,
-                                      .callback_s = runner->question->decision_timeout,
-                                      .context = runner,
-                                      .work = work,
-                                      .collect = collect,
-                                      .progress = progress};
+    const struct worker_pool worker_pool = {.jobs = runner->round_jobs,
+                                            .workers = runner->question->jobs,
+                                            .callback_s = runner->question->decision_timeout,
+                                            .bar = &runner->progress_bar,
+                                            .context = runner,
+                                            .work = work,
+                                            .collect = collect};
     bool good = worker_pool_run(&worker_pool, error);
-    runner->ended_before += jobs;
     for (size_t i = 0; good && i < runner->task_count; i++)
         good = task_take(runner, &runner->tasks[i], error);
     return good;

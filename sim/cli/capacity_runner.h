@@ -32,7 +32,7 @@ struct capacity_question {
     size_t policy_count; /* 0: the experiment's policy */
     uint64_t seeds;      /* 2..CAPACITY_SEEDS at first, from the experiment's seed on */
     uint64_t most_seeds; /* at least `seeds`, if the interval needs them */
-    uint64_t jobs;       /* concurrent worker processes */
+    uint64_t jobs;       /* concurrent worker processes; 0: one for each core */
     double decision_timeout;
     bool quiet;
 };

@@ -3,7 +3,7 @@
  * The file of claims names a sweep for each claim. The command loads all sweeps and finds every
  * claim's runs in them before it runs any, so that a mistake is reported at once.
  */
-#include <dirent.h>
+#include <ftw.h>
 #include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -18,6 +18,7 @@
 #include "sim/cli/sweep_runner.h"
 #include "sim/cli/sweep_runner_plan.h"
 #include "sim/cli/worker_pool.h"
+#include "traces/json/unfinished.h"
 #include "workloads/json_include.h"
 
 struct options {
@@ -31,35 +32,18 @@ struct options {
 };
 
 static const struct cli_option claims_table[] = {
-    {.name = "--jobs",
-     .value = "N",
-     .help = "worker processes at a time (default: the machine's cores)",
-     .kind = OPTION_WHOLE,
-     .place = offsetof(struct options, jobs),
-     .least = 1,
-     .most = 1024},
-    {.name = "--json",
-     .help = "one JSON object, with every source and note",
-     .kind = OPTION_FLAG,
-     .place = offsetof(struct options, json)},
-    {.name = "--details",
-     .help = "also print the source and the note of each claim",
-     .kind = OPTION_FLAG,
-     .place = offsetof(struct options, details)},
-    {.name = "--out",
-     .value = "DIR",
-     .help = "keep the results files, one per sweep, for `esgsim report`",
-     .kind = OPTION_TEXT,
-     .place = offsetof(struct options, out)},
-    {.name = "--file",
-     .value = "CLAIMS.json",
-     .help = "other claims than the shipped ones, results/paper/known-for.json",
-     .kind = OPTION_TEXT,
-     .place = offsetof(struct options, file)},
-    {.name = "--dry-run",
-     .help = "check everything, list the sweeps with their runs, and run nothing",
-     .kind = OPTION_FLAG,
-     .place = offsetof(struct options, dry_run)},
+    {"--jobs", "N", "worker processes at a time (default: the machine's cores)",
+     CLI_MEMBER(struct options, jobs), .least = 1, .most = 1024},
+    {"--json", NULL, "one JSON object, with every source and note",
+     CLI_MEMBER(struct options, json)},
+    {"--details", NULL, "also print the source and the note of each claim",
+     CLI_MEMBER(struct options, details)},
+    {"--out", "DIR", "keep the results files, one per sweep, for `esgsim report`",
+     CLI_MEMBER(struct options, out)},
+    {"--file", "CLAIMS.json", "other claims than the shipped ones, results/paper/known-for.json",
+     CLI_MEMBER(struct options, file)},
+    {"--dry-run", NULL, "check everything, list the sweeps with their runs, and run nothing",
+     CLI_MEMBER(struct options, dry_run)},
     GUARD_OPTION(struct options, decision_timeout),
     {.name = NULL},
 };
@@ -126,15 +110,9 @@ static bool preview_add(const struct sweep *sweep, size_t run, struct results *r
     if (!plan_load(sweep, run, &plan, error))
         return false;
     struct summary_row *row = &results->runs[results->run_count++];
-    *row = (struct summary_row){.seed = plan.experiment->seed};
-    column_copy_text(row->hash, sizeof row->hash, plan.experiment->hash);
-    column_copy_text(row->name, sizeof row->name, plan.experiment->name);
-    column_copy_text(row->setting, sizeof row->setting, plan.experiment->setting_name);
-    column_copy_text(row->setting_label, sizeof row->setting_label, plan.experiment->setting_label);
-    column_copy_text(row->policy, sizeof row->policy, plan.policy->name);
-    column_copy_text(row->label, sizeof row->label, sweep->runs[run].label);
-    column_copy_text(row->evidence, sizeof row->evidence, plan.experiment->profile_evidence);
-    const struct workload *workload = &plan.experiment->workload;
+    *row = (struct summary_row){.seed = plan.run.experiment->seed};
+    store_name_summary(row, plan.facts);
+    const struct workload *workload = &plan.run.experiment->workload;
     struct application_row *rows =
         realloc(results->applications,
                 (results->application_count + workload->application_count) * sizeof *rows);
@@ -253,52 +231,34 @@ static bool sweeps_run(const struct options *options, bool quiet, const struct e
     return good;
 }
 
-/* Removes a folder with its files and the folders of unfinished sweeps in it. */
-static void folder_remove(const char *folder)
+static int entry_remove(const char *path, const struct stat *status, int kind, struct FTW *at)
 {
-    DIR *directory = opendir(folder);
-    for (const struct dirent *entry; directory != NULL && (entry = readdir(directory)) != NULL;) {
-        char path[PATH_MAX];
-        if (strcmp(entry->d_name, ".") == 0 || strcmp(entry->d_name, "..") == 0)
-            continue;
-        (void)snprintf(path, sizeof path, "%s/%s", folder, entry->d_name);
-        if (unlink(path) != 0)
-            folder_remove(path);
-    }
-    if (directory != NULL)
-        (void)closedir(directory);
-    (void)rmdir(folder);
+    (void)status, (void)kind, (void)at;
+    (void)remove(path);
+    return 0;
 }
 
 /* Runs the sweeps in the folder of --out, or in a temporary one that is removed. */
 static bool claims_run(const struct options *options, bool quiet, const struct expectations *claims,
                        struct estimate *ours, struct error *error)
 {
-    char temporary[PATH_MAX];
-    const char *parent = getenv("TMPDIR");
     if (options->out != NULL) {
         (void)mkdir(options->out, 0777);
         return sweeps_run(options, quiet, claims, options->out, ours, error);
     }
-    (void)snprintf(temporary, sizeof temporary, "%s/esgsim-claims-XXXXXX",
-                   parent != NULL && parent[0] != '\0' ? parent : "/tmp");
-    if (mkdtemp(temporary) == NULL)
-        return error_run(error, "%s: cannot create a folder for the results", temporary);
-    struct error fault = {0};
-    const bool good = sweeps_run(options, quiet, claims, temporary, ours, &fault);
-    folder_remove(temporary);
-    if (!good && error != NULL)
-        *error = fault;
+    char *folder = temporary_folder_create("esgsim-claims", error);
+    if (folder == NULL)
+        return false;
+    const bool good = sweeps_run(options, quiet, claims, folder, ours, error);
+    (void)nftw(folder, entry_remove, 8, FTW_DEPTH | FTW_PHYS);
+    temporary_folder_remove(folder);
     return good;
 }
 
 static bool run(int argc, char **argv, bool quiet, struct error *error)
 {
     static const char shipped[] = "results/paper/known-for.json";
-    const long cores = sysconf(_SC_NPROCESSORS_ONLN);
-    struct options options = {.file = shipped,
-                              .jobs = cores < 1 ? 1 : (uint64_t)cores,
-                              .decision_timeout = GUARD_TIMEOUT_DEFAULT};
+    struct options options = {.file = shipped, .decision_timeout = GUARD_TIMEOUT_DEFAULT};
     if (!cli_parse(&command_claims, &argc, argv, &options, error))
         return false;
     const size_t systems = (size_t)argc - 1;
@@ -314,7 +274,7 @@ static bool run(int argc, char **argv, bool quiet, struct error *error)
                 sweeps_check(claims, options.dry_run, error);
     if (good && !options.dry_run)
         good = claims_run(&options, quiet, claims, ours, error) &&
-               (options.json ? claims_json(claims, ours, stdout, error)
+               (options.json ? cli_print_json(claims_json(claims, ours), error)
                              : claims_text(claims, ours, options.details, stdout, error));
     free(ours);
     expectations_free(claims);

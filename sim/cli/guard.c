@@ -45,6 +45,11 @@ int64_t guard_clock_ns(void)
     return (int64_t)now.tv_sec * 1000000000 + now.tv_nsec;
 }
 
+double guard_clock_s(void)
+{
+    return (double)guard_clock_ns() * 1e-9;
+}
+
 /* ---- Text without stdio, which signal handlers must not use ---------------------------------- */
 
 struct text {

@@ -1,5 +1,6 @@
 #include "sim/cli/modules.h"
 
+#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -8,8 +9,8 @@
 
 /* A policy of the sweep, under one display name. */
 struct module {
-    char *name; /* the policy's own name */
-    char *path; /* as written in the sweep */
+    const char *name;    /* the policy's own name */
+    char path[PATH_MAX]; /* as written in the sweep */
     char display[POLICY_LABEL];
 };
 
@@ -37,8 +38,9 @@ static bool value_equals(const struct parameter *parameter, double value, const 
 }
 
 /* Number of parameters in " k=5 placement=spread"; -1 if one differs from the policy's value. */
-static int pairs_match(const char *pairs, const struct policy *policy, const double *values)
+static int pairs_match(const char *pairs, const struct resolved_run *run)
 {
+    const struct policy *policy = run->policy;
     int count = 0;
     while (*pairs == ' ') {
         const char *key = pairs + 1;
@@ -51,7 +53,7 @@ static int pairs_match(const char *pairs, const struct policy *policy, const dou
         for (size_t i = 0; !found && i < policy->parameter_count; i++)
             found = strlen(policy->parameters[i].name) == key_length &&
                     strncmp(policy->parameters[i].name, key, key_length) == 0 &&
-                    value_equals(&policy->parameters[i], values[i], value, length);
+                    value_equals(&policy->parameters[i], run->values[i], value, length);
         if (!found)
             return -1;
         pairs = value + length;
@@ -61,23 +63,21 @@ static int pairs_match(const char *pairs, const struct policy *policy, const dou
 }
 
 /* Number of parameters in the label's key; -1 if the key does not match this policy. */
-static int label_match(const char *key, const char *name, const struct policy *policy,
-                       const double *values)
+static int label_match(const char *key, const char *name, const struct resolved_run *run)
 {
     const size_t length = strlen(name);
-    return strncmp(key, name, length) == 0 ? pairs_match(key + length, policy, values) : -1;
+    return strncmp(key, name, length) == 0 ? pairs_match(key + length, run) : -1;
 }
 
 /* Index of the best matching label; the number of labels if none matches. */
-static size_t label_find(const struct sweep *sweep, const struct experiment *experiment,
-                         const struct policy *policy, const double *values)
+static size_t label_find(const struct sweep *sweep, const struct resolved_run *run)
 {
     size_t found = sweep->label_count;
     int most = -1;
     for (size_t i = 0; i < sweep->label_count; i++) {
         const char *key = sweep->labels[i].name;
-        const int by_path = label_match(key, experiment->policy_name, policy, values);
-        const int by_name = label_match(key, policy->name, policy, values);
+        const int by_path = label_match(key, run->experiment->policy_name, run);
+        const int by_name = label_match(key, run->policy->name, run);
         /* A path has precedence over a name, because several modules may have that name. */
         const int match = by_path >= 0 ? 2 * by_path + 1 : 2 * by_name;
         if (match > most && (by_path >= 0 || by_name >= 0)) {
@@ -88,10 +88,10 @@ static size_t label_find(const struct sweep *sweep, const struct experiment *exp
     return found;
 }
 
-void modules_label(const struct sweep *sweep, const struct experiment *experiment,
-                   const struct policy *policy, const double *values, char label[POLICY_LABEL])
+void modules_label(const struct sweep *sweep, const struct resolved_run *run,
+                   char label[POLICY_LABEL])
 {
-    const size_t found = label_find(sweep, experiment, policy, values);
+    const size_t found = label_find(sweep, run);
     (void)snprintf(label, POLICY_LABEL, "%s",
                    found < sweep->label_count ? sweep->labels[found].label : "");
 }
@@ -114,28 +114,11 @@ struct modules *modules_create(const struct sweep *sweep, struct error *error)
 
 void modules_free(struct modules *modules)
 {
-    for (size_t i = 0; modules != NULL && i < modules->count; i++) {
-        free(modules->entries[i].name);
-        free(modules->entries[i].path);
-    }
     if (modules != NULL) {
         free(modules->entries);
         free(modules->used);
     }
     free(modules);
-}
-
-static bool module_add(struct modules *modules, const struct module *module, struct error *error)
-{
-    if (array_extend(&modules->entries, modules->count, sizeof *module)) {
-        struct module *added = &modules->entries[modules->count++];
-        *added = *module;
-        added->name = strdup(module->name);
-        added->path = strdup(module->path);
-        if (added->name != NULL && added->path != NULL)
-            return true;
-    }
-    return error_run(error, "out of memory for the sweep's policies");
 }
 
 /* Two policies with one display name are an error: their runs would be averaged as seeds of one
@@ -155,15 +138,14 @@ static bool clash(const struct modules *modules, const struct module *one,
                        path, one->path, other->path, other->display);
 }
 
-bool modules_note(struct modules *modules, const struct experiment *experiment,
-                  const struct policy *policy, const double *values, const char label[POLICY_LABEL],
-                  struct error *error)
+bool modules_note(struct modules *modules, const struct resolved_run *run,
+                  const char label[POLICY_LABEL], struct error *error)
 {
-    struct module module = {.name = (char *)(uintptr_t)policy->name,
-                            .path = experiment->policy_name};
+    struct module module = {.name = run->policy->name};
+    (void)snprintf(module.path, sizeof module.path, "%s", run->experiment->policy_name);
     (void)snprintf(module.display, sizeof module.display, "%s",
-                   label[0] != '\0' ? label : policy->name);
-    modules->used[label_find(modules->sweep, experiment, policy, values)] = true;
+                   label[0] != '\0' ? label : run->policy->name);
+    modules->used[label_find(modules->sweep, run)] = true;
     for (size_t i = 0; i < modules->count; i++) {
         const struct module *other = &modules->entries[i];
         if (strcmp(other->display, module.display) != 0)
@@ -172,7 +154,10 @@ bool modules_note(struct modules *modules, const struct experiment *experiment,
             return true;
         return clash(modules, other, &module, error);
     }
-    return module_add(modules, &module, error);
+    if (!array_extend(&modules->entries, modules->count, sizeof module))
+        return error_run(error, "out of memory for the sweep's policies");
+    modules->entries[modules->count++] = module;
+    return true;
 }
 
 bool modules_check_labels(const struct modules *modules, struct error *error)

@@ -2,21 +2,15 @@
 
 #include <inttypes.h>
 #include <stdio.h>
-#include <time.h>
 #include <unistd.h>
+
+#include "sim/cli/guard.h"
 
 enum { BAR_CELLS = 30 };
 
-static double clock_s(void)
-{
-    struct timespec now;
-    (void)clock_gettime(CLOCK_MONOTONIC, &now);
-    return (double)now.tv_sec + (double)now.tv_nsec / 1e9;
-}
-
 void progress_bar_start(struct progress_bar *progress_bar, const char *unit, bool quiet)
 {
-    double now = clock_s();
+    double now = guard_clock_s();
     *progress_bar = (struct progress_bar){.unit = unit,
                                           .quiet = quiet,
                                           .terminal = isatty(STDERR_FILENO) == 1,
@@ -37,7 +31,8 @@ static void print_duration(double seconds)
 
 void progress_bar_update(struct progress_bar *progress_bar, uint64_t done, uint64_t total)
 {
-    double now = clock_s();
+    double now = guard_clock_s();
+    progress_bar->done = done;
     if (progress_bar->quiet || total == 0 ||
         now - progress_bar->shown_s < (progress_bar->terminal ? 0.1 : 10))
         return;

@@ -11,6 +11,7 @@ struct progress_bar {
     bool quiet;
     bool terminal;
     bool drawn;
+    uint64_t done;    /* at the last update; a worker pool counts from here */
     double started_s; /* wall clock */
     double shown_s;
 };

@@ -60,7 +60,8 @@ static const struct cli_option replay_table[] = {
     {"--seed", "N", "the seed (default: the experiment's, else 1)", .kind = OPTION_TAKE,
      .take = take_seed},
     {"--sets", "side-by-side|all",
-     "sets of units on which batches execute: neighbouring units only (default), for which a worker "
+     "sets of units on which batches execute: neighbouring units only (default), for which a "
+     "worker "
      "needs fewer streams, or all",
      MEMBER(sets)},
     {"--worker-timeout", "S",
@@ -97,27 +98,21 @@ static bool read_options(int argc, char **argv, struct options *o, struct error 
 /* ---- One run --------------------------------------------------------------------------------- */
 
 /* One experiment with one policy. */
-struct run {
-    struct experiment *experiment;
-    const struct policy *policy;
-    double *values;
-};
-
 struct session {
     struct options options;
-    struct run runs[RUNS_MAX];
+    struct resolved_run runs[RUNS_MAX];
     size_t run_count;
     struct worker *worker;
     struct worker_backend *backend;
     bool keeps; /* the results file has runs to keep */
-    const struct run *run;
+    const struct resolved_run *run;
     char details[256];
 };
 
 static bool load(struct session *s, const char *path, const char *policy, struct error *error)
 {
     struct cli_settings settings = s->options.settings;
-    struct run *run = &s->runs[s->run_count++];
+    struct resolved_run *run = &s->runs[s->run_count++];
     if (policy != NULL && !cli_settings_add(&settings, "policy.name", policy, error))
         return false;
     run->experiment = experiment_load(path, settings.list, settings.count, error);
@@ -132,7 +127,7 @@ static bool plan_all(const struct session *s, struct error *error)
     double seconds = 0;
     for (size_t i = 0; i < s->run_count; i++) {
         struct replay_plan plan;
-        const struct run *run = &s->runs[i];
+        const struct resolved_run *run = &s->runs[i];
         guard_divert_output();
         const bool good = replay_plan(run->experiment, run->policy, run->values, &plan, error);
         (void)guard_restore_output();
@@ -194,7 +189,7 @@ static void print_result(const struct session *s, const struct simulation_result
 /* ---- The results file ------------------------------------------------------------------------ */
 
 /* Copies the runs that the results file has. Sets *has if `run` is one of them. */
-static bool copy_runs(const struct session *s, const struct run *run, struct store *store,
+static bool copy_runs(const struct session *s, const struct resolved_run *run, struct store *store,
                       bool *has, struct error *error)
 {
     const char *path = s->options.out;
@@ -218,7 +213,7 @@ static bool copy_runs(const struct session *s, const struct run *run, struct sto
 }
 
 /* Begins the results file again, with the runs that it has. NULL: an error, or it *has the run. */
-static struct store *begin_again(const struct session *s, const struct run *run, bool *has,
+static struct store *begin_again(const struct session *s, const struct resolved_run *run, bool *has,
                                  struct error *error)
 {
     struct store *store = store_create(s->options.out, error);
@@ -232,7 +227,7 @@ static struct store *begin_again(const struct session *s, const struct run *run,
 /* ---- All of them ----------------------------------------------------------------------------- */
 
 /* *has: the results file had the run. */
-static bool play(struct session *s, const struct run *run, bool *has, struct error *error)
+static bool play(struct session *s, const struct resolved_run *run, bool *has, struct error *error)
 {
     const struct replay_target target = {worker_backend(s->backend), s, describe};
     struct simulation_result result = {0};
@@ -260,7 +255,7 @@ static bool play_all(struct session *s, struct error *error)
 {
     size_t played = 0, kept = 0;
     for (size_t i = 0; i < s->run_count && !worker_has_ended(s->worker); i++) {
-        const struct run *run = &s->runs[i];
+        const struct resolved_run *run = &s->runs[i];
         struct error fault = {0};
         bool has;
         (void)printf("%s, %s\n", run->experiment->name, run->experiment->policy_name);
@@ -308,10 +303,8 @@ static bool replay_run(int argc, char **argv, bool quiet, struct error *error)
     bool good = read_options(argc, argv, &s->options, error);
     guard_watch_callbacks(s->options.decision_timeout);
     good = good && replay(s, error);
-    for (size_t i = 0; i < s->run_count; i++) {
-        free(s->runs[i].values);
-        experiment_free(s->runs[i].experiment);
-    }
+    for (size_t i = 0; i < s->run_count; i++)
+        resolved_run_clear(&s->runs[i]);
     free(s);
     return good;
 }

@@ -14,7 +14,6 @@
 #include "sim/cli/worker_pool.h"
 #include "traces/json/atomic_file.h"
 #include "workloads/inputs.h"
-#include "workloads/loader_internal.h"
 
 /* A seed may be given in an experiment. JSON numbers are exact up to 2^53. */
 #define SEED_MAX (UINT64_C(1) << 53)
@@ -171,9 +170,7 @@ static bool report_progress(void *context, uint64_t finished, uint64_t total)
 
 /* One policy's run. */
 struct policy_run {
-    struct experiment *experiment;
-    const struct policy *policy;
-    double *values;
+    struct resolved_run run;
     struct simulation_result result;
 };
 
@@ -193,8 +190,7 @@ static bool run_execute(struct policy_run *run, const struct sinks *sinks,
         target = replay_rehearsal(sinks->rehearsal);
         options.backend = &target.backend;
     }
-    if (!simulation_run_with(run->experiment, run->policy, run->values, &options, &run->result,
-                             error))
+    if (!resolved_run_simulate(&run->run, &options, &run->result, error))
         return false;
     if (sinks->rehearsal == NULL)
         return true;
@@ -202,7 +198,7 @@ static bool run_execute(struct policy_run *run, const struct sinks *sinks,
     return sinks->store == NULL || store_set_execution(sinks->store, &execution, error);
 }
 
-static bool run_begin_store(const struct policy_run *run, size_t position, bool bounds,
+static bool run_begin_store(const struct resolved_run *run, size_t position, bool bounds,
                             struct store *store, struct error *error)
 {
     struct run_facts *facts =
@@ -222,7 +218,7 @@ static bool run_simulate(struct policy_run *run, size_t position, const struct s
     struct store *store = sinks->store;
     struct recorder pair[2] = {{0}, {0}};
     if (store != NULL) {
-        if (!run_begin_store(run, position, bounds, store, error))
+        if (!run_begin_store(&run->run, position, bounds, store, error))
             return false;
         pair[0] = store_recorder(store);
     }
@@ -281,13 +277,13 @@ static bool runs_print(const struct run_options *options, const struct policy_ru
 {
     struct output_run shown[CLI_POLICIES_MAX];
     for (size_t i = 0; i < count; i++) {
-        shown[i] = (struct output_run){runs[i].experiment, &runs[i].result};
+        shown[i] = (struct output_run){runs[i].run.experiment, &runs[i].result};
         if (!options->quiet)
             output_note_cold(&runs[i].result);
     }
     if (!options->quiet) {
         output_warnings(shown, count);
-        output_note_warmup(&options->settings, runs[0].experiment);
+        output_note_warmup(&options->settings, runs[0].run.experiment);
     }
     if (options->json)
         return print_json(options, shown, count, error);
@@ -319,13 +315,10 @@ static bool runs_load(struct run_options *options, struct policy_run *runs, size
         if (options->policy_count > 0 &&
             !cli_settings_add(settings, "policy.name", options->policies[i], error))
             return false;
-        runs[i].experiment = experiment_load_with(options->inputs, options->path, settings->list,
-                                                  settings->count, error);
+        const bool good = resolved_run_load(&runs[i].run, options->inputs, options->path,
+                                            settings->list, settings->count, error);
         settings->count = kept;
-        if (runs[i].experiment == NULL)
-            return false;
-        runs[i].policy = runner_policy(runs[i].experiment, &runs[i].values, error);
-        if (runs[i].policy == NULL)
+        if (!good)
             return false;
     }
     return inputs_spare(options->inputs, "--out", options->out, error) &&
@@ -338,7 +331,7 @@ static bool run_asks_bounds(const struct run_options *options, const struct poli
 {
     return options->details || options->json ||
            (options->policy_count > 0 &&
-            (run == 0 || runs[run].experiment->arrivals.process == ARRIVAL_CLOSED));
+            (run == 0 || runs[run].run.experiment->arrivals.process == ARRIVAL_CLOSED));
 }
 
 static bool runs_simulate(const struct run_options *options, struct policy_run *runs, size_t count,
@@ -346,7 +339,7 @@ static bool runs_simulate(const struct run_options *options, struct policy_run *
 {
     const bool show = !options->quiet && isatty(STDERR_FILENO);
     struct sinks sinks = {0};
-    bool good = sinks_open(options, runs[0].experiment, &sinks, error);
+    bool good = sinks_open(options, runs[0].run.experiment, &sinks, error);
     for (size_t i = 0; good && i < count; i++)
         good = run_simulate(&runs[i], i, &sinks, run_asks_bounds(options, runs, i), show, error);
     return sinks_close(&sinks, good, error);
@@ -364,8 +357,7 @@ static bool run_work(struct run_options *options, struct error *error)
     good = good && runs_print(options, runs, count, error);
     for (size_t i = 0; i < count; i++) {
         simulation_result_clear(&runs[i].result);
-        free(runs[i].values);
-        experiment_free(runs[i].experiment);
+        resolved_run_clear(&runs[i].run);
     }
     inputs_free(options->inputs);
     return good;

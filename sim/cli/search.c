@@ -1,10 +1,10 @@
 /* esgsim search: explains one decision. */
 #include "sim/cli/cli.h"
+#include "sim/cli/guard.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 #include <cjson/cJSON.h>
 
@@ -47,13 +47,6 @@ struct decision {
     double elapsed_us, build_ms;
     bool exact;
 };
-
-static double now_us(void)
-{
-    struct timespec now;
-    (void)clock_gettime(CLOCK_MONOTONIC, &now);
-    return (double)now.tv_sec * 1e6 + (double)now.tv_nsec * 1e-3;
-}
 
 /* ---- Options --------------------------------------------------------------------------------- */
 
@@ -262,10 +255,10 @@ static bool decide_chain(struct decision *decision, struct error *error)
                                            .k = request->k,
                                            .time_blade = request->time_blade,
                                            .cost_blade = request->cost_blade};
-    double start = now_us();
+    int64_t start = guard_clock_ns();
     if (!run_search(decision, &problem, &decision->result, error))
         return false;
-    decision->elapsed_us = now_us() - start;
+    decision->elapsed_us = (double)(guard_clock_ns() - start) * 1e-3;
     decision->exact = true;
     return search_first_stage(decision, &problem, error);
 }
@@ -274,16 +267,16 @@ static bool decide_frontier(struct decision *decision, struct error *error)
 {
     const struct request *request = decision->request;
     sim_time_t budget = sim_from_ms(request->budget_ms);
-    double start = now_us();
+    int64_t start = guard_clock_ns();
     struct frontier_set *set = frontier_build(decision->application, decision->by_stage, 0, error);
     if (set == NULL)
         return false;
-    decision->build_ms = (now_us() - start) / 1e3;
+    decision->build_ms = (double)(guard_clock_ns() - start) * 1e-6;
     decision->exact = frontier_exact(set, request->stage);
-    start = now_us();
+    start = guard_clock_ns();
     (void)frontier_search(set, request->stage, budget, (uint32_t)request->queue_length, request->k,
                           &decision->result);
-    decision->elapsed_us = now_us() - start;
+    decision->elapsed_us = (double)(guard_clock_ns() - start) * 1e-3;
     frontier_completions(set, request->stage, budget, decision->first_best);
     const struct search_table *first = decision->by_stage[request->stage];
     if (!decision->is_chain)

@@ -1,7 +1,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "sim/cli/sweep_runner.h"
 #include "sim/cli/cli.h"
@@ -109,9 +108,7 @@ static char *command_text(const char *path, const struct cli_settings *settings)
 
 static bool sweep_run(int argc, char **argv, bool quiet, struct error *error)
 {
-    const long cores = sysconf(_SC_NPROCESSORS_ONLN);
-    struct options options = {.sweep_runner = {.jobs = cores < 1 ? 1 : (uint64_t)cores,
-                                               .shard = 1,
+    struct options options = {.sweep_runner = {.shard = 1,
                                                .shards = 1,
                                                .hold_ms = WORKER_POOL_HOLD_MS,
                                                .decision_timeout = GUARD_TIMEOUT_DEFAULT,

@@ -4,11 +4,9 @@
 #include <math.h>
 #include <stdio.h>
 #include <sys/resource.h>
-#include <time.h>
 
 #include "sim/cli/guard.h"
 #include "sim/cli/progress_bar.h"
-#include "sim/cli/run_once.h"
 #include "sim/cli/sweep_runner_plan.h"
 
 static const double SLICE_S = 0.1;
@@ -20,20 +18,13 @@ struct sample {
     bool stopped;
 };
 
-static double now_s(void)
-{
-    struct timespec now;
-    (void)clock_gettime(CLOCK_MONOTONIC, &now);
-    return (double)now.tv_sec + (double)now.tv_nsec * 1e-9;
-}
-
 static bool sample_request(void *context, const struct request_row *row, struct error *error)
 {
     struct sample *sample = context;
     (void)row;
     if (sample->finished++ % CLOCK_EVERY != 0)
         return true;
-    sample->last_s = now_s();
+    sample->last_s = guard_clock_s();
     if (sample->finished == 1)
         sample->first_s = sample->last_s;
     sample->stopped = sample->last_s - sample->first_s >= SLICE_S;
@@ -44,7 +35,7 @@ static bool sample_request(void *context, const struct request_row *row, struct 
 static double sample_time(const struct sample *sample, const struct experiment *experiment)
 {
     if (!sample->stopped)
-        return now_s() - sample->begun_s;
+        return guard_clock_s() - sample->begun_s;
     const double total = (double)experiment->requests + (double)experiment->warmup_requests;
     const double rest = (total - 1) / (double)(sample->finished - 1);
     return sample->first_s - sample->begun_s + (sample->last_s - sample->first_s) * rest;
@@ -55,15 +46,15 @@ static bool sample_run(const struct sweep *sweep, size_t run, double *time_s, st
     struct plan plan;
     struct simulation_result result;
     struct error fault = {0};
-    struct sample sample = {.begun_s = now_s()};
+    struct sample sample = {.begun_s = guard_clock_s()};
     const struct recorder recorder = {.context = &sample, .request = sample_request};
     if (!plan_load(sweep, run, &plan, error))
         return false;
     guard_divert_output();
-    const bool whole =
-        simulation_run(plan.experiment, plan.policy, plan.values, &recorder, NULL, &result, &fault);
+    const bool whole = resolved_run_simulate(
+        &plan.run, &(struct simulation_options){.recorder = &recorder}, &result, &fault);
     (void)guard_restore_output();
-    *time_s = sample_time(&sample, plan.experiment);
+    *time_s = sample_time(&sample, plan.run.experiment);
     if (whole)
         simulation_result_clear(&result);
     plan_clear(&plan);

@@ -15,8 +15,6 @@
 #include "sim/cli/sweep_resume.h"
 #include "sim/cli/sweep_runner_plan.h"
 #include "sim/cli/progress_bar.h"
-#include "sim/cli/modules.h"
-#include "sim/cli/run_once.h"
 #include "sim/cli/worker_pool.h"
 #include "traces/json/atomic_file.h"
 
@@ -33,8 +31,7 @@ struct sweep_runner {
     double *values;      /* per run: value of the precision metric; NULL: no precision */
     size_t *pending;     /* runs of this round */
     size_t pending_count;
-    size_t next;         /* first run neither in the results file nor skipped */
-    size_t ended_before; /* runs of earlier rounds */
+    size_t next; /* first run neither in the results file nor skipped */
     bool store_broken;
     size_t failures, killed; /* runs; of these, ended by a signal from outside */
     struct error first_failure;
@@ -52,10 +49,9 @@ static enum worker_pool_outcome run_record(struct sweep_runner *runner, const st
     bool good = store_begin_run(part, plan->facts, error);
     if (good) {
         const struct recorder recorder = store_recorder(part);
-        good = simulation_run_with(
-            plan->experiment, plan->policy, plan->values,
-            &(struct simulation_options){.recorder = &recorder, .bounds = plan->bounds}, &result,
-            error);
+        good = resolved_run_simulate(
+            &plan->run, &(struct simulation_options){.recorder = &recorder, .bounds = plan->bounds},
+            &result, error);
     }
     if (good) {
         good = store_end_run(part, &result, error);
@@ -169,13 +165,6 @@ static bool collect(void *context, size_t job, uint64_t place, const struct erro
     return assemble(runner, false, error);
 }
 
-static void progress(void *context, size_t ended, size_t jobs)
-{
-    struct sweep_runner *runner = context;
-    progress_bar_update(&runner->progress_bar, runner->ended_before + ended,
-                        runner->ended_before + jobs);
-}
-
 /* ---- Rounds --------------------------------------------------------------------------------- */
 
 static void round_plan(struct sweep_runner *runner)
@@ -227,24 +216,21 @@ static bool rounds_run(struct sweep_runner *runner, struct error *error)
     const int stop = guard_defer_stop(late);
     do {
         round_plan(runner);
-        const size_t jobs = runner->pending_count;
-        const size_t workers = runner->options->jobs < jobs ? (size_t)runner->options->jobs : jobs;
-        struct worker_pool worker_pool = {.jobs = jobs,
-                                          .workers = workers > 0 ? workers : 1,
-                                          .hold_ms = runner->options->hold_ms,
-                                          .stops = stop >= 0,
-                                          .stop = stop,
-                                          .callback_s = runner->options->decision_timeout,
-                                          .context = runner,
-                                          .work = work,
-                                          .publish = publish,
-                                          .collect = collect,
-                                          .progress = progress};
+        const struct worker_pool worker_pool = {.jobs = runner->pending_count,
+                                                .workers = runner->options->jobs,
+                                                .hold_ms = runner->options->hold_ms,
+                                                .stops = stop >= 0,
+                                                .stop = stop,
+                                                .callback_s = runner->options->decision_timeout,
+                                                .bar = &runner->progress_bar,
+                                                .context = runner,
+                                                .work = work,
+                                                .publish = publish,
+                                                .collect = collect};
         const bool good = worker_pool_run(&worker_pool, error);
         run_folder_tidy(runner->folder);
         if (!good)
             return false;
-        runner->ended_before += jobs;
     } while (round_next(runner));
     return true;
 }
@@ -330,69 +316,79 @@ static bool may_replace(const struct sweep_runner *runner, size_t missing)
            (older_find(runner, &runs, &lacks) && lacks > 0 && lacks >= missing);
 }
 
-/* Adds the location of the finished runs to the error message. */
-static void error_complete(const struct sweep_runner *runner, bool written, struct error *error)
+/* How a sweep ended. */
+struct sweep_outcome {
+    struct error stopped_by;   /* ERROR_NONE: all runs that were wanted have ended */
+    size_t finished, expected; /* runs: in the results file, wanted */
+    bool written;              /* the results file is */
+};
+
+/* Words why a sweep that was not stopped lacks runs. */
+static void missing_word(const struct sweep_runner *runner, size_t expected, struct error *why)
 {
-    const struct error first = *error;
-    const size_t finished = run_folder_count(runner->folder);
+    const struct sweep_runner_options *options = runner->options;
+    if (runner->failures == 0)
+        (void)error_input(why, "%s: no run falls to shard %" PRIu64 "/%" PRIu64,
+                          runner->sweep->path, options->shard, options->shards);
+    else if (runner->killed == 0 && run_folder_count(runner->folder) == 0)
+        (void)error_run(why, "all %zu runs failed; the first: %s", runner->failures,
+                        runner->first_failure.message);
+    else
+        (void)error_run(why, "%zu of %zu runs %s; the first: %s", runner->failures, expected,
+                        runner->killed > 0 ? "were not finished" : "failed",
+                        runner->first_failure.message);
+}
+
+/* Tells how the sweep ended, and where its finished runs are. Returns whether it is complete. */
+static bool outcome_tell(const struct sweep_runner *runner, struct sweep_outcome outcome,
+                         struct error *error)
+{
+    const size_t kept = run_folder_count(runner->folder);
     const char *out = runner->options->out;
+    const bool internal = runner->options->internal;
+    struct error *why = &outcome.stopped_by;
     char note[PATH_MAX + 64] = "";
-    if (written)
+    if (outcome.written && !internal)
+        (void)printf("%zu of %zu runs are in %s\n", outcome.finished, outcome.expected, out);
+    if (why->kind == ERROR_NONE && outcome.expected > 0 && outcome.finished == outcome.expected)
+        return true;
+    if (why->kind == ERROR_NONE)
+        missing_word(runner, outcome.expected, why);
+    if (outcome.written)
         (void)snprintf(note, sizeof note, " and %s", out);
     else if (access(out, F_OK) == 0)
         (void)snprintf(note, sizeof note, ", and %s is as it was", out);
-    if (finished > 0 && !runner->options->internal)
-        (void)error_run(error, "%s; %zu finished runs are in %s%s; go on with --resume",
-                        first.message, finished, runner->runs_path, note);
+    if (kept > 0 && !internal)
+        return error_run(error, "%s; %zu finished runs are in %s%s; go on with --resume",
+                         why->message, kept, runner->runs_path, note);
+    if (error != NULL)
+        *error = *why;
+    return false;
 }
 
-/* Sets the error of a sweep that ended with failed or missing runs. */
-static bool failures_tell(const struct sweep_runner *runner, size_t expected, struct error *error)
+/* Writes the results file if it may replace an older one, even if the sweep was stopped. */
+static bool outcome_write(struct sweep_runner *runner, struct sweep_outcome *outcome,
+                          struct error *error)
 {
-    if (runner->failures == 0)
-        return error_input(error, "%s: no run falls to shard %" PRIu64 "/%" PRIu64,
-                           runner->sweep->path, runner->options->shard, runner->options->shards);
-    if (runner->killed == 0 && run_folder_count(runner->folder) == 0)
-        return error_run(error, "all %zu runs failed; the first: %s", runner->failures,
-                         runner->first_failure.message);
-    return error_run(error, "%zu of %zu runs %s; the first: %s", runner->failures, expected,
-                     runner->killed > 0 ? "were not finished" : "failed",
-                     runner->first_failure.message);
-}
-
-/* Writes the finished runs, even after a failure. Keeps the first error. Returns whether the sweep
- * is complete. Sets `*written` if it wrote the results file. */
-static bool sweep_runner_finish(struct sweep_runner *runner, bool farmed, bool *written,
-                                struct error *error)
-{
-    struct error closing = {0};
-    struct error *fault = farmed ? error : &closing;
-    bool good = !runner->store_broken && assemble(runner, true, fault);
-    const size_t kept = store_run_count(runner->store);
-    size_t missing = 0;
-    for (size_t run = 0; run < runner->sweep->run_count; run++)
-        missing += is_missing(runner, run);
-    const size_t expected = kept + missing;
-    if (missing == 0 && !farmed)
-        missing = 1;
-    /* A shard says which of its runs failed even if all did: merge needs its file. */
-    const bool writes = good &&
-                        (kept > 0 || (runner->failures > 0 && runner->plans.facts.shards > 1)) &&
-                        may_replace(runner, missing);
-    if (writes) {
-        runner->plans.facts.missing = missing;
-        good = missing_write(runner, fault) &&
-               store_set_sweep(runner->store, &runner->plans.facts, fault);
-    }
-    if (writes && good) {
-        *written = good = store_finish(runner->store, fault);
-        runner->store = NULL;
-    }
-    if (*written && !runner->options->internal)
-        (void)printf("%zu of %zu runs are in %s\n", kept, expected, runner->options->out);
-    if (!farmed || !good)
+    if (runner->store_broken || !assemble(runner, true, error))
         return false;
-    return expected > 0 && missing == 0 ? true : failures_tell(runner, expected, error);
+    outcome->finished = outcome->expected = store_run_count(runner->store);
+    for (size_t run = 0; run < runner->sweep->run_count; run++)
+        outcome->expected += is_missing(runner, run);
+    /* A sweep that was stopped lacks at least one run: of the round that it would have begun. */
+    const size_t lacks = outcome->expected - outcome->finished;
+    const size_t missing = lacks == 0 && outcome->stopped_by.kind != ERROR_NONE ? 1 : lacks;
+    /* A shard says which of its runs failed even if all did: merge needs its file. */
+    const bool shard_failed = runner->failures > 0 && runner->plans.facts.shards > 1;
+    if ((outcome->finished == 0 && !shard_failed) || !may_replace(runner, missing))
+        return true;
+    runner->plans.facts.missing = missing;
+    if (!missing_write(runner, error) ||
+        !store_set_sweep(runner->store, &runner->plans.facts, error))
+        return false;
+    outcome->written = store_finish(runner->store, error);
+    runner->store = NULL;
+    return outcome->written;
 }
 
 /* Returns whether an earlier call wrote complete results, and says so. */
@@ -407,18 +403,19 @@ static bool results_there(const struct sweep_runner *runner)
     return true;
 }
 
-/* Executes the sweep with the folder open. */
+/* Executes the sweep with the folder open. Of several errors it tells the first. */
 static bool sweep_runner_pool(struct sweep_runner *runner, struct error *error)
 {
-    bool written = false;
-    bool farmed = values_recall(runner, error) && assemble(runner, false, error);
+    struct sweep_outcome outcome = {.written = false};
+    struct error fault = {0};
+    const bool good =
+        values_recall(runner, &outcome.stopped_by) && assemble(runner, false, &outcome.stopped_by);
     progress_bar_start(&runner->progress_bar, "runs", runner->options->quiet);
-    farmed = farmed && rounds_run(runner, error);
+    const bool ended = good && rounds_run(runner, &outcome.stopped_by);
     progress_bar_end(&runner->progress_bar);
-    const bool whole = sweep_runner_finish(runner, farmed, &written, error);
-    if (!whole && error != NULL)
-        error_complete(runner, written, error);
-    return whole;
+    if (!outcome_write(runner, &outcome, &fault) && ended)
+        outcome.stopped_by = fault;
+    return outcome_tell(runner, outcome, error);
 }
 
 /* Begins the results file, whose lock, held throughout, also protects the folder. */
@@ -481,7 +478,7 @@ static bool dry_run(const struct sweep_runner *runner, struct error *error)
     guard_watch_callbacks(options->decision_timeout);
     if (!sweep_estimate(sweep, SAMPLES, options->quiet, &estimate, error))
         return false;
-    sweep_estimate_print(&estimate, runs, options->jobs < runs ? (size_t)options->jobs : runs,
+    sweep_estimate_print(&estimate, runs, worker_pool_size(options->jobs, runs),
                          sweep->precision.given);
     return true;
 }

@@ -7,27 +7,25 @@
 
 #include "results/store/columns.h"
 #include "sim/cli/modules.h"
-#include "sim/cli/run_once.h"
 #include "sim/version.h"
 #include "workloads/loader_internal.h"
 
 void plan_clear(struct plan *plan)
 {
     run_facts_free(plan->facts);
-    free(plan->values);
-    experiment_free(plan->experiment);
+    resolved_run_clear(&plan->run);
 }
 
 static bool facts_make(const struct sweep *sweep, size_t run, struct plan *plan,
                        struct error *error)
 {
     char label[POLICY_LABEL];
-    plan->facts = run_facts_create(plan->experiment, plan->policy, plan->values, plan->bounds,
-                                   sweep->runs[run].label, error);
+    plan->facts = run_facts_create(plan->run.experiment, plan->run.policy, plan->run.values,
+                                   plan->bounds, sweep->runs[run].label, error);
     if (plan->facts == NULL)
         return false;
     sweep_keys_values(sweep->keys, run / sweep->seeds, plan->swept);
-    modules_label(sweep, plan->experiment, plan->policy, plan->values, label);
+    modules_label(sweep, &plan->run, label);
     free(plan->facts->policy_label);
     plan->facts->policy_label = strdup(label);
     plan->facts->position = run;
@@ -37,14 +35,15 @@ static bool facts_make(const struct sweep *sweep, size_t run, struct plan *plan,
 
 bool plan_load(const struct sweep *sweep, size_t run, struct plan *plan, struct error *error)
 {
-    *plan = (struct plan){.experiment = sweep_experiment(sweep, run, error)};
-    if (plan->experiment == NULL)
+    struct experiment *experiment = sweep_experiment(sweep, run, error);
+    *plan = (struct plan){.run.experiment = experiment};
+    if (experiment == NULL)
         return false;
     plan->bounds = sweep->bounds && (sweep->runs[run].first_policy ||
-                                     plan->experiment->arrivals.process == ARRIVAL_CLOSED);
+                                     experiment->arrivals.process == ARRIVAL_CLOSED);
     struct error fault = {0};
-    plan->policy = runner_policy(plan->experiment, &plan->values, &fault);
-    if (plan->policy == NULL)
+    plan->run.policy = runner_policy(experiment, &plan->run.values, &fault);
+    if (plan->run.policy == NULL)
         (void)sweep_fault(sweep, run, &fault, error);
     else if (facts_make(sweep, run, plan, error))
         return true;
@@ -151,7 +150,7 @@ static void cell_fill(const struct sweep *sweep, const struct plan *plan, struct
     column_copy_text(names->label, sizeof names->label, facts->label);
     column_copy_text(cell->policy_sha256, sizeof cell->policy_sha256, facts->policy_sha256);
     column_copy_text(cell->recorded, sizeof cell->recorded, facts->recorded);
-    cell->seeds = experiment_is_random(plan->experiment) ? sweep->seeds : 1;
+    cell->seeds = experiment_is_random(plan->run.experiment) ? sweep->seeds : 1;
     cell->before = facts->position == 0 ? 0 : cell[-1].before + cell[-1].seeds;
     cell->decided = !sweep->precision.given || cell->seeds == 1;
     cell->wanted = cell->decided ? cell->seeds : sweep->precision.first_seeds;
@@ -167,8 +166,7 @@ static bool combination_add(const struct sweep *sweep, size_t run, struct plan_h
     column_copy_text(hash->hash, sizeof hash->hash, plan.facts->hash);
     hash->run = run;
     cell_fill(sweep, &plan, cell, identity);
-    const bool good = modules_note(modules, plan.experiment, plan.policy, plan.values,
-                                   plan.facts->policy_label, error);
+    const bool good = modules_note(modules, &plan.run, plan.facts->policy_label, error);
     plan_clear(&plan);
     return good;
 }

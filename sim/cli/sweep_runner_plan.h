@@ -8,16 +8,13 @@
 #include "results/store/columns.h"
 #include "results/store/record.h"
 #include "results/store/store.h"
-#include "sched/policy.h"
-#include "sim/cli/modules.h"
+#include "sim/cli/run_once.h"
 #include "sim/error.h"
 #include "workloads/experiment.h"
 #include "workloads/sweep_keys.h"
 
 struct plan {
-    struct experiment *experiment;
-    const struct policy *policy;
-    double *values;                      /* of the policy's parameters */
+    struct resolved_run run;
     struct run_facts *facts;             /* as this sweep names the run */
     const char *swept[SWEEP_KEYS_LIMIT]; /* its values of the sweep's keys */
     /* The run computes bounds. Those of a setting and seed are the same for all policies, so the

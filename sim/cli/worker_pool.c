@@ -47,12 +47,14 @@ struct yard {
     const struct worker_pool *worker_pool;
     struct job *jobs;
     struct worker *workers;
+    size_t worker_count;
     struct simulation_place *places; /* one per worker, in memory shared with it */
     struct pollfd *polls;            /* one per worker, then worker_pool.stop */
     size_t *ended;                   /* jobs in the order in which they ended */
     size_t ended_count, collected;
-    size_t next; /* no job below this index is waiting */
-    size_t busy; /* number of busy workers */
+    size_t next;          /* no job below this index is waiting */
+    size_t busy;          /* number of busy workers */
+    uint64_t done_before; /* in earlier pools, for the progress bar */
     bool stopped;
     bool broken;
     struct error fault; /* if broken */
@@ -200,7 +202,7 @@ static bool orders_give(struct yard *yard, struct error *error)
 {
     struct error failure = {0};
     bool short_of_processes = false;
-    for (size_t w = 0; w < yard->worker_pool->workers; w++) {
+    for (size_t w = 0; w < yard->worker_count; w++) {
         struct worker *worker = &yard->workers[w];
         const size_t job = job_next(yard);
         if (worker->busy || (job == NO_JOB && worker->held_count == 0))
@@ -219,6 +221,14 @@ static bool orders_give(struct yard *yard, struct error *error)
 
 /* ---- Messages -------------------------------------------------------------------------------- */
 
+static void progress_show(const struct yard *yard)
+{
+    struct progress_bar *bar = yard->worker_pool->bar;
+    if (bar != NULL)
+        progress_bar_update(bar, yard->done_before + yard->ended_count,
+                            yard->done_before + yard->worker_pool->jobs);
+}
+
 static void job_end(struct yard *yard, size_t index, const struct error *failure)
 {
     struct job *job = &yard->jobs[index];
@@ -228,9 +238,7 @@ static void job_end(struct yard *yard, size_t index, const struct error *failure
     if (job->failure != NULL)
         *job->failure = *failure;
     yard->ended[yard->ended_count++] = index;
-    if (yard->worker_pool->progress != NULL)
-        yard->worker_pool->progress(yard->worker_pool->context, yard->ended_count,
-                                    yard->worker_pool->jobs);
+    progress_show(yard);
 }
 
 /* Ends all jobs whose results the worker held: published, or failed with `failure`. */
@@ -373,7 +381,7 @@ static bool job_collect(struct yard *yard, struct error *error)
 
 static void yard_kill(struct yard *yard)
 {
-    for (size_t w = 0; w < yard->worker_pool->workers; w++) {
+    for (size_t w = 0; w < yard->worker_count; w++) {
         struct worker *worker = &yard->workers[w];
         if (worker->pid == 0)
             continue;
@@ -386,7 +394,7 @@ static void yard_kill(struct yard *yard)
 static void yard_watch(struct yard *yard)
 {
     char message[GUARD_MESSAGE];
-    for (size_t w = 0; w < yard->worker_pool->workers; w++)
+    for (size_t w = 0; w < yard->worker_count; w++)
         if (yard->workers[w].busy && guard_is_late(&yard->workers[w].watch, &yard->places[w],
                                                    yard->worker_pool->callback_s, message))
             worker_lose(yard, &yard->workers[w], message);
@@ -395,7 +403,7 @@ static void yard_watch(struct yard *yard)
 static void yard_poll(struct yard *yard)
 {
     const int tick_ms = guard_tick_ms(yard->worker_pool->callback_s);
-    const size_t workers = yard->worker_pool->workers;
+    const size_t workers = yard->worker_count;
     for (size_t w = 0; w < workers; w++)
         yard->polls[w] = (struct pollfd){
             .fd = yard->workers[w].pid != 0 ? yard->workers[w].channel : -1, .events = POLLIN};
@@ -404,9 +412,8 @@ static void yard_poll(struct yard *yard)
     const bool waits = yard->collected == yard->ended_count;
     int ready = poll(yard->polls, (nfds_t)workers + 1, waits ? tick_ms : 0);
     yard_watch(yard);
-    if (waits && ready == 0 && yard->worker_pool->progress != NULL)
-        yard->worker_pool->progress(yard->worker_pool->context, yard->ended_count,
-                                    yard->worker_pool->jobs);
+    if (waits && ready == 0)
+        progress_show(yard);
     if (ready <= 0)
         return;
     for (size_t w = 0; w < workers; w++)
@@ -443,21 +450,21 @@ static bool yard_work(struct yard *yard, struct error *error)
                                               yard->ended_count, worker_pool->jobs);
 }
 
-static bool yard_open(struct yard *yard, const struct worker_pool *worker_pool, struct error *error)
+static bool yard_open(struct yard *yard, struct error *error)
 {
-    yard->worker_pool = worker_pool;
-    yard->jobs = calloc(worker_pool->jobs + 1, sizeof *yard->jobs);
-    yard->workers = calloc(worker_pool->workers, sizeof *yard->workers);
-    yard->polls = calloc(worker_pool->workers + 1, sizeof *yard->polls);
-    yard->ended = calloc(worker_pool->jobs + 1, sizeof *yard->ended);
-    yard->places = mmap(NULL, worker_pool->workers * sizeof *yard->places, PROT_READ | PROT_WRITE,
+    const size_t jobs = yard->worker_pool->jobs;
+    const size_t workers = yard->worker_count;
+    yard->jobs = calloc(jobs + 1, sizeof *yard->jobs);
+    yard->workers = calloc(workers, sizeof *yard->workers);
+    yard->polls = calloc(workers + 1, sizeof *yard->polls);
+    yard->ended = calloc(jobs + 1, sizeof *yard->ended);
+    yard->places = mmap(NULL, workers * sizeof *yard->places, PROT_READ | PROT_WRITE,
                         MAP_SHARED | MAP_ANONYMOUS, -1, 0);
     if (yard->places == MAP_FAILED)
         yard->places = NULL;
     return (yard->ended != NULL && yard->jobs != NULL && yard->workers != NULL &&
             yard->polls != NULL && yard->places != NULL) ||
-           error_run(error, "out of memory for %zu jobs on %zu worker processes", worker_pool->jobs,
-                     worker_pool->workers);
+           error_run(error, "out of memory for %zu jobs on %zu worker processes", jobs, workers);
 }
 
 static void yard_close(struct yard *yard)
@@ -465,7 +472,7 @@ static void yard_close(struct yard *yard)
     if (yard->workers != NULL)
         yard_kill(yard);
     if (yard->places != NULL)
-        (void)munmap(yard->places, yard->worker_pool->workers * sizeof *yard->places);
+        (void)munmap(yard->places, yard->worker_count * sizeof *yard->places);
     for (size_t j = 0; yard->jobs != NULL && j < yard->worker_pool->jobs; j++)
         free(yard->jobs[j].failure);
     free(yard->jobs);
@@ -474,10 +481,19 @@ static void yard_close(struct yard *yard)
     free(yard->ended);
 }
 
+size_t worker_pool_size(uint64_t asked, size_t jobs)
+{
+    const long cores = sysconf(_SC_NPROCESSORS_ONLN);
+    const uint64_t most = asked > 0 ? asked : cores < 1 ? 1 : (uint64_t)cores;
+    return jobs == 0 ? 1 : most < jobs ? (size_t)most : jobs;
+}
+
 bool worker_pool_run(const struct worker_pool *worker_pool, struct error *error)
 {
-    struct yard yard = {.worker_pool = worker_pool};
-    bool good = yard_open(&yard, worker_pool, error) && yard_work(&yard, error);
+    struct yard yard = {.worker_pool = worker_pool,
+                        .worker_count = worker_pool_size(worker_pool->workers, worker_pool->jobs),
+                        .done_before = worker_pool->bar == NULL ? 0 : worker_pool->bar->done};
+    const bool good = yard_open(&yard, error) && yard_work(&yard, error);
     yard_close(&yard);
     return good;
 }

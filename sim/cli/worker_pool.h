@@ -20,6 +20,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "sim/cli/progress_bar.h"
 #include "sim/error.h"
 
 /* Begins the message of a job whose process was ended from outside, as by SIGKILL. */
@@ -35,13 +36,14 @@ enum worker_pool_outcome {
 
 struct worker_pool {
     size_t jobs;
-    size_t workers;    /* concurrent processes, at least 1 */
+    uint64_t workers;  /* concurrent processes, as worker_pool_size takes them */
     uint64_t hold_ms;  /* time from the start of the first held job until the worker publishes;
                         * 0: it publishes after each job. Usually WORKER_POOL_HOLD_MS */
     bool stops;        /* `stop` is valid */
     int stop;          /* file descriptor; the pool stops when it becomes readable */
     double callback_s; /* a job fails if one callback of its policy takes longer; 0: no limit */
-    void *context;     /* passed to each function */
+    struct progress_bar *bar; /* shows ended jobs, after those of earlier pools; NULL: none */
+    void *context;            /* passed to each function */
     /* Executes a job in a child, which may have executed others before. `*place` is passed to
      * `collect`. The child ends without running exit handlers, so `work` must not rely on them. */
     enum worker_pool_outcome (*work)(void *context, size_t job, uint64_t *place,
@@ -54,14 +56,16 @@ struct worker_pool {
      * pool with `error`. */
     bool (*collect)(void *context, size_t job, uint64_t place, const struct error *failure,
                     struct error *error);
-    /* Runs in the parent after each ended job, and several times per second. May be NULL. */
-    void (*progress)(void *context, size_t ended, size_t jobs);
 };
 
 /* Executes all jobs. If `stop` becomes readable, it kills running jobs, collects the ended ones and
  * sets ERROR_RUN "interrupted: …". Failed jobs do not fail the pool. All children have ended when
  * it returns. No child outlives the parent. */
 bool worker_pool_run(const struct worker_pool *worker_pool, struct error *error);
+
+/* Number of processes that a pool of `jobs` jobs uses: `asked`, or one for each of the machine's
+ * cores if that is 0, but not more than there are jobs, and at least 1. */
+size_t worker_pool_size(uint64_t asked, size_t jobs);
 
 /* Called in a worker: fails the job in progress with `message` and ends the process.
  * Async-signal-safe, for handlers of fatal signals. */

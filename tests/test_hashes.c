@@ -1,0 +1,66 @@
+/* The config_hash of every experiment that ships, and of the first and last run of every sweep, are
+ * those of tests/hashes.txt. A run that anybody recorded is found by them. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+#include <glob.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "sim/error.h"
+#include "workloads/experiment.h"
+
+enum { LINE = 256 };
+
+/* "FILE HASH", and of a sweep the last run's hash after that. */
+static void line_of(const char *path, char line[LINE])
+{
+    struct error error = {0};
+    struct sweep *sweep = sweep_load(path, NULL, 0, NULL);
+    struct experiment *first =
+        sweep == NULL ? experiment_load(path, NULL, 0, &error) : sweep_experiment(sweep, 0, &error);
+    struct experiment *last =
+        sweep == NULL ? NULL : sweep_experiment(sweep, sweep->run_count - 1, &error);
+    if (first == NULL || (sweep != NULL && last == NULL))
+        fail_msg("%s: %s", path, error.message);
+    snprintf(line, LINE, "%s %s%s%s\n", path, first->hash, last == NULL ? "" : " ",
+             last == NULL ? "" : last->hash);
+    experiment_free(first);
+    experiment_free(last);
+    sweep_free(sweep);
+}
+
+static void hashes_are_as_in_the_list(void **state)
+{
+    (void)state;
+    glob_t files;
+    assert_int_equal(glob("workloads/experiments/*.json", 0, NULL, &files), 0);
+    assert_int_equal(glob("workloads/experiments/*/*.json", GLOB_APPEND, NULL, &files), 0);
+    FILE *list = fopen("tests/hashes.txt", "r");
+    assert_non_null(list);
+    char then[LINE], now[LINE];
+    int unlike = 0;
+    for (size_t i = 0; i < files.gl_pathc; i++) {
+        line_of(files.gl_pathv[i], now);
+        rewind(list);
+        bool found = false;
+        while (!found && fgets(then, sizeof then, list) != NULL)
+            found = strcmp(then, now) == 0;
+        if (!found)
+            printf("not in tests/hashes.txt: %s", now);
+        unlike += !found;
+    }
+    assert_int_equal(unlike, 0);
+    fclose(list);
+    globfree(&files);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {cmocka_unit_test(hashes_are_as_in_the_list)};
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
