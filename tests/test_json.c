@@ -6,6 +6,7 @@
 
 #include <cmocka.h>
 
+#include <inttypes.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -13,6 +14,7 @@
 #include <unistd.h>
 
 #include "traces/json/json.h"
+#include "traces/json/json_write.h"
 
 static void assert_refused(const char *text, const char *fragment)
 {
@@ -266,6 +268,30 @@ static void files_that_are_no_text_are_refused(void **state)
     assert_int_equal(unlink(path), 0);
 }
 
+static void members_are_put_with_the_types_of_their_conversions(void **state)
+{
+    char *text = NULL;
+    size_t size = 0;
+    struct error error;
+    (void)state;
+    cJSON *root = cJSON_CreateArray();
+    json_put(json_append(root), "name %s share %g none %g fine %hhd wrong %hhd", "a \"b\"", 0.25,
+             (double)NAN, true, false);
+    json_put(json_append(root), "less %d more %u size %zu seed %" PRIu64, -3, 4000000000U,
+             (size_t)7, UINT64_MAX);
+    char *printed = cJSON_PrintUnformatted(root);
+    assert_string_equal(printed, "[{\"name\":\"a \\\"b\\\"\",\"share\":0.25,\"none\":null,"
+                                 "\"fine\":true,\"wrong\":false},{\"less\":-3,\"more\":4000000000,"
+                                 "\"size\":7,\"seed\":18446744073709551615}]");
+    cJSON_free(printed);
+    FILE *out = open_memstream(&text, &size);
+    assert_true(json_write(root, out, "test", &error));
+    (void)fclose(out);
+    assert_memory_equal(text, "[{\n", 3);
+    assert_string_equal(text + size - 3, "}]\n");
+    free(text);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -283,6 +309,7 @@ int main(void)
         cmocka_unit_test(texts_and_choices_are_checked),
         cmocka_unit_test(walking_visits_members_and_entries_in_order),
         cmocka_unit_test(files_that_are_no_text_are_refused),
+        cmocka_unit_test(members_are_put_with_the_types_of_their_conversions),
     };
     return cmocka_run_group_tests_name("json", tests, NULL, NULL);
 }

@@ -704,6 +704,61 @@ static void columns_line_up_whatever_their_characters(void **state)
     text_table_free(table);
 }
 
+/* The same rows as text and as HTML: groups, names, numbers, estimates with seeds, a foot. */
+static void one_table_is_written_as_text_and_as_html(void **state)
+{
+    static const char *const headers[] = {"policy", "load", "hits", "words"};
+    static const char *const helps[] = {NULL, NULL, "share <of>", NULL};
+    static const char *const expected[] = {
+        "policy  load       hits  words\n"
+        "------------------------------\n"
+        "city\n"
+        "  a<b    0.8  5.0 \xC2\xB1 1.0     so\n"
+        "  none          -\n"
+        "\n"
+        "below\n",
+        "<div class=\"scroll\" tabindex=\"0\"><table><thead><tr>"
+        "<th class=\"t\" scope=\"col\"><button type=\"button\">place</button></th>"
+        "<th class=\"t\" scope=\"col\"><button type=\"button\">policy</button></th>"
+        "<th scope=\"col\"><button type=\"button\">load</button></th>"
+        "<th scope=\"col\" title=\"share &lt;of&gt;\"><button type=\"button\">hits</button></th>"
+        "<th class=\"t\" scope=\"col\"><button type=\"button\">words</button></th>"
+        "</tr></thead>\n<tbody>\n"
+        "<tr><td class=\"t\">city</td><td class=\"t\">a&lt;b</td><td data-v=\"0.8\">0.8</td>"
+        "<td data-v=\"5\">5.0<small> \xC2\xB1 1.0</small><br/><small>seeds 4, 6</small></td>"
+        "<td class=\"w\">so</td></tr>\n"
+        "</tbody>\n<tfoot>\n"
+        "<tr><td class=\"t\">city</td><td class=\"t\">none</td><td></td><td>-</td><td></td></tr>\n"
+        "</tfoot></table></div>\n"};
+    (void)state;
+    for (int html = 0; html < 2; html++) {
+        char *text = NULL;
+        size_t size = 0;
+        struct text_table *table = text_table_create(headers, 4);
+        text_table_helps(table, helps);
+        text_table_indent(table, "place");
+        text_table_group(table, "city");
+        text_table_row(table);
+        text_table_name(table, 0, "%s", "a<b");
+        text_table_number(table, 1, 0.8, 6, "%.1f", 0.8);
+        text_table_estimate(
+            table, 2, (struct estimate){.n = 2, .mean = 5, .low = 4, .high = 6, .half_width = 1},
+            1);
+        text_table_seeds(table, 2, "4, 6");
+        text_table_words(table, 3, "%s", "so");
+        text_table_note(table, "below");
+        text_table_foot(table);
+        text_table_row(table);
+        text_table_name(table, 0, "%s", "none");
+        text_table_estimate(table, 2, (struct estimate){.mean = NAN, .half_width = NAN}, 1);
+        FILE *out = open_memstream(&text, &size);
+        assert_true(text_table_end(table, html != 0, out));
+        (void)fclose(out);
+        assert_string_equal(text, expected[html]);
+        free(text);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -729,6 +784,7 @@ int main(void)
         cmocka_unit_test(json_holds_the_same_figures),
         cmocka_unit_test(an_empty_file_is_told_so),
         cmocka_unit_test(columns_line_up_whatever_their_characters),
+        cmocka_unit_test(one_table_is_written_as_text_and_as_html),
     };
     return cmocka_run_group_tests_name("report", tests, NULL, NULL);
 }

@@ -12,7 +12,7 @@
 
 #define COUNT(array) (sizeof(array) / sizeof(array)[0])
 
-enum { LINE_WIDTH = 100, CELL_SIZE = 160, COLUMNS_MAX = 12, KINDS_SHOWN = 12 };
+enum { CELL_SIZE = 160, COLUMNS_MAX = 12, KINDS_SHOWN = 12 };
 
 /* ---- Output: text or HTML -------------------------------------------------------------------- */
 
@@ -24,23 +24,21 @@ struct sink {
 
 static void sink_heading(struct sink *sink, const char *text)
 {
-    if (sink->html) {
-        html_element(sink->out, "h2", text);
-    } else {
-        (void)fprintf(sink->out, "\n== %s ", text);
-        for (size_t i = strlen(text) + 4; i < LINE_WIDTH; i++)
-            (void)fputc('=', sink->out);
+    if (!sink->html) {
+        text_print_heading(sink->out, text);
+        return;
     }
+    html_element(sink->out, "h2", text);
     (void)fputc('\n', sink->out);
 }
 
-/* Writes text in lines of at most LINE_WIDTH. */
+/* Writes text in lines of at most TEXT_LINE_WIDTH. */
 static void lines_write(FILE *out, const char *text)
 {
     size_t used = 0;
     for (const char *word = text; *word != '\0';) {
         const size_t length = strcspn(word, " ");
-        const bool wraps = used + 1 + length > LINE_WIDTH;
+        const bool wraps = used + 1 + length > TEXT_LINE_WIDTH;
         if (used > 0)
             (void)fputc(wraps ? '\n' : ' ', out);
         (void)fwrite(word, 1, length, out);

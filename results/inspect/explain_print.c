@@ -247,10 +247,8 @@ static void json_decision(cJSON *item, const struct explained_stage *stage)
 {
     const struct batch_row *batch = stage->batch;
     cJSON *object = cJSON_AddObjectToObject(item, "decision");
-    json_put(object, "batch %d vcpu %d vgpu %d", batch->configured_batch, batch->vcpu, batch->vgpu);
-    if (stage->gpu_model != NULL)
-        cJSON_AddStringToObject(object, "gpu", stage->gpu_model);
-    cJSON_AddNumberToObject(object, "quota", batch->quota);
+    json_put(object, "batch %d vcpu %d vgpu %d gpu %s quota %d", batch->configured_batch,
+             batch->vcpu, batch->vgpu, stage->gpu_model, batch->quota);
     if (stage->decision == NULL)
         return;
     json_put(object, "alternatives %u plan_cost_usd %g plan_ms %g queue_length %u units %g",

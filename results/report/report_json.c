@@ -233,12 +233,8 @@ static void add_file(const struct report *report, cJSON *object)
 /* Prints and deletes the object. */
 static bool print_root(cJSON *root, FILE *out, struct error *error)
 {
-    char *text = cJSON_Print(root);
-    cJSON_Delete(root);
-    if (text == NULL)
-        return error_run(error, "out of memory for the report");
-    (void)fprintf(out, "%s\n", text);
-    free(text);
+    if (!json_write(root, out, "report", error))
+        return false;
     return !ferror(out) || error_run(error, "cannot write the report: %s", strerror(errno));
 }
 

@@ -15,14 +15,6 @@
 
 #define COUNT(array) (sizeof(array) / sizeof(array)[0])
 
-static void heading(FILE *out, const char *text)
-{
-    (void)fprintf(out, "\n== %s ", text);
-    for (size_t i = strlen(text) + 4; i < TEXT_LINE_WIDTH; i++)
-        (void)fputc('=', out);
-    (void)fputs("\n\n", out);
-}
-
 /* ---- Header -------------------------------------------------------------------------------- */
 
 /* Two modules may have the same name, so their hashes are compared too. */
@@ -259,7 +251,8 @@ static bool print_expected(const struct report *report, FILE *out)
     static const char *const headers[] = {"published figure, setting", "profile", "policy", "ours",
                                           "ours"};
     const size_t count = report->judgement_count;
-    heading(out, "published figures and ours");
+    text_print_heading(out, "published figures and ours");
+    (void)fputc('\n', out);
     text_print_filled(out, "", report->expected->title);
     text_print_filled(out, "", report->expected->source);
     (void)fputc('\n', out);
@@ -282,7 +275,8 @@ static bool print_expected(const struct report *report, FILE *out)
 
 static void scenario_heading(const struct report_scenario *scenario, FILE *out)
 {
-    heading(out, scenario->title);
+    text_print_heading(out, scenario->title);
+    (void)fputc('\n', out);
     if (scenario->application_count > 0)
         (void)fprintf(out, "profile evidence: %s\n\n",
                       scenario->evidence[0] == '\0' ? "no profile" : scenario->evidence);

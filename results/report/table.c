@@ -440,6 +440,14 @@ void text_table_free(struct text_table *table)
     free(table);
 }
 
+void text_print_heading(FILE *out, const char *text)
+{
+    (void)fprintf(out, "\n== %s ", text);
+    for (size_t i = strlen(text) + 4; i < TEXT_LINE_WIDTH; i++)
+        (void)fputc('=', out);
+    (void)fputc('\n', out);
+}
+
 void text_print_filled(FILE *out, const char *head, const char *text)
 {
     size_t used = strlen(head);

@@ -68,6 +68,8 @@ void text_table_free(struct text_table *table);
 /* Columns of a line of the reports in text. */
 enum { TEXT_LINE_WIDTH = 100 };
 
+/* Writes "== text ====" over a whole line, after an empty one. */
+void text_print_heading(FILE *out, const char *text);
 /* Writes `head` and the text, wrapped at TEXT_LINE_WIDTH. Continuation lines are indented by two
  * blanks. */
 void text_print_filled(FILE *out, const char *head, const char *text);

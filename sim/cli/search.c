@@ -316,10 +316,8 @@ static cJSON *configuration_json(const struct decision *decision,
 {
     const char *model = gpu_model(decision, configuration);
     cJSON *object = cJSON_CreateObject();
-    json_put(object, "batch %d vcpu %d vgpu %d", configuration->batch, configuration->vcpu,
-             configuration->vgpu);
-    if (model != NULL)
-        cJSON_AddStringToObject(object, "gpu", model);
+    json_put(object, "batch %d vcpu %d vgpu %d gpu %s", configuration->batch, configuration->vcpu,
+             configuration->vgpu, model);
     return object;
 }
 
