@@ -3,7 +3,6 @@
 #include <time.h>
 
 #include "sched/common/placement.h"
-#include "sched/policy_bookkeeping.h"
 #include "sched/registry.h"
 #include "sim/cli/output.h"
 #include "tests/fixture_simulation.h"

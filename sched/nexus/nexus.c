@@ -43,7 +43,6 @@
  */
 #include "sched/nexus/nexus_internal.h"
 
-#include "sched/policy_bookkeeping.h"
 
 enum { SCALINGS = 8 };
 
