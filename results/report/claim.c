@@ -262,7 +262,7 @@ static const struct report_contender *side_find(const struct report *report,
 /* Whether the metric's share is shown in per cent. */
 static bool in_percent(const struct claim *claim)
 {
-    return claim->metric->column.scale == 100;
+    return claim->metric->scope != METRIC_OF_TRAININGS && claim->metric->column.scale == 100;
 }
 
 bool claim_estimate(const struct report *report, const struct claim *claim, struct estimate *ours,

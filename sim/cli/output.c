@@ -8,18 +8,12 @@
 #include <cjson/cJSON.h>
 
 #include "sched/keep_alive.h"
+#include "results/store/columns.h"
 #include "results/store/record.h"
 #include "sched/registry.h"
 #include "sim/version.h"
 #include "traces/json/json.h"
 #include "workloads/capacity.h"
-
-/* One metric of metrics.def, read from its struct. */
-struct figure {
-    const char *name;
-    const char *unit;
-    double value;
-};
 
 /* Metrics named PREFIX_rest are put into an object PREFIX with key rest. Other names are used as
  * keys. */
@@ -27,9 +21,8 @@ static const struct figure_group {
     const char *prefix, *object;
 } groups[] = {{"latency_ms_", "latency_ms"}, {"bound_", "bound"}, {"jct_s_", "jct_s"}};
 
-static void json_add_figure(cJSON *object, const struct figure *figure)
+static void json_add_figure(cJSON *object, const char *key, double value)
 {
-    const char *key = figure->name;
     for (size_t i = 0; i < sizeof groups / sizeof *groups; i++) {
         size_t length = strlen(groups[i].prefix);
         if (strncmp(key, groups[i].prefix, length) != 0)
@@ -41,44 +34,18 @@ static void json_add_figure(cJSON *object, const struct figure *figure)
         key += length;
         break;
     }
-    if (isfinite(figure->value))
-        cJSON_AddNumberToObject(object, key, figure->value);
+    if (isfinite(value))
+        cJSON_AddNumberToObject(object, key, value);
     else
         cJSON_AddNullToObject(object, key);
 }
 
-static void json_add_measures(cJSON *object, const struct measures *measures)
+/* Adds the metrics of that scope, which are members of `members`. */
+static void json_add_metrics(cJSON *object, enum metric_scope scope, const void *members)
 {
-    const struct figure figures[] = {
-#define MEASURE(type, name, unit, column, help) {#name, unit, (double)measures->name},
-#include "sim/platform/metrics.def"
-    };
-    for (size_t i = 0; i < sizeof figures / sizeof *figures; i++)
-        json_add_figure(object, &figures[i]);
-}
-
-static void json_add_run_measures(cJSON *object, const struct run_measures *run)
-{
-    const struct figure figures[] = {
-#define RUN_MEASURE(type, name, unit, column, help) {#name, unit, (double)run->name},
-#include "sim/platform/metrics.def"
-    };
-    for (size_t i = 0; i < sizeof figures / sizeof *figures; i++)
-        json_add_figure(object, &figures[i]);
-}
-
-/* {"finished", "jct_s": {"mean", …}, …}: keys of training_metrics.def. */
-static void json_add_training(cJSON *root, const struct training_measures *training)
-{
-    if (training == NULL)
-        return;
-    cJSON *object = cJSON_AddObjectToObject(root, "training");
-    const struct figure figures[] = {
-#define TRAINING_MEASURE(type, name, unit, help) {#name, unit, (double)training->name},
-#include "sim/platform/training_metrics.def"
-    };
-    for (size_t i = 0; i < sizeof figures / sizeof *figures; i++)
-        json_add_figure(object, &figures[i]);
+    for (size_t i = 0; i < metric_count + training_metric_count; i++)
+        if (metrics[i].scope == scope)
+            json_add_figure(object, metrics[i].name, metric_number(&metrics[i], members));
 }
 
 static void json_add_notices(cJSON *root, const char *notices)
@@ -183,9 +150,9 @@ static void json_add_load(cJSON *root, const struct experiment *experiment)
         return;
     const double rate = arrival_spec_rate(&experiment->arrivals);
     const double capacity = capacity_find(&experiment->workload).rate_per_s;
-    json_add_figure(root, &(struct figure){"arrival_rate_per_s", "1/s", rate});
-    json_add_figure(root, &(struct figure){"capacity_per_s", "1/s", capacity});
-    json_add_figure(root, &(struct figure){"offered_load", "1", rate / capacity});
+    json_add_figure(root, "arrival_rate_per_s", rate);
+    json_add_figure(root, "capacity_per_s", capacity);
+    json_add_figure(root, "offered_load", rate / capacity);
 }
 
 cJSON *output_run_json(const struct output_run *shown)
@@ -198,16 +165,18 @@ cJSON *output_run_json(const struct output_run *shown)
     cJSON_AddStringToObject(root, "keep_alive", keep_alive_in_force(experiment));
     cJSON_AddItemToObject(root, "seed", json_whole(experiment->seed));
     json_add_load(root, experiment);
-    json_add_measures(root, &result->overall);
-    json_add_run_measures(root, &result->run);
-    json_add_training(root, result->training);
+    json_add_metrics(root, METRIC_OF_APPLICATION, &result->overall);
+    json_add_metrics(root, METRIC_OF_RUN, &result->run);
+    if (result->training != NULL)
+        json_add_metrics(cJSON_AddObjectToObject(root, "training"), METRIC_OF_TRAININGS,
+                         result->training);
     cJSON *list = cJSON_AddArrayToObject(root, "applications");
     for (size_t a = 0; a < result->application_count; a++) {
         cJSON *entry = cJSON_CreateObject();
         cJSON_AddStringToObject(entry, "name", experiment->workload.applications[a].name);
         cJSON_AddNumberToObject(entry, "slo_ms",
                                 sim_to_ms(experiment->workload.applications[a].slo));
-        json_add_measures(entry, &result->applications[a]);
+        json_add_metrics(entry, METRIC_OF_APPLICATION, &result->applications[a]);
         cJSON_AddItemToArray(list, entry);
     }
     cJSON_AddBoolToObject(root, "exact_quantiles", result->exact_quantiles);
@@ -313,22 +282,12 @@ static void text_notices(FILE *stream, const struct output_run *runs, size_t cou
         fprintf(stream, "percentiles are within 0.05 %% (too many samples to keep them all)\n");
 }
 
-static void text_training(FILE *stream, const struct training_measures *training)
+static void text_metrics(FILE *stream, enum metric_scope scope, const void *members)
 {
-    if (training == NULL)
-        return;
-    fprintf(stream, "\ntrainings\n");
-#define TRAINING_MEASURE(type, name, unit, help)                                                   \
-    text_line(stream, #name, (double)training->name, unit, help);
-#include "sim/platform/training_metrics.def"
-    fputc('\n', stream);
-}
-
-static void text_run(FILE *stream, const struct run_measures *run)
-{
-#define RUN_MEASURE(type, name, unit, column, help)                                                \
-    text_line(stream, #name, (double)run->name, unit, help);
-#include "sim/platform/metrics.def"
+    for (size_t i = 0; i < metric_count + training_metric_count; i++)
+        if (metrics[i].scope == scope)
+            text_line(stream, metrics[i].name, metric_number(&metrics[i], members), metrics[i].unit,
+                      metrics[i].help);
 }
 
 /* The run's figures that do not need requests. */
@@ -375,9 +334,13 @@ void output_run_text(FILE *stream, const struct output_run *shown)
     if (requests)
         text_applications(stream, experiment, result);
     text_base(stream, shown);
-    text_training(stream, result->training);
+    if (result->training != NULL) {
+        fprintf(stream, "\ntrainings\n");
+        text_metrics(stream, METRIC_OF_TRAININGS, result->training);
+        fputc('\n', stream);
+    }
     if (requests)
-        text_run(stream, run);
+        text_metrics(stream, METRIC_OF_RUN, run);
     else
         text_run_of_trainings(stream, run);
     fprintf(stream, "  %-26s %.3g s (%.4g events/s, %.4g requests/s)\n", "wall time",
