@@ -8,9 +8,9 @@
 
 #include "sim/backend/worker_backend.h"
 
-#define MEASURE_TYPE_u64 COLUMN_U64
-#define MEASURE_TYPE_f64 COLUMN_F64
-#define MEASURE_TYPE_share COLUMN_F64
+#define METRIC_TYPE_u64 COLUMN_U64
+#define METRIC_TYPE_f64 COLUMN_F64
+#define METRIC_TYPE_share COLUMN_F64
 
 #define IS_SHARE_u64 false
 #define IS_SHARE_f64 false
@@ -32,7 +32,7 @@
     }
 
 #define METRIC_ENTRY(members, scope, type, name, unit, help)                                       \
-#name, unit, help, MEASURE_TYPE_##type, offsetof(struct members, name), scope
+#name, unit, help, METRIC_TYPE_##type, offsetof(struct members, name), scope
 
 const struct metric metrics[] = {
 #define METRIC(type, name, unit, column, help)                                                     \
@@ -89,9 +89,9 @@ static const struct column summary_columns[] = {
     COLUMN(summary_row, U8, exact_quantiles, "1",
            "1: percentiles over all samples; 0: within 0.05 %"),
 #define METRIC(type, name, unit, column, help)                                                     \
-    {#name, unit, help, MEASURE_TYPE_##type, offsetof(struct summary_row, measures.name), 1, false},
+    {#name, unit, help, METRIC_TYPE_##type, offsetof(struct summary_row, measures.name), 1, false},
 #define RUN_METRIC(type, name, unit, column, help)                                                 \
-    {#name, unit, help, MEASURE_TYPE_##type, offsetof(struct summary_row, run.name), 1, false},
+    {#name, unit, help, METRIC_TYPE_##type, offsetof(struct summary_row, run.name), 1, false},
 #include "sim/platform/metrics.def"
 };
 
@@ -102,7 +102,7 @@ static const struct column application_columns[] = {
     TEXT(application_row, policy, TEXT_NAME, "scheduling policy"),
     COLUMN(application_row, U64, seed, "1", "of the random streams"),
 #define METRIC(type, name, unit, column, help)                                                     \
-    {#name, unit, help, MEASURE_TYPE_##type, offsetof(struct application_row, measures.name),      \
+    {#name, unit, help, METRIC_TYPE_##type, offsetof(struct application_row, measures.name),       \
      1,     false},
 #include "sim/platform/metrics.def"
 };
@@ -233,7 +233,7 @@ static const struct column training_columns[] = {
     TEXT(training_summary_row, policy, TEXT_NAME, "scheduling policy"),
     COLUMN(training_summary_row, U64, seed, "1", "of the random streams"),
 #define TRAINING_METRIC(type, name, unit, column, help)                                            \
-    {#name, unit, help, MEASURE_TYPE_##type, offsetof(struct training_summary_row, measures.name), \
+    {#name, unit, help, METRIC_TYPE_##type, offsetof(struct training_summary_row, measures.name),  \
      1,     false},
 #include "sim/platform/metrics.def"
 };
