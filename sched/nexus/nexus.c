@@ -43,7 +43,6 @@
  */
 #include "sched/nexus/nexus_internal.h"
 
-
 enum { SCALINGS = 8 };
 
 static const double least_rate = 0.1;
