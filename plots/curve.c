@@ -122,7 +122,7 @@ static struct panel_row row_of(const struct metric *metric)
 static void panels_write(struct curve_figure *figure)
 {
     const struct curves *curves = figure->source->report->curves;
-    const bool trainings = curves->metric->of_training;
+    const bool trainings = curves->metric->scope == METRIC_OF_TRAININGS;
     const struct panel_row *rows = trainings ? below_of_trainings : below;
     const size_t count =
         trainings ? sizeof below_of_trainings / sizeof *rows : sizeof below / sizeof *rows;

@@ -12,8 +12,8 @@
  * Every function but `decide` may be NULL.
  *
  * This header suffices for dispatchers and planners. Scalers also need sched/policy_instances.h,
- * schedulers of trainings sched/policy_training.h. A policy that reports the cost or the reasons of
- * its decisions uses sched/policy_bookkeeping.h.
+ * schedulers of trainings sched/policy_training.h. What only the reproduction of one paper asks for
+ * is in sched/policy_reproduction.h.
  *
  * An action that returns false had no effect. Either the resources are not free, and the policy
  * goes on. Or it broke a rule, and the run ends when the callback returns.
@@ -45,7 +45,7 @@
 #include "sim/units.h"
 #include "workloads/workload.h"
 
-#define POLICY_ABI 5
+#define POLICY_ABI 6
 
 struct platform; /* the simulator's side; opaque */
 
@@ -200,4 +200,21 @@ bool platform_drop(struct platform *platform, uint32_t queue, uint32_t position)
  * million timers or ends of leases within 10 ms of simulated time, if meanwhile the policy
  * dispatches, launches and drops nothing and places no training for the first time. */
 void platform_set_timer(struct platform *platform, sim_time_t time, uint32_t id);
+
+/* ---- Reports ------------------------------------------------------------------------------- */
+
+/* Reports work done by the current decision, in the policy's unit (node expansions, candidates
+ * scanned …). The platform's decision_cost converts it to decision time, the only effect that these
+ * three have on the schedule. */
+void platform_charge(struct platform *platform, uint64_t units);
+/* A note for the decision log about the next dispatch: the number of alternatives, the expected
+ * cost, and the expected time to the end of the plan. */
+void platform_explain(struct platform *platform, uint32_t alternatives, double plan_cost_usd,
+                      sim_time_t plan_time);
+/* For policies that plan ahead (Orion, Aquatope). States that `configuration` of the function was
+ * planned for the next dispatch before the number of waiting jobs was known. The dispatch is a miss
+ * if it uses another configuration, or has fewer jobs than that configuration's batch. Metric
+ * preplanned_miss_rate, the ESG paper's "pre-planned configuration miss rate". A policy that
+ * chooses configurations at dispatch does not call this and has no such metric. */
+void platform_planned(struct platform *platform, uint32_t configuration);
 #endif

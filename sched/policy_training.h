@@ -68,9 +68,6 @@ struct training_grant {
 /* ---- Queries ------------------------------------------------------------------------------- */
 
 const struct training_models *platform_training_models(const struct platform *platform);
-/* True if all trainings of the run arrive within its first second: one batch, known as such to who
- * submits it. */
-bool platform_trainings_static(const struct platform *platform);
 /* First training at or after `from` that has arrived and is not finished; SIM_NONE: there is none.
  */
 uint32_t platform_next_training(const struct platform *platform, uint32_t from);
@@ -80,21 +77,10 @@ struct training_view platform_training(const struct platform *platform, uint32_t
  * that holds nothing. O(gang). */
 uint32_t platform_gang(const struct platform *platform, uint32_t id, struct training_grant *grants,
                        uint32_t room);
-/* Iterations per second that a training would have with these grants beside the trainings and
- * batches that run now, whether they fit or not. A running training does not count beside itself.
- * O(gang × residents). */
-double platform_training_rate(const struct platform *platform, uint32_t id,
-                              const struct training_grant *grants, uint32_t count);
-/* Time without progress that a restart of the training takes. */
-sim_time_t platform_restart_time(const struct platform *platform, uint32_t id);
 /* Training number `which` of those on a GPU, in the order of their placement; SIM_NONE past the
  * last. */
 uint32_t platform_resident(const struct platform *platform, uint32_t invoker, uint32_t gpu,
                            uint32_t which);
-/* Free memory of a GPU, and of an invoker, in MB, with that of idle containers, which are evicted
- * where a gang needs it. */
-double platform_free_gpu_memory(const struct platform *platform, uint32_t invoker, uint32_t gpu);
-double platform_free_memory(const struct platform *platform, uint32_t invoker);
 
 /* ---- Actions ------------------------------------------------------------------------------- */
 
@@ -111,17 +97,6 @@ bool platform_preempt(struct platform *platform, uint32_t training);
  * GPUs in the same order. False if it does not fit; then nothing changes. */
 bool platform_resize(struct platform *platform, uint32_t training,
                      const struct training_grant *grants, uint32_t count);
-
-/* Interrupts all running trainings where they are: each loses what it did since the last
- * interruption or its start, up to its restart time. Starts and moves then cost nothing else. With
- * a call at every event this is the restart mode of Muri's simulator (Rivendile/Muri at 4e69a78,
- * simulator/run_sim.py:293). Only with fluid progress. O(unfinished). */
-void platform_interrupt_trainings(struct platform *platform);
-
-/* From now on gangs take vCPUs and host memory from all invokers as one, for a policy that plans
- * without servers. Real machines do not lend them, so its results are an upper bound. Allowed only
- * in init, in an experiment without applications. */
-void platform_pool_servers(struct platform *platform);
 
 /* Ends the run with a message, for what a policy cannot go on after, such as exhausted memory.
  * Allowed in every callback. */

@@ -16,8 +16,10 @@ add() {
 }
 
 metrics=$(cd "$tree" && find sim -name metrics.def)
-add "$metrics" '^MEASURE.u64, dropped' \
-    'MEASURE(u64, dummy_metric, "1", SHOWN(RESULTS, "dummy", 1, DECIMALS(0)), "added by a test")'
+add "$metrics" '^METRIC.u64, dropped' \
+    'METRIC(u64, dummy_metric, "1", SHOWN(RESULTS, "dummy", 1, DECIMALS(0)), "added by a test")'
+add "$metrics" '^TRAINING_METRIC.u64, unfinished' \
+    'TRAINING_METRIC(f64, dummy_training, "s", SHOWN(TRAININGS, "dummy h", 1.0 / 3600, DECIMALS(1)), "added by a test, too")'
 add sched/registry.c 'ROW.esg' "    ROW(dummy_policy) \\"
 cat >"$tree/sched/dummy_policy.c" <<'EOF'
 #include "sched/policy.h"
@@ -98,6 +100,26 @@ run "$esgsim" report "$folder/r.h5"
 expect "and the text, under its header" 0 'requests +dummy '
 run "$esgsim" report "$folder/r.h5" --format html
 expect "and the page, with its meaning" 0 'added by a test'
+
+# ---- A metric of trainings -------------------------------------------------------------------
+
+cat >"$folder/trainings.json" <<EOF
+{"base": "$tree/workloads/experiments/training-dynamic.json", "matrix": {"policy.name": ["fifo"]}, "seeds": 1}
+EOF
+run "$esgsim" sweep "$folder/trainings.json" --out "$folder/t.h5" --quiet
+expect "a sweep runs trainings" 0 '1 of 1 runs'
+run "$esgsim" run "$tree/workloads/experiments/training-dynamic.json" --quiet --json
+expect "a training metric's line is enough for run --json" 0 '"dummy_training":	0'
+run h5dump -H -d /training "$folder/t.h5"
+expect "the results file has it, too" 0 'dummy_training'
+run "$esgsim" report "$folder/t.h5" --format tidy
+expect "so have the tidy rows" 0 'dummy_training'
+run "$esgsim" report "$folder/t.h5" --format json
+expect "and the JSON of the report" 0 '"dummy_training"'
+run "$esgsim" report "$folder/t.h5"
+expect "and its text, under its header" 0 'finished +dummy h '
+run "$esgsim" report "$folder/t.h5" --format html
+expect "and its page, with its meaning" 0 'added by a test, too'
 if command -v gnuplot >/dev/null 2>&1; then
     run "$esgsim" plot "$folder/r.h5" --out "$folder/figures" --only hit-rate
     expect "the policy has a look of its own in figures" 0

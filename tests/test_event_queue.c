@@ -414,6 +414,53 @@ static void thousands_pending_with_delays_of_all_lengths_come_in_order(void **st
     free(crowd);
 }
 
+/* Each subject has one order for ever and one event, which is set anew again and again; the other
+ * events of these times have drawn orders. */
+static void orders_drawn_first_come_first_however_often_they_are_used(void **state)
+{
+    (void)state;
+    enum { SUBJECTS = 40, STEPS = 200000, OTHER = 1, OWN = 2 };
+    struct event_queue *queue = event_queue_create(0);
+    struct random_stream stream;
+    random_stream_open(&stream, 5, RANDOM_TEST, 0, 0);
+    const uint64_t first = event_queue_draw_order(queue);
+    event_queue_handle handles[SUBJECTS] = {0};
+    sim_time_t times[SUBJECTS], now = 0;
+    for (uint32_t id = 1; id < SUBJECTS; id++)
+        assert_true(event_queue_draw_order(queue) == first + id);
+    for (uint32_t id = 0; id < SUBJECTS; id++)
+        times[id] = SIM_FOREVER;
+    uint64_t popped = 0;
+    for (unsigned step = 0; step < STEPS; step++) {
+        const uint32_t id = (uint32_t)gsl_rng_uniform_int(&stream.rng, SUBJECTS);
+        const sim_time_t time = now + (sim_time_t)gsl_rng_uniform_int(&stream.rng, 12);
+        assert_int_equal(event_queue_cancel(queue, handles[id]), times[id] < SIM_FOREVER);
+        handles[id] = event_queue_push_ordered(queue, time, first + id, OWN, id);
+        times[id] = time;
+        if (step % 3 > 0)
+            continue;
+        assert_true(event_queue_push(queue, time, OTHER, 0) != 0);
+        uint32_t least = 0;
+        for (uint32_t k = 1; k < SUBJECTS; k++)
+            least = times[k] < times[least] ? k : least;
+        struct event event;
+        now = event_queue_next_time(queue);
+        const bool own = times[least] == now;
+        assert_int_equal(event_queue_pop_if(queue, now, OWN, &event), own);
+        if (own) {
+            assert_int_equal(event.subject, least);
+            times[least] = SIM_FOREVER;
+            popped++;
+        } else {
+            assert_true(event_queue_pop(queue, &event) && event.kind == OTHER && event.time == now);
+        }
+    }
+    assert_true(popped > STEPS / 20 && popped < STEPS / 3);
+    assert_true(event_queue_keys(queue) <= 4 * event_queue_size(queue) + 64);
+    assert_null(event_queue_fault(queue));
+    event_queue_destroy(queue);
+}
+
 /* What comes before the overflow heap that are already known of, when the near ones have run out.
  */
 static void a_burst_before_a_far_crowd_comes_first(void **state)
@@ -569,6 +616,7 @@ int main(void)
         cmocka_unit_test(events_at_one_time_come_in_the_order_they_were_set),
         cmocka_unit_test(a_large_heap_pops_in_order),
         cmocka_unit_test(thousands_pending_with_delays_of_all_lengths_come_in_order),
+        cmocka_unit_test(orders_drawn_first_come_first_however_often_they_are_used),
         cmocka_unit_test(a_burst_before_a_far_crowd_comes_first),
         cmocka_unit_test(a_handle_is_stale_once_its_slot_serves_another_event),
         cmocka_unit_test(stale_keys_are_swept_when_they_outnumber_the_live_ones),

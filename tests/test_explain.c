@@ -9,7 +9,6 @@
 #include <cjson/cJSON.h>
 
 #include "results/inspect/explain.h"
-#include "sched/policy_bookkeeping.h"
 #include "results/store/store.h"
 #include "sched/registry.h"
 #include "tests/worlds.h"

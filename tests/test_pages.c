@@ -258,7 +258,7 @@ static const char *type_name(enum column_type type)
 static bool is_measure_of_applications(const struct layout *layout, const struct column *column)
 {
     const struct metric *metric = metric_find(column->name);
-    return layout == &layout_applications && metric != NULL && !metric->of_run;
+    return layout == &layout_applications && metric != NULL && metric->scope != METRIC_OF_RUN;
 }
 
 /* The table's rows are its columns in their order, and no more. */

@@ -3,7 +3,6 @@
 #include <time.h>
 
 #include "sched/common/placement.h"
-#include "sched/policy_bookkeeping.h"
 #include "sched/registry.h"
 #include "sim/cli/output.h"
 #include "tests/fixture_simulation.h"
@@ -325,6 +324,34 @@ static void a_batch_that_claims_a_starting_container_waits_for_the_rest_of_its_s
     assert_close(result.run.cost_idle_usd, 1.2 * 0.011);
     assert_close(result.overall.cost_hold_usd, 1.5 * 0.011);
     assert_close(result.run.cost_provisioned_usd, (1.2 + 1.5 + 0.3) * 0.011);
+    simulation_result_clear(&result);
+}
+
+static bool hasty_decide(void *state, struct platform *platform)
+{
+    static const struct rule rule = {0, 1, 1, 0};
+    (void)state;
+    if (platform_next_queue(platform, 0) != SIM_NONE && platform_now(platform) == 0)
+        assert_true(platform_prewarm(platform, 0, 0));
+    return follow(platform, &rule, 1);
+}
+
+static const struct policy hasty = {.abi = POLICY_ABI, .name = "hasty", .decide = hasty_decide};
+
+static void a_start_that_ends_at_time_0_is_over(void **state)
+{
+    (void)state;
+    static struct log log;
+    struct simulation_result result;
+    run_well(WORLD(INVOKERS("1", "8", MPS4),
+                   PROFILE("4", FUNCTION("f", "100", "0", "300", "1,2,4", "100,100,100")),
+                   ",\"initial\":\"cold\",\"interference\":false",
+                   "\"process\":\"closed\",\"users\":1,\"think_ms\":0", ONE COUNT("0", "1")),
+             &hasty, &log, &result);
+    assert_int_equal(log.requests[0].arrival_ns, 0);
+    assert_int_equal(result.run.prewarms, 1);
+    assert_int_equal(result.run.cold_starts, 0);
+    assert_false(log.batches[0].cold);
     simulation_result_clear(&result);
 }
 
@@ -1298,6 +1325,7 @@ int main(void)
         cmocka_unit_test(a_refusal_in_one_branch_leaves_no_policy_with_an_empty_queue),
         cmocka_unit_test(esg_forgets_a_listed_queue_that_a_drop_has_emptied),
         cmocka_unit_test(a_batch_that_claims_a_starting_container_waits_for_the_rest_of_its_start),
+        cmocka_unit_test(a_start_that_ends_at_time_0_is_over),
         cmocka_unit_test(a_trace_shorter_than_the_requests_ends_the_run_with_those_it_has),
         cmocka_unit_test(a_container_is_gone_at_the_instant_its_keep_alive_ends),
         cmocka_unit_test(a_keep_alive_that_becomes_shorter_holds_from_then_on),

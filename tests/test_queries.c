@@ -2,7 +2,6 @@
  * the query, the policy, the callback, the simulated time and the seed, and answers nothing that
  * could be taken for a number. */
 #include "tests/fixture_simulation.h"
-#include "sched/policy_bookkeeping.h"
 #include "sched/policy_instances.h"
 #include "tests/worlds.h"
 

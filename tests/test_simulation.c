@@ -2,7 +2,6 @@
 #include <inttypes.h>
 
 #include "sched/registry.h"
-#include "sched/policy_bookkeeping.h"
 #include "tests/fixture_simulation.h"
 
 /* Two functions, 100 ms and 50 ms whatever the configuration, on one invoker unless said otherwise.

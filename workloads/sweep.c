@@ -23,8 +23,8 @@ static const char *const sweep_keys[] = {"base",   "matrix", "seeds",  "precisio
                                          "labels", "bounds", NULL};
 static const char *const precision_keys[] = {"metric", "half_width", "max_seeds", NULL};
 static const char *const metric_names[] = {
-#define MEASURE(type, name, unit, column, help) #name,
-#define RUN_MEASURE(type, name, unit, column, help) #name,
+#define METRIC(type, name, unit, column, help) #name,
+#define RUN_METRIC(type, name, unit, column, help) #name,
 #include "sim/platform/metrics.def"
 };
 /* Which of them are shares of 0..1. */
@@ -32,8 +32,8 @@ static const bool metric_shares[] = {
 #define SHARE_u64 false
 #define SHARE_f64 false
 #define SHARE_share true
-#define MEASURE(type, name, unit, column, help) SHARE_##type,
-#define RUN_MEASURE(type, name, unit, column, help) SHARE_##type,
+#define METRIC(type, name, unit, column, help) SHARE_##type,
+#define RUN_METRIC(type, name, unit, column, help) SHARE_##type,
 #include "sim/platform/metrics.def"
 };
 /* Keys whose string values are files. */

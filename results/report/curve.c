@@ -295,7 +295,7 @@ static void curves_ask(struct curves *curves, const struct curve_request *reques
                                               : CURVE_TRAINING_KEY);
     curves->metric = malloc(sizeof *curves->metric);
     if (curves->metric != NULL)
-        *curves->metric = training_metric_shown(metric);
+        *curves->metric = *metric;
     curves->at_most = request->at_most;
     curves->limit = isnan(request->limit) && strcmp(metric->name, CURVE_METRIC) == 0
                         ? CURVE_AT_LEAST

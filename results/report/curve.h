@@ -32,7 +32,7 @@ enum { CURVE_VALUES = 3 };
 struct curve_request {
     const char *key;    /* NULL: CURVE_KEY or CURVE_TRAINING_KEY, if the sweep has CURVE_VALUES
                            values of it */
-    const char *metric; /* of metrics.def or training_metrics.def; NULL: CURVE_METRIC, or
+    const char *metric; /* of metrics.def; NULL: CURVE_METRIC, or
                            CURVE_TRAINING_METRIC */
     double limit;       /* NAN: CURVE_AT_LEAST if the metric is CURVE_METRIC, else none */
     bool at_most;       /* the limit is an upper one */

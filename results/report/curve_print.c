@@ -20,7 +20,7 @@ static const char cost[] = "cost_per_request_usd";
 /* The name of the metric that the curve tables show beside the curves' own; NULL: none. */
 static const char *companion(const struct metric *metric)
 {
-    if (metric->of_training)
+    if (metric->scope == METRIC_OF_TRAININGS)
         return strcmp(metric->name, CURVE_TRAINING_METRIC) == 0 ? "jct_s_p99"
                                                                 : CURVE_TRAINING_METRIC;
     return strcmp(metric->name, cost) == 0 ? NULL : cost;
@@ -208,10 +208,8 @@ static bool text_panel(const struct report *report, const struct curves *curves,
     text_table_indent(table, NULL);
     text_panel_rows(report, panel, curves->metric, table);
     const char *beside = companion(curves->metric);
-    if (beside != NULL) {
-        const struct metric metric = training_metric_shown(report_metric_find(beside));
-        text_panel_rows(report, panel, &metric, table);
-    }
+    if (beside != NULL)
+        text_panel_rows(report, panel, report_metric_find(beside), table);
     (void)fprintf(out, "\n%s%s%s\n\n", group->title, panel->title[0] == '\0' ? "" : ", ",
                   panel->title);
     return text_table_end(table, false, out);
@@ -297,10 +295,10 @@ void curves_json(const struct report *report, cJSON *root)
 static bool html_panel(const struct report *report, const struct curve_group *group,
                        const struct curve_panel *panel, FILE *out)
 {
-    const bool trainings = report->curves->metric->of_training;
-    const struct metric beside = training_metric_shown(
-        report_metric_find(trainings ? companion(report->curves->metric) : cost));
-    const struct metric *const shown[] = {report->curves->metric, &beside,
+    const bool trainings = report->curves->metric->scope == METRIC_OF_TRAININGS;
+    const struct metric *beside =
+        report_metric_find(trainings ? companion(report->curves->metric) : cost);
+    const struct metric *const shown[] = {report->curves->metric, beside,
                                           metric_find("latency_ms_p95")};
     const char *const headers[] = {"policy", report->curves->key, curve_metric_title(shown[0]),
                                    curve_metric_title(shown[1]), curve_metric_title(shown[2])};

@@ -265,7 +265,8 @@ static bool formula_read(const struct json_value *value, struct expectation *cla
 /* A claim is in the unit in which reports show its metric. */
 static void unit_set(struct expectation *claim)
 {
-    const bool percent = claim->measured->column.scale == 100;
+    const bool percent =
+        claim->measured->scope != METRIC_OF_TRAININGS && claim->measured->column.scale == 100;
     const enum paired_formula formula = claim->comparison;
     claim->scale = percent && formula != PAIRED_RATIO ? 100 : 1;
     claim->unit = formula == PAIRED_RATIO                   ? "x"

@@ -66,11 +66,11 @@ static double cell_write(const struct report *report, const struct report_conten
                          char text[CELL_BYTES])
 {
     const bool serves = report_serves(report);
-    const struct metric metrics[] = {
-        training_metric_shown(report_metric_find(serves ? "slo_hit_rate" : "jct_s_mean")),
-        training_metric_shown(report_metric_find(serves ? "cost_per_request_usd" : "jct_s_p99"))};
-    const struct estimate first = report_column_estimate(report, contender, NULL, &metrics[0]);
-    const double beside = report_column_estimate(report, contender, NULL, &metrics[1]).mean;
+    const struct metric *const told[] = {
+        report_metric_find(serves ? "slo_hit_rate" : "jct_s_mean"),
+        report_metric_find(serves ? "cost_per_request_usd" : "jct_s_p99")};
+    const struct estimate first = report_column_estimate(report, contender, NULL, told[0]);
+    const double beside = report_column_estimate(report, contender, NULL, told[1]).mean;
     char interval[INTERVAL_TEXT] = "";
     if (first.half_width >= (serves ? told_points : told_share * first.mean))
         interval_text(&first, serves ? 0 : text_table_decimals(first.half_width, 1), interval);

@@ -366,7 +366,7 @@ const struct metric report_gpu_use = {
     .unit = "s",
     .help = "time for which GPUs run something, as if all of the cluster did",
     .type = COLUMN_F64,
-    .of_run = true,
+    .scope = METRIC_OF_RUN,
     .column = {.scale = 1}};
 
 /* gpu_fragmentation is 1 - held / use. */
@@ -402,13 +402,14 @@ static bool value_find(const struct report *report, size_t run, const char *appl
                        const struct metric *metric, double *value)
 {
     *value = NAN;
-    if (metric->of_training) {
+    if (metric->scope == METRIC_OF_TRAININGS) {
         const struct training_summary_row *row = training_row_find(report->results, run);
         if (row != NULL)
             *value = metric_number(metric, &row->measures);
         return row != NULL;
     }
-    const struct measures *measures = measures_of(report, run, metric->of_run ? NULL : application);
+    const struct measures *measures =
+        measures_of(report, run, metric->scope == METRIC_OF_RUN ? NULL : application);
     if (measures != NULL)
         *value = metric == &report_late_rate ? late_rate(measures)
                  : metric == &report_gpu_use

@@ -152,7 +152,7 @@ struct estimate report_estimate(const struct report *report,
 extern const struct metric report_late_rate;
 extern const struct metric report_gpu_use;
 
-/* The metric of that name: computed, or of metrics.def or training_metrics.def (a column of
+/* The metric of that name: computed, or of metrics.def (a column of
  * /summary or /training). NULL if there is none. */
 const struct metric *report_metric_find(const char *name);
 

@@ -65,7 +65,8 @@ static int decimals_of(const struct report *report, const struct report_scenario
 void report_columns_add(const struct report *report, const struct report_scenario *scenario,
                         enum metric_table table, bool page, struct report_columns *columns)
 {
-    for (size_t m = 0; m < metric_count && columns->count < REPORT_COLUMNS; m++)
+    for (size_t m = 0; m < metric_count + training_metric_count && columns->count < REPORT_COLUMNS;
+         m++)
         if (metrics[m].column.table == table && (page || metrics[m].column.in_text)) {
             columns->decimals[columns->count] = decimals_of(report, scenario, &metrics[m]);
             columns->metrics[columns->count++] = &metrics[m];

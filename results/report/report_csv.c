@@ -140,7 +140,7 @@ static void print_contender(const struct report *report, FILE *out,
     const struct report_contender *ours = &scenario->contenders[contender];
     const struct line line = line_of(report, scenario, ours, application);
     for (size_t m = 0; m < metric_count; m++)
-        if (application == NULL || !metrics[m].of_run)
+        if (application == NULL || metrics[m].scope != METRIC_OF_RUN)
             print_figure(out, line, metrics[m].name, metrics[m].unit,
                          report_estimate(report, ours, application, &metrics[m]));
     if (application == NULL)

@@ -46,7 +46,7 @@ static cJSON *figures_object(const struct report *report, const struct report_sc
     if (application != NULL)
         (void)cJSON_AddStringToObject(object, "application", application);
     for (size_t m = 0; m < metric_count; m++)
-        if (application == NULL || !metrics[m].of_run)
+        if (application == NULL || metrics[m].scope != METRIC_OF_RUN)
             estimate_json(object, metrics[m].name,
                           report_estimate(report, ours, application, &metrics[m]));
     add_comparison(report, scenario, contender, application, object);

@@ -24,37 +24,6 @@ const struct training_summary_row *training_row_find(const struct results *resul
     return NULL;
 }
 
-/* The columns of the text: a measure, its header and scale, and the digits shown. */
-static const struct shown {
-    const char *name, *header;
-    double scale;
-    int decimals;
-} shown[] = {
-    {"finished", "finished", 1, 0},
-    {"jct_s_mean", "mean JCT h", 1.0 / 3600, 3},
-    {"jct_s_p99", "p99 h", 1.0 / 3600, 2},
-    {"makespan_s", "makespan h", 1.0 / 3600, 2},
-    {"queueing_s_mean", "queueing h", 1.0 / 3600, 3},
-    {"slowdown", "slowdown", 1, 2},
-    {"ftf_rho", "FTF rho", 1, 2},
-    {"restarts", "restarts", 1, 0},
-    {"gpu_effective", "GPU effective %", 100, 1},
-    {"gpus_active_max", "most GPUs", 1, 0},
-    {"fragmented_gpus_mean", "fragmented", 1, 2},
-};
-enum { SHOWN = sizeof shown / sizeof *shown };
-
-struct metric training_metric_shown(const struct metric *metric)
-{
-    struct metric copy = *metric;
-    for (size_t i = 0; i < SHOWN; i++)
-        if (metric->of_training && strcmp(shown[i].name, metric->name) == 0)
-            copy.column = (struct metric_column){.header = shown[i].header,
-                                                 .scale = shown[i].scale,
-                                                 .digits = -1 - shown[i].decimals};
-    return copy;
-}
-
 bool training_table_exists(const struct report *report, const struct report_scenario *scenario)
 {
     for (size_t c = 0; c < scenario->contender_count; c++)
@@ -67,21 +36,22 @@ bool training_table_exists(const struct report *report, const struct report_scen
 static bool table_print(const struct report *report, const struct report_scenario *scenario,
                         bool html, FILE *out)
 {
-    const char *headers[1 + SHOWN] = {"trainings"}, *helps[1 + SHOWN] = {NULL};
-    struct metric metrics[SHOWN];
-    for (size_t i = 0; i < SHOWN; i++) {
-        metrics[i] = training_metric_shown(report_metric_find(shown[i].name));
-        headers[i + 1] = shown[i].header;
-        helps[i + 1] = metrics[i].help;
+    struct report_columns columns = {.count = 0};
+    report_columns_add(report, scenario, METRIC_TRAININGS, html, &columns);
+    report_columns_add(report, scenario, METRIC_GANGS, html, &columns);
+    const char *headers[1 + REPORT_COLUMNS] = {"trainings"}, *helps[1 + REPORT_COLUMNS] = {NULL};
+    for (size_t i = 0; i < columns.count; i++) {
+        headers[i + 1] = columns.metrics[i]->column.header;
+        helps[i + 1] = columns.metrics[i]->help;
     }
-    struct text_table *table = text_table_create(headers, 1 + SHOWN);
+    struct text_table *table = text_table_create(headers, 1 + columns.count);
     text_table_helps(table, helps);
     for (size_t c = 0; c < scenario->contender_count; c++) {
         text_table_row(table);
         text_table_name(table, 0, "%s", scenario->contenders[c].title);
-        for (size_t i = 0; i < SHOWN; i++)
-            report_column_cell(report, &scenario->contenders[c], NULL, &metrics[i],
-                               shown[i].decimals, "", table, i + 1);
+        for (size_t i = 0; i < columns.count; i++)
+            report_column_cell(report, &scenario->contenders[c], NULL, columns.metrics[i],
+                               columns.decimals[i], "", table, i + 1);
     }
     return text_table_end(table, html, out);
 }

@@ -8,9 +8,6 @@
 const struct column *training_measure_columns(size_t *count);
 /* The row of a run (an index into results.runs); NULL: it has no trainings. O(rows). */
 const struct training_summary_row *training_row_find(const struct results *results, size_t run);
-/* The metric with the title, scale and digits that the table of trainings gives it: times in hours.
- * Unchanged if the table does not show it. */
-struct metric training_metric_shown(const struct metric *metric);
 /* Returns whether a run of the scenario has trainings. */
 bool training_table_exists(const struct report *report, const struct report_scenario *scenario);
 /* Print the scenario's table, if its runs have trainings. False: memory exhausted. */

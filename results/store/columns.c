@@ -7,9 +7,9 @@
 
 #include "sim/backend/worker_backend.h"
 
-#define MEASURE_TYPE_u64 COLUMN_U64
-#define MEASURE_TYPE_f64 COLUMN_F64
-#define MEASURE_TYPE_share COLUMN_F64
+#define METRIC_TYPE_u64 COLUMN_U64
+#define METRIC_TYPE_f64 COLUMN_F64
+#define METRIC_TYPE_share COLUMN_F64
 
 #define IS_SHARE_u64 false
 #define IS_SHARE_f64 false
@@ -30,30 +30,30 @@
         METRIC_##table, false, header, scale, digits                                               \
     }
 
+#define METRIC_ENTRY(members, scope, type, name, unit, help)                                       \
+#name, unit, help, METRIC_TYPE_##type, offsetof(struct members, name), scope
+
 const struct metric metrics[] = {
-#define MEASURE(type, name, unit, column, help)                                                    \
-    {#name, unit,   help,  MEASURE_TYPE_##type, offsetof(struct measures, name),                   \
-     false, column, false, IS_SHARE_##type},
-#define RUN_MEASURE(type, name, unit, column, help)                                                \
-    {#name, unit,   help,  MEASURE_TYPE_##type, offsetof(struct run_measures, name),               \
-     true,  column, false, IS_SHARE_##type},
+#define METRIC(type, name, unit, column, help)                                                     \
+    {METRIC_ENTRY(measures, METRIC_OF_APPLICATION, type, name, unit, help), column,                \
+     IS_SHARE_##type},
+#define RUN_METRIC(type, name, unit, column, help)                                                 \
+    {METRIC_ENTRY(run_measures, METRIC_OF_RUN, type, name, unit, help), column, IS_SHARE_##type},
+#define TRAINING_METRIC(type, name, unit, column, help)                                            \
+    {METRIC_ENTRY(training_measures, METRIC_OF_TRAININGS, type, name, unit, help), column,         \
+     IS_SHARE_##type},
 #include "sim/platform/metrics.def"
 };
-const size_t metric_count = sizeof metrics / sizeof metrics[0];
 
-const struct metric training_metrics[] = {
-#define TRAINING_MEASURE(kind, measure, measure_unit, measure_help)                                \
-    {.name = #measure,                                                                             \
-     .unit = measure_unit,                                                                         \
-     .help = measure_help,                                                                         \
-     .type = MEASURE_TYPE_##kind,                                                                  \
-     .offset = offsetof(struct training_measures, measure),                                        \
-     .column = {.scale = 1},                                                                       \
-     .of_training = true,                                                                          \
-     .share = IS_SHARE_##kind},
-#include "sim/platform/training_metrics.def"
+enum {
+    REQUEST_METRICS = 0
+#define METRIC(type, name, unit, column, help) +1
+#define RUN_METRIC(type, name, unit, column, help) +1
+#include "sim/platform/metrics.def"
 };
-const size_t training_metric_count = sizeof training_metrics / sizeof training_metrics[0];
+const size_t metric_count = REQUEST_METRICS;
+const struct metric *const training_metrics = metrics + REQUEST_METRICS;
+const size_t training_metric_count = sizeof metrics / sizeof metrics[0] - REQUEST_METRICS;
 
 /* The column has the name of the row's field. */
 #define ENTRY(row, type, field, length, unit, help, later)                                         \
@@ -87,10 +87,10 @@ static const struct column summary_columns[] = {
           "warnings and notes about the run: lines of the attribute 'notices' of its group", true),
     COLUMN(summary_row, U8, exact_quantiles, "1",
            "1: percentiles over all samples; 0: within 0.05 %"),
-#define MEASURE(type, name, unit, column, help)                                                    \
-    {#name, unit, help, MEASURE_TYPE_##type, offsetof(struct summary_row, measures.name), 1, false},
-#define RUN_MEASURE(type, name, unit, column, help)                                                \
-    {#name, unit, help, MEASURE_TYPE_##type, offsetof(struct summary_row, run.name), 1, false},
+#define METRIC(type, name, unit, column, help)                                                     \
+    {#name, unit, help, METRIC_TYPE_##type, offsetof(struct summary_row, measures.name), 1, false},
+#define RUN_METRIC(type, name, unit, column, help)                                                 \
+    {#name, unit, help, METRIC_TYPE_##type, offsetof(struct summary_row, run.name), 1, false},
 #include "sim/platform/metrics.def"
 };
 
@@ -100,8 +100,8 @@ static const struct column application_columns[] = {
     TEXT(application_row, setting, TEXT_NAME, "named row of the sweep's matrix"),
     TEXT(application_row, policy, TEXT_NAME, "scheduling policy"),
     COLUMN(application_row, U64, seed, "1", "of the random streams"),
-#define MEASURE(type, name, unit, column, help)                                                    \
-    {#name, unit, help, MEASURE_TYPE_##type, offsetof(struct application_row, measures.name),      \
+#define METRIC(type, name, unit, column, help)                                                     \
+    {#name, unit, help, METRIC_TYPE_##type, offsetof(struct application_row, measures.name),       \
      1,     false},
 #include "sim/platform/metrics.def"
 };
@@ -231,10 +231,10 @@ static const struct column training_columns[] = {
     TEXT(training_summary_row, setting, TEXT_NAME, "named row of the sweep's matrix"),
     TEXT(training_summary_row, policy, TEXT_NAME, "scheduling policy"),
     COLUMN(training_summary_row, U64, seed, "1", "of the random streams"),
-#define TRAINING_MEASURE(type, name, unit, help)                                                   \
-    {#name, unit, help, MEASURE_TYPE_##type, offsetof(struct training_summary_row, measures.name), \
+#define TRAINING_METRIC(type, name, unit, column, help)                                            \
+    {#name, unit, help, METRIC_TYPE_##type, offsetof(struct training_summary_row, measures.name),  \
      1,     false},
-#include "sim/platform/training_metrics.def"
+#include "sim/platform/metrics.def"
 };
 
 static const struct column trainings_columns[] = {
@@ -336,7 +336,8 @@ double metric_number(const struct metric *metric, const void *members)
 double metric_value(const struct metric *metric, const struct measures *measures,
                     const struct run_measures *run)
 {
-    return metric_number(metric, metric->of_run ? (const void *)run : (const void *)measures);
+    return metric_number(metric, metric->scope == METRIC_OF_RUN ? (const void *)run
+                                                                : (const void *)measures);
 }
 
 const struct metric *metric_find(const char *name)

@@ -116,7 +116,15 @@ extern const struct layout layout_requests, layout_batches, layout_jobs, layout_
 extern const struct layout layout_unplanned_batches;
 
 /* The table of a report that shows a metric. */
-enum metric_table { METRIC_HIDDEN, METRIC_RESULTS, METRIC_CLUSTER, METRIC_TIME, METRIC_DECISIONS };
+enum metric_table {
+    METRIC_HIDDEN,
+    METRIC_RESULTS,
+    METRIC_CLUSTER,
+    METRIC_TIME,
+    METRIC_DECISIONS,
+    METRIC_TRAININGS,
+    METRIC_GANGS
+};
 
 /* Presentation of a metric in reports. */
 struct metric_column {
@@ -127,32 +135,33 @@ struct metric_column {
     int digits; /* significant digits of the column's largest value; below 0: −1 − decimals */
 };
 
-/* A member of struct measures, struct run_measures or struct training_measures. */
+/* What a metric is a member of: struct measures, run_measures or training_measures. */
+enum metric_scope { METRIC_OF_APPLICATION, METRIC_OF_RUN, METRIC_OF_TRAININGS };
+
 struct metric {
     const char *name;
     const char *unit;
     const char *help;
     enum column_type type; /* COLUMN_U64 or COLUMN_F64 */
     size_t offset;
-    bool of_run; /* a member of struct run_measures */
+    enum metric_scope scope;
     struct metric_column column;
-    bool of_training; /* a member of struct training_measures */
-    bool share;       /* its values are in 0..1 */
+    bool share; /* its values are in 0..1 */
 };
 
-/* In the order of metrics.def: metrics of applications first. */
+/* In the order of metrics.def: metrics of applications and of runs, then those of trainings, which
+ * `metric_count` does not include. */
 extern const struct metric metrics[];
 extern const size_t metric_count;
-/* In the order of training_metrics.def, which shares no name with metrics.def. */
-extern const struct metric training_metrics[];
+extern const struct metric *const training_metrics;
 extern const size_t training_metric_count;
 
 /* The metric's value as a number, from the structure that it is a member of. */
 double metric_number(const struct metric *metric, const void *members);
-/* The same for a metric of metrics.def, from `run` or `measures`, depending on `of_run`. */
+/* The same for a metric of metrics.def, from `run` or `measures`, depending on its scope. */
 double metric_value(const struct metric *metric, const struct measures *measures,
                     const struct run_measures *run);
-/* Returns NULL if there is no metric of that name in metrics.def. */
+/* Returns NULL if there is no metric of applications or runs of that name. */
 const struct metric *metric_find(const char *name);
 
 /* Returns whether the metric is a share of 0..1, such as slo_hit_rate. */

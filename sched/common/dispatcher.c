@@ -1,5 +1,4 @@
 #include "sched/common/dispatcher.h"
-#include "sched/policy_bookkeeping.h"
 
 #include <math.h>
 #include <stdlib.h>

@@ -1,5 +1,4 @@
 #include "sched/common/duty_cycle.h"
-#include "sched/policy_bookkeeping.h"
 
 #include <stdlib.h>
 #include <string.h>

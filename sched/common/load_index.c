@@ -1,5 +1,4 @@
 #include "sched/common/load_index.h"
-#include "sched/policy_bookkeeping.h"
 
 #include <stdlib.h>
 

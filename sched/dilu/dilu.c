@@ -47,7 +47,6 @@
  *   sample and instance examined, per GPU when placing, and per neighbour when shares are granted.
  */
 #include "sched/dilu/dilu_internal.h"
-#include "sched/policy_bookkeeping.h"
 #include "sched/policy_instances.h"
 
 #include <string.h>

@@ -1,5 +1,4 @@
 #include "sched/dilu/hosts.h"
-#include "sched/policy_bookkeeping.h"
 #include "sched/policy_instances.h"
 
 #include <math.h>

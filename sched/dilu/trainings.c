@@ -1,5 +1,4 @@
 #include "sched/dilu/trainings.h"
-#include "sched/policy_bookkeeping.h"
 
 #include <math.h>
 #include <stdio.h>

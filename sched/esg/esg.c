@@ -34,7 +34,6 @@
 #include <string.h>
 
 #include "sched/common/kinds.h"
-#include "sched/policy_bookkeeping.h"
 
 /* ---- ESG_1Q -------------------------------------------------------------------------------------
  */

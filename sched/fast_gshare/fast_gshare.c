@@ -44,7 +44,6 @@
  *   rectangle and GPU when placing.
  */
 #include "sched/fast_gshare/fast_gshare_internal.h"
-#include "sched/policy_bookkeeping.h"
 #include "sched/policy_instances.h"
 
 #include <stdlib.h>

@@ -1,5 +1,4 @@
 #include "sched/fast_gshare/pods.h"
-#include "sched/policy_bookkeeping.h"
 #include "sched/policy_instances.h"
 
 #include <stdlib.h>

@@ -49,7 +49,6 @@
 
 #include <gsl/gsl_cdf.h>
 
-#include "sched/policy_bookkeeping.h"
 #include "traces/profile/interference.h"
 
 enum { SCALINGS = 8 };

@@ -14,7 +14,6 @@
 
 #include <math.h>
 
-#include "sched/policy_bookkeeping.h"
 #include "sim/array.h"
 
 /* ---- Order of the queues --------------------------------------------------------------------- */

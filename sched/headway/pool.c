@@ -5,7 +5,6 @@
 
 #include "sched/common/kinds.h"
 #include "sched/common/placement.h"
-#include "sched/policy_bookkeeping.h"
 #include "workloads/gpu_sharing.h"
 
 /* Most invokers that a spreading placement looks at. */

@@ -1,7 +1,6 @@
 #include <math.h>
 
 #include "sched/infless/pool.h"
-#include "sched/policy_bookkeeping.h"
 #include "sched/policy_instances.h"
 
 void infless_touch(struct infless *self, const struct infless_pool *pool)

@@ -3,7 +3,6 @@
 
 #include "sched/common/placement.h"
 #include "sched/infless/pool.h"
-#include "sched/policy_bookkeeping.h"
 #include "sched/policy_instances.h"
 #include "sim/array.h"
 

@@ -4,7 +4,6 @@
 #include <math.h>
 
 #include "sched/nexus/split.h"
-#include "sched/policy_bookkeeping.h"
 
 static double best_throughput(const struct squishy_session *session)
 {

@@ -43,8 +43,6 @@
  */
 #include "sched/nexus/nexus_internal.h"
 
-#include "sched/policy_bookkeeping.h"
-
 enum { SCALINGS = 8 };
 
 static const double least_rate = 0.1;

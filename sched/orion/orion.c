@@ -48,7 +48,6 @@
  *   [assumed].
  */
 #include "sched/policy.h"
-#include "sched/policy_bookkeeping.h"
 
 #include <math.h>
 #include <stdlib.h>

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "sched/policy_reproduction.h"
 #include "sim/array.h"
 
 #define RETRY SIM_S

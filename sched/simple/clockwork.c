@@ -40,7 +40,6 @@
 #include <stdlib.h>
 
 #include "sched/common/batch_table.h"
-#include "sched/policy_bookkeeping.h"
 #include "sched/common/dispatcher.h"
 #include "sched/common/kinds.h"
 #include "sched/common/sliding_window.h"

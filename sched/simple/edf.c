@@ -6,7 +6,6 @@
  * With `drop` a request whose deadline has passed is dropped instead of served late.
  */
 #include "sched/common/dispatcher.h"
-#include "sched/policy_bookkeeping.h"
 
 struct edf {
     struct dispatcher dispatcher; /* first member, so that the dispatcher's functions accept a

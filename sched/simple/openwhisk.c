@@ -16,7 +16,6 @@
  *   not batch; `max_batch` enables it here. Parameter `placement` has no effect.
  */
 #include "sched/common/static_plan.h"
-#include "sched/policy_bookkeeping.h"
 
 struct openwhisk {
     struct dispatcher dispatcher; /* first member, so that the dispatcher's functions accept this

@@ -13,6 +13,7 @@
 #include <stdlib.h>
 
 #include "sim/array.h"
+#include "sched/policy_reproduction.h"
 #include "sched/policy_training.h"
 #include "sched/synergy/optimum.h"
 #include "sched/synergy/round.h"

@@ -217,7 +217,7 @@ static bool answer_prepare(struct runner *runner, struct error *error)
 /* NAN: the run has no trainings. */
 static double value_of(const struct metric *metric, const struct simulation_result *result)
 {
-    if (!metric->of_training)
+    if (metric->scope != METRIC_OF_TRAININGS)
         return metric_value(metric, &result->overall, &result->run);
     return result->training == NULL ? NAN : metric_number(metric, result->training);
 }

@@ -41,24 +41,12 @@ static void json_add_figure(cJSON *object, const char *key, double value)
         cJSON_AddNullToObject(object, key);
 }
 
-/* Adds the metrics of a run, or those of an application or of all; the other is NULL. */
-static void json_add_metrics(cJSON *object, const struct measures *measures,
-                             const struct run_measures *run)
+/* Adds the metrics of that scope, which are members of `members`. */
+static void json_add_metrics(cJSON *object, enum metric_scope scope, const void *members)
 {
-    for (size_t m = 0; m < metric_count; m++)
-        if (metrics[m].of_run == (run != NULL))
-            json_add_figure(object, metrics[m].name, metric_value(&metrics[m], measures, run));
-}
-
-/* {"finished", "jct_s": {"mean", …}, …}: keys of training_metrics.def. */
-static void json_add_training(cJSON *root, const struct training_measures *training)
-{
-    if (training == NULL)
-        return;
-    cJSON *object = cJSON_AddObjectToObject(root, "training");
-    for (size_t m = 0; m < training_metric_count; m++)
-        json_add_figure(object, training_metrics[m].name,
-                        metric_number(&training_metrics[m], training));
+    for (size_t i = 0; i < metric_count + training_metric_count; i++)
+        if (metrics[i].scope == scope)
+            json_add_figure(object, metrics[i].name, metric_number(&metrics[i], members));
 }
 
 static void json_add_notices(cJSON *root, const char *notices)
@@ -176,15 +164,17 @@ cJSON *output_run_json(const struct output_run *shown)
     json_put(root, "name %s policy %s keep_alive %s seed %" PRIu64, experiment->name,
              experiment->policy_name, keep_alive_in_force(experiment), experiment->seed);
     json_add_load(root, experiment);
-    json_add_metrics(root, &result->overall, NULL);
-    json_add_metrics(root, NULL, &result->run);
-    json_add_training(root, result->training);
+    json_add_metrics(root, METRIC_OF_APPLICATION, &result->overall);
+    json_add_metrics(root, METRIC_OF_RUN, &result->run);
+    if (result->training != NULL)
+        json_add_metrics(cJSON_AddObjectToObject(root, "training"), METRIC_OF_TRAININGS,
+                         result->training);
     cJSON *list = cJSON_AddArrayToObject(root, "applications");
     for (size_t a = 0; a < result->application_count; a++) {
         cJSON *entry = cJSON_CreateObject();
         json_put(entry, "name %s slo_ms %g", experiment->workload.applications[a].name,
                  sim_to_ms(experiment->workload.applications[a].slo));
-        json_add_metrics(entry, &result->applications[a], NULL);
+        json_add_metrics(entry, METRIC_OF_APPLICATION, &result->applications[a]);
         cJSON_AddItemToArray(list, entry);
     }
     json_put(root, "exact_quantiles %hhd profile_evidence %s deterministic %hhd",
@@ -286,23 +276,12 @@ static void text_notices(FILE *stream, const struct output_run *runs, size_t cou
         fprintf(stream, "percentiles are within 0.05 %% (too many samples to keep them all)\n");
 }
 
-static void text_training(FILE *stream, const struct training_measures *training)
+static void text_metrics(FILE *stream, enum metric_scope scope, const void *members)
 {
-    if (training == NULL)
-        return;
-    fprintf(stream, "\ntrainings\n");
-    for (size_t m = 0; m < training_metric_count; m++)
-        text_line(stream, training_metrics[m].name, metric_number(&training_metrics[m], training),
-                  training_metrics[m].unit, training_metrics[m].help);
-    fputc('\n', stream);
-}
-
-static void text_run(FILE *stream, const struct run_measures *run)
-{
-    for (size_t m = 0; m < metric_count; m++)
-        if (metrics[m].of_run)
-            text_line(stream, metrics[m].name, metric_value(&metrics[m], NULL, run),
-                      metrics[m].unit, metrics[m].help);
+    for (size_t i = 0; i < metric_count + training_metric_count; i++)
+        if (metrics[i].scope == scope)
+            text_line(stream, metrics[i].name, metric_number(&metrics[i], members), metrics[i].unit,
+                      metrics[i].help);
 }
 
 /* The run's figures that do not need requests. */
@@ -349,9 +328,13 @@ void output_run_text(FILE *stream, const struct output_run *shown)
     if (requests)
         text_applications(stream, experiment, result);
     text_base(stream, shown);
-    text_training(stream, result->training);
+    if (result->training != NULL) {
+        fprintf(stream, "\ntrainings\n");
+        text_metrics(stream, METRIC_OF_TRAININGS, result->training);
+        fputc('\n', stream);
+    }
     if (requests)
-        text_run(stream, run);
+        text_metrics(stream, METRIC_OF_RUN, run);
     else
         text_run_of_trainings(stream, run);
     fprintf(stream, "  %-26s %.3g s (%.4g events/s, %.4g requests/s)\n", "wall time",

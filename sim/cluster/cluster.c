@@ -268,6 +268,7 @@ static uint32_t container_create(struct cluster *cluster, uint32_t function, uin
                             .invoker = invoker,
                             .gpu = gpu,
                             .state = CONTAINER_STARTING,
+                            .ready_at = SIM_FOREVER,
                             .serial = cluster->next_serial++};
     int64_t host = host_kb(cluster, function);
     cluster_touch(cluster, invoker);

@@ -50,7 +50,7 @@ struct container {
     sim_time_t rings_at; /* idle or busy: time of the pending expiry_event */
 
     uint64_t serial;     /* order of creation */
-    sim_time_t ready_at; /* starting: end of the start */
+    sim_time_t ready_at; /* starting: end of the start; SIM_FOREVER: not drawn yet */
     double stamp;        /* for use by the keep-alive policy */
 };
 

@@ -310,6 +310,16 @@ bool event_queue_pop(struct event_queue *event_queue, struct event *event)
     return true;
 }
 
+bool event_queue_pop_if(struct event_queue *event_queue, sim_time_t time, uint16_t kind,
+                        struct event *event)
+{
+    if (!heap_is_settled(event_queue) && !heap_settle(event_queue))
+        return false;
+    const event_queue_key key = event_queue->heap[0];
+    return key_time(key) == time && event_queue->slots[key_slot(key)].kind == kind &&
+           event_queue_pop(event_queue, event);
+}
+
 size_t event_queue_size(const struct event_queue *event_queue)
 {
     return event_queue->live;

@@ -8,10 +8,10 @@
  * so one integer comparison orders two keys and ties cannot occur.
  *
  * Deletion is lazy. A cancel, or a re-time to an earlier time, leaves the old key in the heap. Such
- * a key is stale, because its sequence number differs from that of its slot. Stale keys are dropped
- * when they reach the root. When they outnumber the live keys, all of them are removed in one
- * sweep. A re-time to a later time keeps the key in the heap. The key is reinserted at the later
- * time when it reaches the root.
+ * a key is stale, because its sequence number or its time differs from that of its slot. Stale keys
+ * are dropped when they reach the root. When they outnumber the live keys, all of them are removed
+ * in one sweep. A re-time to a later time keeps the key in the heap. The key is reinserted at the
+ * later time when it reaches the root.
  *
  * Popping leaves the root empty. The next pushed key sinks from there, so that a pop and a push
  * need only one pass through the heap.
@@ -66,6 +66,9 @@ event_queue_handle event_queue_push(struct event_queue *event_queue, sim_time_t 
  * event when it sets the event's time, and passes the number of the first event to the functions
  * below. All events then happen in the same order as if all were in the queue.
  *
+ * A caller may also draw numbers before all other events, and use one again and again. Its events
+ * then precede all others of the same time, in the order of their numbers.
+ *
  * Limitation: numbers drawn before all 2^40 are used up are not renumbered with the pending events.
  */
 uint64_t event_queue_draw_order(struct event_queue *event_queue);
@@ -97,6 +100,9 @@ sim_time_t event_queue_next_time(struct event_queue *event_queue);
 
 /* Removes the next event and stores it in *event. Returns false if the queue is empty. */
 bool event_queue_pop(struct event_queue *event_queue, struct event *event);
+/* Like event_queue_pop, but only if the next event has this time and this kind. */
+bool event_queue_pop_if(struct event_queue *event_queue, sim_time_t time, uint16_t kind,
+                        struct event *event);
 
 /* Returns the number of pending events, without cancelled ones. */
 size_t event_queue_size(const struct event_queue *event_queue);

@@ -93,10 +93,13 @@ static inline void slot_set_sequence(struct slot *slot, uint64_t sequence)
     slot->use = sequence << GENERATION_BITS | slot_generation(slot);
 }
 
+/* Compares the time, too, because callers may give an order again. */
 static inline bool key_is_live(const struct event_queue *event_queue, event_queue_key key)
 {
     _Static_assert((int)GENERATION_BITS == (int)SLOT_BITS, "sequences stand above either");
-    return (event_queue->slots[key_slot(key)].use ^ (uint64_t)key) <= SLOT_MASK;
+    const struct slot *slot = &event_queue->slots[key_slot(key)];
+    const sim_time_t time = slot->time < 0 ? ~slot->time : slot->time;
+    return (slot->use ^ (uint64_t)key) <= SLOT_MASK && time == key_time(key);
 }
 
 /* Moves the smallest child up repeatedly until the hole at `hole` is at a leaf, and returns the

@@ -203,7 +203,7 @@ static void batch_set_start(struct platform *platform, struct batch *batch)
     if (platform->backend != NULL)
         replay_refuse_cold(platform, batch_function(platform, batch), batch->invoker);
     const struct request *head = job_request(platform, batch->first_job);
-    if (container->ready_at == 0) {
+    if (container->ready_at == SIM_FOREVER) {
         batch->cold = true;
         container->ready_at =
             input_there + containers_draw_cold(platform, container, RANDOM_COLD_START, head->number,

@@ -63,7 +63,7 @@ static sim_time_t instance_ready_at(struct platform *platform, const struct inst
         return platform->now;
     if (platform->backend != NULL)
         replay_refuse_cold(platform, instance->function, instance->invoker);
-    if (container->ready_at == 0) {
+    if (container->ready_at == SIM_FOREVER) {
         container->ready_at =
             platform->now + controller_charged(platform) +
             containers_draw_cold(platform, container, RANDOM_PREWARM, container->serial, 0);

@@ -5,7 +5,6 @@
 #include <stdio.h>
 #include <time.h>
 
-#include "sched/policy_bookkeeping.h"
 #include "sim/platform/batches.h"
 #include "sim/platform/containers.h"
 #include "sim/platform/policy_api_internal.h"

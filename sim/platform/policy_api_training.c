@@ -1,10 +1,11 @@
-/* The queries and actions of sched/policy_training.h. */
+/* The queries and actions of sched/policy_training.h and sched/policy_reproduction.h. */
 #include "sched/policy_training.h"
 
 #include <inttypes.h>
 #include <math.h>
 #include <string.h>
 
+#include "sched/policy_reproduction.h"
 #include "sim/platform/policy_api_internal.h"
 #include "sim/platform/policy_calls.h"
 #include "sim/platform/trainings.h"
@@ -105,12 +106,6 @@ const struct training_models *platform_training_models(const struct platform *pl
     return platform->trainings != NULL ? platform->trainings->plan->models : NULL;
 }
 
-bool platform_trainings_static(const struct platform *platform)
-{
-    const struct trainings *trainings = platform->trainings;
-    return trainings != NULL && trainings->plan->trainings[trainings->count - 1].arrival < SIM_S;
-}
-
 uint32_t platform_next_training(const struct platform *platform, uint32_t from)
 {
     const struct trainings *trainings = platform->trainings;
@@ -163,21 +158,6 @@ uint32_t platform_gang(const struct platform *platform, uint32_t id, struct trai
     return count;
 }
 
-double platform_training_rate(const struct platform *platform, uint32_t id,
-                              const struct training_grant *grants, uint32_t count)
-{
-    if (!is_training(platform, "training_rate", id) ||
-        !are_grants(platform, "training_rate", id, grants, count))
-        return 0;
-    return training_speed_alone(platform, id, grants) / training_slowdown(platform, id, grants) /
-           training_spec(platform, id)->iteration_s;
-}
-
-sim_time_t platform_restart_time(const struct platform *platform, uint32_t id)
-{
-    return is_training(platform, "restart_time", id) ? trainings_restart_time(platform, id) : 0;
-}
-
 uint32_t platform_resident(const struct platform *platform, uint32_t invoker, uint32_t gpu,
                            uint32_t which)
 {
@@ -186,23 +166,6 @@ uint32_t platform_resident(const struct platform *platform, uint32_t invoker, ui
     const struct residents *residents =
         &platform->trainings->gpus[platform->cluster.invokers[invoker].first_gpu + gpu];
     return which < residents->count ? residents->ids[which] : SIM_NONE;
-}
-
-double platform_free_gpu_memory(const struct platform *platform, uint32_t invoker, uint32_t gpu)
-{
-    if (!is_gpu_of(platform, "free_gpu_memory", invoker, gpu))
-        return 0;
-    const struct gpu_state *state =
-        &platform->cluster.gpus[platform->cluster.invokers[invoker].first_gpu + gpu];
-    return (double)(state->free_kb + state->idle_kb) / 1024.0;
-}
-
-double platform_free_memory(const struct platform *platform, uint32_t invoker)
-{
-    if (!is_invoker(platform, "free_memory", invoker))
-        return 0;
-    const struct invoker_state *state = &platform->cluster.invokers[invoker];
-    return (double)(state->free_kb + state->idle_kb) / 1024.0;
 }
 
 /* ---- Actions --------------------------------------------------------------------------------- */
@@ -286,6 +249,13 @@ bool platform_resize(struct platform *platform, uint32_t training,
     return true;
 }
 
+void platform_stop(struct platform *platform, const char *message)
+{
+    platform_fail(platform, "%s", message != NULL ? message : "the policy stopped the run");
+}
+
+/* ---- sched/policy_reproduction.h ------------------------------------------------------------- */
+
 void platform_interrupt_trainings(struct platform *platform)
 {
     if (!platform->controller.deciding)
@@ -309,7 +279,8 @@ void platform_pool_servers(struct platform *platform)
         cluster_pool_gangs(&platform->cluster);
 }
 
-void platform_stop(struct platform *platform, const char *message)
+bool platform_trainings_static(const struct platform *platform)
 {
-    platform_fail(platform, "%s", message != NULL ? message : "the policy stopped the run");
+    const struct trainings *trainings = platform->trainings;
+    return trainings != NULL && trainings->plan->trainings[trainings->count - 1].arrival < SIM_S;
 }

@@ -227,6 +227,9 @@ static void event_handle(struct platform *platform, const struct event *event)
     case EVENT_PREWARM:
         predictor_act(platform, event->subject);
         break;
+    case EVENT_TRAINING:
+        trainings_step(platform, event->subject);
+        break;
     case EVENT_TRAINING_SAVED:
         trainings_saved(platform, event->subject);
         break;
@@ -259,6 +262,8 @@ static const char *event_cause(enum event_kind kind)
         return "platform.decision_cost";
     case EVENT_USER:
         return "arrivals.think_ms";
+    case EVENT_TRAINING:
+        return "a training's iterations, its speed or its place";
     default:
         return NULL;
     }
@@ -285,34 +290,13 @@ static void clock_set(struct platform *platform, sim_time_t time)
     platform->now = time;
 }
 
-/* Handles what happens to trainings at `time`, which is not later than the next arrival or event.
- */
-static bool trainings_advance(struct platform *platform, sim_time_t time)
-{
-    if (time > SIM_CLOCK_END) {
-        platform_fail(platform, "a training would end after the clock's end (about 18 years); its "
-                                "iterations, its speed or its place set that time");
-        return false;
-    }
-    clock_set(platform, time);
-    platform->controller.idle_timers++;
-    platform->events++;
-    trainings_step(platform);
-    if (!platform->failed)
-        controller_wake(platform);
-    return !platform->failed;
-}
-
 /* Advances the clock to the next arrival or event and handles it. Events precede an arrival of the
- * same time, so that they release their resources before it. Trainings precede both. */
+ * same time, so that they release their resources before it. */
 static bool simulation_step(struct platform *platform, struct cursor *cursor)
 {
     sim_time_t event_time = event_queue_next_time(platform->event_queue);
     sim_time_t arrival_time = cursor->there ? cursor->next.time : SIM_FOREVER;
     sim_time_t time = event_time <= arrival_time ? event_time : arrival_time;
-    if (platform->trainings != NULL && trainings_pending(platform) &&
-        trainings_next_time(platform) <= time)
-        return trainings_advance(platform, trainings_next_time(platform));
     if (time < platform->now) {
         platform_fail(platform, "invariant time: the next event is %.6f ms in the past",
                       sim_to_ms(platform->now - time));

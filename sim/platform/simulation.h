@@ -21,22 +21,22 @@ typedef uint64_t metric_u64;
 typedef double metric_f64;
 typedef double metric_share; /* of 0..1 */
 
-/* Metrics of one application, or of all applications. Fields: the MEASURE lines of metrics.def. */
+/* Metrics of one application, or of all applications. Fields: the METRIC lines of metrics.def. */
 struct measures {
-#define MEASURE(type, name, unit, column, help) metric_##type name;
+#define METRIC(type, name, unit, column, help) metric_##type name;
 #include "sim/platform/metrics.def"
 };
 
-/* Metrics of the whole run. Fields: the RUN_MEASURE lines of metrics.def. */
+/* Metrics of the whole run. Fields: the RUN_METRIC lines of metrics.def. */
 struct run_measures {
-#define RUN_MEASURE(type, name, unit, column, help) metric_##type name;
+#define RUN_METRIC(type, name, unit, column, help) metric_##type name;
 #include "sim/platform/metrics.def"
 };
 
-/* Measures of the trainings of a run. Fields: the lines of training_metrics.def. */
+/* Measures of the trainings of a run. Fields: the TRAINING_METRIC lines of metrics.def. */
 struct training_measures {
-#define TRAINING_MEASURE(type, name, unit, help) metric_##type name;
-#include "sim/platform/training_metrics.def"
+#define TRAINING_METRIC(type, name, unit, column, help) metric_##type name;
+#include "sim/platform/metrics.def"
 };
 
 struct simulation_result {

@@ -54,6 +54,7 @@ enum event_kind {
     EVENT_WORK_KINDS,     /* kinds below it are work; without pending work a run is over or stuck */
     EVENT_CONTAINER_EXPIRY, /* subject: container */
     EVENT_CONTAINER_RELOAD, /* subject: index into keep_alive_state.reloads */
+    EVENT_TRAINING,         /* subject: training that arrives, or whose restart or lease ends */
     EVENT_SAMPLE
 };
 

@@ -14,9 +14,6 @@
 void training_window_open(struct platform *platform)
 {
     struct trainings *trainings = platform->trainings;
-    for (uint32_t i = 0; i < trainings->heap_count; i++)
-        training_account(platform, trainings->heap[i],
-                         trainings->items[trainings->heap[i]].piece_from, platform->now);
     trainings->window = trainings->active_changed = platform->now;
     trainings->most_active = trainings->active;
     trainings->active_ns = trainings->allocated_ns = trainings->effective_ns = 0;
@@ -152,8 +149,12 @@ void trainings_add_holdings(const struct platform *platform, int64_t *vcpus, int
     if (trainings == NULL)
         return;
     memset(trainings->micro_vcpus, 0, invokers * sizeof *trainings->micro_vcpus);
-    for (uint32_t i = 0; i < trainings->heap_count; i++)
-        add_gang(platform, trainings->heap[i], parts);
+    for (uint32_t g = 0; g < platform->cluster.gpu_count; g++)
+        for (uint32_t k = 0; k < trainings->gpus[g].count; k++) {
+            const uint32_t id = trainings->gpus[g].ids[k];
+            if (grant_gpu(platform, &trainings->items[id].grants[0]) == g) /* a gang counts once */
+                add_gang(platform, id, parts);
+        }
     for (uint32_t id = trainings->low; trainings->plan->save > 0 && id < trainings->arrived; id++)
         if (trainings->items[id].saving)
             add_gang(platform, id, parts);
@@ -292,6 +293,37 @@ static bool trainings_report(struct platform *platform, struct training_measures
     return good || error_run(platform->error, "out of memory for the measures of trainings");
 }
 
+struct ending {
+    sim_time_t due;
+    uint32_t id;
+};
+
+static int ending_compare(const void *a, const void *b)
+{
+    const struct ending *x = a, *y = b;
+    if (x->due != y->due)
+        return x->due < y->due ? -1 : 1;
+    return (x->id > y->id) - (x->id < y->id);
+}
+
+/* Ends what still runs, in the order in which it would have ended. */
+static bool running_stop(struct platform *platform)
+{
+    struct trainings *trainings = platform->trainings;
+    struct ending *endings = calloc((size_t)trainings->running + 1, sizeof *endings);
+    if (endings == NULL)
+        return error_run(platform->error, "out of memory for the end of trainings");
+    uint32_t count = 0;
+    for (uint32_t id = trainings->low; count < trainings->running; id++)
+        if (trainings->items[id].state == TRAINING_RUNNING)
+            endings[count++] = (struct ending){trainings->items[id].due, id};
+    qsort(endings, count, sizeof *endings, ending_compare);
+    for (uint32_t i = 0; i < count && !platform->failed; i++)
+        trainings_preempt(platform, endings[i].id, 0);
+    free(endings);
+    return true;
+}
+
 bool trainings_close(struct platform *platform, struct simulation_result *result)
 {
     struct trainings *trainings = platform->trainings;
@@ -299,8 +331,8 @@ bool trainings_close(struct platform *platform, struct simulation_result *result
         return true;
     const double active_sum = trainings->active_sum;
     const uint64_t changes = trainings->changes;
-    while (trainings->heap_count > 0 && !platform->failed)
-        trainings_preempt(platform, trainings->heap[0], 0);
+    if (!running_stop(platform))
+        return false;
     for (uint32_t id = trainings->low; id < trainings->arrived; id++)
         if (trainings->items[id].saving)
             trainings_saved(platform, id);

@@ -215,7 +215,7 @@ void training_set_due(struct platform *platform, uint32_t id)
                          (training->resumes && training->resume == platform->now));
     if (training->resumes)
         training->due = training->resume;
-    training_heap_update(platform->trainings, id);
+    training_due_set(platform, id);
 }
 
 void training_resume(struct platform *platform, uint32_t id)

@@ -10,6 +10,34 @@
 #include "sim/platform/policy_calls.h"
 #include "sim/platform/simulation_internal.h"
 
+/* ---- Events ---------------------------------------------------------------------------------- */
+
+static event_queue_handle training_schedule(struct platform *platform, uint32_t id, sim_time_t time,
+                                            uint64_t order)
+{
+    const event_queue_handle handle =
+        event_queue_push_ordered(platform->event_queue, time, order, EVENT_TRAINING, id);
+    if (handle == 0)
+        platform_fail(platform, "the event queue: %s", event_queue_fault(platform->event_queue));
+    platform->trainings->scheduled++;
+    return handle;
+}
+
+static void training_due_cancel(struct platform *platform, uint32_t id)
+{
+    platform->trainings->scheduled -=
+        event_queue_cancel(platform->event_queue, platform->trainings->items[id].event);
+}
+
+void training_due_set(struct platform *platform, uint32_t id)
+{
+    struct training *training = &platform->trainings->items[id];
+    training_due_cancel(platform, id);
+    if (training->due < SIM_FOREVER || training_ends(training_spec(platform, id)))
+        training->event =
+            training_schedule(platform, id, training->due, platform->trainings->first_order + id);
+}
+
 /* ---- Set-up ---------------------------------------------------------------------------------- */
 
 /* Most GPUs of a gang. A model that may be split may be so over all `gpus` of the cluster. */
@@ -32,7 +60,6 @@ static void items_init(struct trainings *trainings)
         const struct training_spec *spec = &plan->trainings[id];
         trainings->items[id] =
             (struct training){.state = TRAINING_FUTURE,
-                              .place = SIM_NONE,
                               .gang = spec->gpus,
                               .first_start = SIM_FOREVER,
                               .finish = SIM_FOREVER,
@@ -65,15 +92,18 @@ bool trainings_init(struct platform *platform)
         calloc(platform->cluster.invoker_count, sizeof *trainings->micro_vcpus);
     trainings->marks = calloc(platform->cluster.invoker_count, sizeof *trainings->marks);
     trainings->best_speeds = calloc(plan->models->count, sizeof *trainings->best_speeds);
-    trainings->heap = calloc(plan->count, sizeof *trainings->heap);
-    if (trainings->items == NULL || trainings->heap == NULL || trainings->gpus == NULL ||
-        trainings->shares == NULL || trainings->old_shares == NULL ||
-        trainings->micro_vcpus == NULL || trainings->marks == NULL ||
-        trainings->best_speeds == NULL)
+    if (trainings->items == NULL || trainings->gpus == NULL || trainings->shares == NULL ||
+        trainings->old_shares == NULL || trainings->micro_vcpus == NULL ||
+        trainings->marks == NULL || trainings->best_speeds == NULL)
         return false;
     for (uint32_t m = 0; m < plan->models->count; m++)
         trainings->best_speeds[m] = training_best_speed(plan->models, m);
     items_init(trainings);
+    /* Nothing is in the event queue yet: events with these orders come first at their time. */
+    trainings->first_order = event_queue_draw_order(platform->event_queue);
+    for (uint32_t id = 0; id < trainings->count; id++)
+        trainings->arrival_order = event_queue_draw_order(platform->event_queue);
+    (void)training_schedule(platform, 0, plan->trainings[0].arrival, trainings->arrival_order);
     return training_fragments_init(platform);
 }
 
@@ -88,7 +118,6 @@ void trainings_clear(struct platform *platform)
         free(trainings->gpus[g].ids);
     training_fragments_clear(platform);
     free(trainings->items);
-    free(trainings->heap);
     free(trainings->gpus);
     free(trainings->shares);
     free(trainings->old_shares);
@@ -230,7 +259,7 @@ static bool lease_end(struct platform *platform, uint32_t id, bool finishes)
     training->lease_iterations = 0;
     training->resumes = false;
     residents_remove(platform, id);
-    training_heap_remove(trainings, id);
+    training_due_cancel(platform, id);
     training->attained += platform->now - training->held_from;
     training->last_stop = platform->now;
     training->row.until_ns = platform->now;
@@ -474,19 +503,6 @@ double trainings_done(const struct platform *platform, uint32_t id)
 
 /* ---- Steps ----------------------------------------------------------------------------------- */
 
-sim_time_t trainings_next_time(const struct platform *platform)
-{
-    const struct trainings *trainings = platform->trainings;
-    sim_time_t time = SIM_FOREVER;
-    if (trainings->heap_count > 0)
-        time = trainings->items[trainings->heap[0]].due;
-    if (trainings->arrived < trainings->count) {
-        const sim_time_t arrival = trainings->plan->trainings[trainings->arrived].arrival;
-        time = arrival < time ? arrival : time;
-    }
-    return time;
-}
-
 static void training_arrive(struct platform *platform, uint32_t id)
 {
     struct trainings *trainings = platform->trainings;
@@ -496,24 +512,34 @@ static void training_arrive(struct platform *platform, uint32_t id)
     if (trainings->window == SIM_FOREVER &&
         training_is_measured(trainings->plan, training_spec(platform, id)->id))
         training_window_open(platform);
+    if (trainings->arrived < trainings->count)
+        (void)training_schedule(platform, trainings->arrived,
+                                training_spec(platform, trainings->arrived)->arrival,
+                                trainings->arrival_order);
     policy_call_training_arrived(platform, id);
 }
 
-void trainings_step(struct platform *platform)
+/* What is due for a training: its arrival, the end of its restart, or the end of its lease. */
+static void training_due(struct platform *platform, uint32_t id)
 {
-    struct trainings *trainings = platform->trainings;
-    while (!platform->failed && trainings->heap_count > 0) {
-        const uint32_t id = trainings->heap[0];
-        if (trainings->items[id].due > platform->now)
-            break;
-        if (trainings->items[id].resumes)
-            training_resume(platform, id);
-        else
-            training_stop(platform, id, trainings->items[id].finishes, 0);
-    }
-    while (!platform->failed && trainings->arrived < trainings->count &&
-           trainings->plan->trainings[trainings->arrived].arrival <= platform->now)
-        training_arrive(platform, trainings->arrived);
+    const struct training *training = &platform->trainings->items[id];
+    platform->trainings->scheduled--;
+    if (training->state == TRAINING_FUTURE)
+        training_arrive(platform, id);
+    else if (training->resumes)
+        training_resume(platform, id);
+    else
+        training_stop(platform, id, training->finishes, 0);
+}
+
+void trainings_step(struct platform *platform, uint32_t id)
+{
+    struct event event = {.subject = id};
+    do {
+        training_due(platform, event.subject);
+    } while (!platform->failed &&
+             event_queue_pop_if(platform->event_queue, platform->now, EVENT_TRAINING, &event));
+    platform->controller.idle_timers++;
     platform->controller.changed = true;
 }
 
@@ -529,11 +555,5 @@ bool trainings_over(const struct platform *platform)
 
 bool trainings_pending(const struct platform *platform)
 {
-    const struct trainings *trainings = platform->trainings;
-    if (trainings == NULL)
-        return false;
-    if (trainings->heap_count == 0 || trainings->arrived < trainings->count)
-        return trainings->arrived < trainings->count;
-    const uint32_t next = trainings->heap[0];
-    return trainings->items[next].due < SIM_FOREVER || training_ends(training_spec(platform, next));
+    return platform->trainings != NULL && platform->trainings->scheduled > 0;
 }

@@ -2,11 +2,10 @@
  *
  * A running training has one speed, relative to its whole gang alone with the base of its models.
  * The speed changes only when a training starts, stops or is resized on one of its GPUs. Work is
- * settled then, and the next end is computed. There is no event per iteration. Ends are kept in a
- * heap of their own, so that at one instant they precede arrivals and timers.
+ * settled then, and the event of its next end is set anew. There is no event per iteration. At one
+ * instant ends come first, in the order of the trainings, then trainings' arrivals, then the rest.
  *
  * - trainings.c: set-up, arrivals, leases.
- * - training_heap.c: running trainings by their ends.
  * - training_rates.c: speeds, and work done at them.
  * - training_metrics.c: measures, rows, and the invariants of the end.
  * - training_fragments.c: the fragmentation of the cluster.
@@ -20,15 +19,15 @@
 
 struct training {
     enum training_state state;
-    bool finishes;            /* its lease ends with its last iteration */
-    bool resumes;             /* `due` is the end of its restart, not of its lease */
-    bool recording;           /* `row` is of a lease that has not been recorded */
-    bool saving;              /* preempted: its gang is held until it has been saved */
-    bool saved;               /* its last stop was a preemption, with the time for saving */
-    uint32_t idle_leases;     /* whole: in a row without an iteration */
-    uint32_t restarts, place; /* place: in the heap; SIM_NONE: not in it */
-    uint32_t gang;            /* GPUs: as its specification has, but for a split model */
-    uint32_t visit;           /* the last update of rates that reached it */
+    bool finishes;        /* its lease ends with its last iteration */
+    bool resumes;         /* `due` is the end of its restart, not of its lease */
+    bool recording;       /* `row` is of a lease that has not been recorded */
+    bool saving;          /* preempted: its gang is held until it has been saved */
+    bool saved;           /* its last stop was a preemption, with the time for saving */
+    uint32_t idle_leases; /* whole: in a row without an iteration */
+    uint32_t restarts;
+    uint32_t gang;  /* GPUs: as its specification has, but for a split model */
+    uint32_t visit; /* the last update of rates that reached it */
     sim_time_t first_start, last_stop, finish;
     sim_time_t held_from;  /* start of its present lease */
     sim_time_t attained;   /* by earlier leases */
@@ -36,7 +35,8 @@ struct training {
     sim_time_t resume;     /* end of its restart: progress begins */
     sim_time_t piece_from; /* since when it has had its speed */
     sim_time_t lease_end, due;
-    double left;             /* fluid: ns of work at speed 1, at piece_from */
+    event_queue_handle event; /* at `due` */
+    double left;              /* fluid: ns of work at speed 1, at piece_from */
     double settled;          /* fluid: ns at speed 1 done in all pieces; an invariant compares it */
     uint64_t done;           /* whole: iterations of ended leases */
     double lease_iterations; /* of ended pieces of the present lease */
@@ -63,9 +63,9 @@ struct trainings {
     uint32_t low;           /* all below have finished */
     uint32_t running, left; /* left: that end by themselves, and have not finished */
     uint32_t measured_left;
-    uint32_t *heap; /* running trainings by (due, number) */
-    uint32_t heap_count;
-    struct residents *gpus;                 /* per GPU of the cluster */
+    uint64_t first_order, arrival_order; /* of events: of the first training's end, of arrivals */
+    uint32_t scheduled;                  /* events pending: ends, and the next arrival */
+    struct residents *gpus;              /* per GPU of the cluster */
     struct gang_share *shares, *old_shares; /* buffers for the largest gang */
     int64_t *micro_vcpus;                   /* per invoker: for the check of holdings */
     uint32_t *marks;                        /* per invoker: the last count that reached it */
@@ -94,14 +94,14 @@ struct trainings {
 bool trainings_init(struct platform *platform);
 void trainings_clear(struct platform *platform);
 
-/* Time of the next end or arrival; SIM_FOREVER: none. */
-sim_time_t trainings_next_time(const struct platform *platform);
-/* Handles all ends, then all arrivals of the present instant. */
-void trainings_step(struct platform *platform);
+/* Handles an event of a training, then all others of trainings at this instant. */
+void trainings_step(struct platform *platform, uint32_t id);
 /* Returns whether the run need not wait for any training. */
 bool trainings_over(const struct platform *platform);
 /* Returns whether a training is still to arrive, or one runs that will end. */
 bool trainings_pending(const struct platform *platform);
+/* Sets the event of a running training to its `due`. */
+void training_due_set(struct platform *platform, uint32_t id);
 
 /* The ledger's side of a placement: see platform_place. The arguments have been checked. */
 bool trainings_place(struct platform *platform, uint32_t id, const struct training_grant *grants,
@@ -154,13 +154,6 @@ void training_rates_update(struct platform *platform, const struct training_gran
                            uint32_t count);
 /* Computes when the running training ends or resumes, from its present speed. */
 void training_set_due(struct platform *platform, uint32_t id);
-
-/* training_heap.c */
-
-/* Moves a training to its place after a change of `due`; adds it if it is not in the heap. O(log
- * running). */
-void training_heap_update(struct trainings *trainings, uint32_t id);
-void training_heap_remove(struct trainings *trainings, uint32_t id);
 
 /* training_metrics.c */
 

@@ -7,7 +7,6 @@
 #include <unistd.h>
 
 #include "sched/policy.h"
-#include "sched/policy_bookkeeping.h"
 #include "sched/policy_training.h"
 
 enum fault {

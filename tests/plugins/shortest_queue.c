@@ -5,7 +5,6 @@
  *   esgsim run EXP.json --policy ./shortest_queue.so
  */
 #include "sched/policy.h"
-#include "sched/policy_bookkeeping.h"
 
 static uint32_t shortest_waiting(struct platform *platform)
 {
