@@ -49,6 +49,11 @@ static cJSON *put_array(struct writer *writer, cJSON *parent, const char *key)
     return put(writer, parent, key, cJSON_CreateArray());
 }
 
+static void put_keys(struct writer *writer, cJSON *object, const struct key *keys, const void *in)
+{
+    writer->failed |= object == NULL || !keys_write(keys, in, object);
+}
+
 static const char *basename_of(const char *path)
 {
     const char *slash = strrchr(path, '/');
@@ -243,25 +248,11 @@ static void write_functions(struct writer *writer, cJSON *root, const struct exp
     }
 }
 
-/* Only what is given, so that an experiment without references stays the same. */
-static void write_reference(struct writer *writer, cJSON *slo, const struct reference_values *given)
-{
-    if (given->batch == 0 && given->vcpu == 0 && given->vgpu == 0)
-        return;
-    cJSON *object = put_object(writer, slo, "reference");
-    if (given->batch != 0)
-        put_number(writer, object, "batch", (double)given->batch);
-    if (given->vcpu != 0)
-        put_number(writer, object, "vcpu", (double)given->vcpu);
-    if (given->vgpu != 0)
-        put_number(writer, object, "vgpu", (double)given->vgpu);
-}
-
 static void write_applications(struct writer *writer, cJSON *root, const struct workload *workload)
 {
     cJSON *array = put_array(writer, root, "applications");
     cJSON *slo = put_object(writer, root, "slo");
-    write_reference(writer, slo, &workload->reference);
+    put_keys(writer, slo, slo_reference_key, &workload->reference);
     for (size_t a = 0; a < workload->application_count; a++) {
         const struct application *application = &workload->applications[a];
         cJSON *item = put_object(writer, array, NULL);
@@ -428,25 +419,8 @@ static void write_platform(struct writer *writer, cJSON *root, const struct expe
     const struct platform_spec *platform = &experiment->platform;
     cJSON *object = put_object(writer, root, "platform");
     write_initial(writer, object, experiment);
-    put_text(writer, object, "reuse", reuse_names[platform->reuse]);
     write_keep_alive(writer, object, platform);
-    put_text(writer, object, "prewarm", prewarm_names[platform->prewarm]);
-    if (platform->prewarm == PREWARM_EWMA)
-        put_number(writer, object, "ewma_alpha", platform->ewma_alpha);
-    cJSON *decision = put_object(writer, object, "decision_cost");
-    put_text(writer, decision, "model", decision_cost_names[platform->decision_cost]);
-    if (platform->decision_cost == DECISION_FIXED)
-        put_number(writer, decision, "ms", platform->decision_fixed_ms);
-    if (platform->decision_cost == DECISION_MODELLED)
-        put_number(writer, decision, "ns_per_unit", platform->decision_ns_per_unit);
-    cJSON *transfer = put_object(writer, object, "transfer");
-    put_number(writer, transfer, "latency_ms", platform->transfer_latency_ms);
-    put_number(writer, transfer, "bandwidth_gbps", platform->transfer_bandwidth_gbps);
-    put(writer, object, "interference", cJSON_CreateBool(platform->interference));
-    if (platform->noise_cv >= 0)
-        put_number(writer, put_object(writer, object, "noise"), "cv", platform->noise_cv);
-    put_number(writer, object, "queue_capacity", (double)platform->queue_capacity);
-    put_number(writer, object, "sample_interval_s", sim_to_s(platform->sample_interval));
+    put_keys(writer, object, platform_keys, platform);
 }
 
 /* `several`: the key of profiles by model. */
