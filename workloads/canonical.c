@@ -280,9 +280,6 @@ static void write_trace(struct writer *writer, cJSON *object, const struct exper
     put_digest(writer, object, "file", arrivals->trace_path, experiment->trace_sha256);
     if (arrivals->trace_format != NULL)
         put_text(writer, object, "format", arrivals->trace_format);
-    put_number(writer, object, "scale_rate", arrivals->scale_rate);
-    put_number(writer, object, "start_s", arrivals->start_s);
-    put_number(writer, object, "duration_s", arrivals->duration_s);
     cJSON *mapping = put_object(writer, object, "mapping");
     for (size_t i = 0; i < arrivals->mapping_count; i++)
         put_text(writer, mapping, arrivals->mappings[i].source,
@@ -293,33 +290,12 @@ static void write_arrivals(struct writer *writer, cJSON *root, const struct expe
 {
     const struct arrival_spec *arrivals = &experiment->arrivals;
     cJSON *object = put_object(writer, root, "arrivals");
-    put_text(writer, object, "process", arrival_process_names[arrivals->process]);
-    switch (arrivals->process) {
-    case ARRIVAL_UNIFORM:
-        put_number(writer, object, "low_ms", arrivals->low_ms);
-        put_number(writer, object, "high_ms", arrivals->high_ms);
-        break;
-    case ARRIVAL_POISSON:
-        put_number(writer, object, "rate_per_s", arrivals->rate_per_s);
-        break;
-    case ARRIVAL_MMPP: {
-        cJSON *states = put_array(writer, object, "states");
-        for (size_t i = 0; i < arrivals->state_count; i++) {
-            cJSON *state = put_object(writer, states, NULL);
-            put_number(writer, state, "rate_per_s", arrivals->states[i].rate_per_s);
-            put_number(writer, state, "mean_sojourn_s", arrivals->states[i].mean_sojourn_s);
-        }
-        break;
-    }
-    case ARRIVAL_TRACE:
+    put_keys(writer, object, arrival_keys[arrivals->process], arrivals);
+    if (arrivals->process == ARRIVAL_TRACE)
         write_trace(writer, object, experiment);
-        break;
-    case ARRIVAL_CLOSED:
-        put_number(writer, object, "users", arrivals->users);
-        put_number(writer, object, "think_ms", arrivals->think_mean_ms);
-        put_text(writer, object, "think", arrivals->think_constant ? "constant" : "exponential");
-        break;
-    }
+    cJSON *states = arrivals->process == ARRIVAL_MMPP ? put_array(writer, object, "states") : NULL;
+    for (size_t i = 0; i < arrivals->state_count; i++)
+        put_keys(writer, put_object(writer, states, NULL), mmpp_state_keys, &arrivals->states[i]);
 }
 
 static void write_training_arrivals(struct writer *writer, cJSON *object,

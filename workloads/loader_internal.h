@@ -31,10 +31,11 @@ enum { NAME_LIMIT = 63 };
 
 /* Names of the values of enumerations, in their order, for the loaders and for the canonical form.
  * distribution_names begins with SERVICE_CONSTANT. NULL-terminated. */
-extern const char *const arrival_process_names[], *const distribution_names[],
-                                                      *const initial_names[];
-/* The keys of "platform"; and "reference" of "slo". */
-extern const struct key platform_keys[], slo_reference_key[];
+extern const char *const distribution_names[], *const initial_names[];
+/* The keys of "platform"; "reference" of "slo"; a state of an MMPP. */
+extern const struct key platform_keys[], slo_reference_key[], mmpp_state_keys[];
+/* The keys of "arrivals", by process. */
+extern const struct key *const arrival_keys[];
 
 /* Allocates `count` zeroed entries (at least one). NULL with an error when out of memory. */
 void *load_array(size_t count, size_t size, struct error *error);
