@@ -341,11 +341,7 @@ static void write_training(struct writer *writer, cJSON *root, const struct trai
         put(writer, measured, NULL, json_whole(plan->measured_first));
         put(writer, measured, NULL, json_whole(plan->measured_last));
     }
-    put_text(writer, object, "stop", plan->stop_at_measured ? "measured" : "all");
-    put_text(writer, object, "progress", plan->whole ? "whole" : "fluid");
-    put_text(writer, object, "restart", plan->restart ? "model" : "none");
-    put_number(writer, object, "save_s", sim_to_s(plan->save));
-    put_number(writer, object, "share_exponent", plan->share_exponent);
+    put_keys(writer, object, training_keys, plan);
 }
 
 static void write_initial(struct writer *writer, cJSON *object, const struct experiment *experiment)
@@ -420,14 +416,8 @@ static void write_planning(struct writer *writer, cJSON *root, const struct plan
     if (planning->workload == NULL)
         return;
     cJSON *object = put_object(writer, root, "planning");
-    cJSON *error = put_object(writer, object, "error");
     write_profiles(writer, object, "profile", &planning->profiles);
-    put_number(writer, error, "cv", planning->error_cv);
-    put_number(writer, error, "bias", planning->error_bias);
-    put_text(writer, error, "per", planning_per_names[planning->error_per]);
-    if (planning->error_seed >= 0)
-        put(writer, error, "seed", json_whole((uint64_t)planning->error_seed));
-    put_number(writer, object, "guard", planning->guard);
+    put_keys(writer, object, planning_keys, planning);
 }
 
 static void write_policy(struct writer *writer, cJSON *root, const struct experiment *experiment)

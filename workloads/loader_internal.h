@@ -32,8 +32,9 @@ enum { NAME_LIMIT = 63 };
 /* Names of the values of enumerations, in their order, for the loaders and for the canonical form.
  * distribution_names begins with SERVICE_CONSTANT. NULL-terminated. */
 extern const char *const distribution_names[], *const initial_names[];
-/* The keys of "platform"; "reference" of "slo"; a state of an MMPP. */
-extern const struct key platform_keys[], slo_reference_key[], mmpp_state_keys[];
+/* The keys of "platform", "planning" and "training"; "reference" of "slo"; a state of an MMPP. */
+extern const struct key platform_keys[], planning_keys[], training_keys[], slo_reference_key[],
+    mmpp_state_keys[];
 /* The keys of "arrivals", by process. */
 extern const struct key *const arrival_keys[];
 
