@@ -87,26 +87,21 @@ static void write_cluster(struct writer *writer, cJSON *root, const struct workl
     for (size_t g = 0; g < cluster->group_count; g++) {
         const struct invoker_group *group = &cluster->groups[g];
         cJSON *invoker = put_object(writer, invokers, NULL);
-        put_number(writer, invoker, "count", group->count);
-        put_number(writer, invoker, "vcpus", group->vcpus);
-        put_number(writer, invoker, "memory_mb", group->memory_mb);
+        put_keys(writer, invoker, invoker_keys, group);
         cJSON *gpus = put_array(writer, invoker, "gpus");
         for (size_t i = 0; i < group->gpu_count; i++) {
             const struct gpu_spec *gpu = &group->gpus[i];
             cJSON *item = put_object(writer, gpus, NULL);
             put_text(writer, item, "model", gpu->model);
             put_text(writer, item, "sharing", gpu_sharing_of(gpu)->name);
-            put_number(writer, item, "units", gpu->units);
-            put_number(writer, item, "memory_mb", gpu->memory_mb);
-            put_number(writer, item, "speed", workload->kinds[gpu->kind].speed);
-            if (gpu->oversubscription > 1)
-                put_number(writer, item, "oversubscription", gpu->oversubscription);
+            put_keys(writer, item, gpu_keys,
+                     &(struct gpu_entry){*gpu, workload->kinds[gpu->kind], .count = 1});
             if (unlike_prices(workload))
                 put_number(writer, item, "vgpu_hour_usd", workload->kinds[gpu->kind].vgpu_hour_usd);
         }
     }
     cJSON *price = put_object(writer, object, "price");
-    put_number(writer, price, "vcpu_hour_usd", cluster->vcpu_hour_usd);
+    put_keys(writer, price, price_keys, cluster);
     put_number(writer, price, "vgpu_hour_usd", workload->kinds[0].vgpu_hour_usd);
 }
 

@@ -35,6 +35,13 @@ extern const char *const distribution_names[], *const initial_names[];
 /* The keys of "platform", "planning" and "training"; "reference" of "slo"; a state of an MMPP. */
 extern const struct key platform_keys[], planning_keys[], training_keys[], slo_reference_key[],
     mmpp_state_keys[];
+/* The keys of an invoker, of one of its GPUs, and of "price". */
+struct gpu_entry {
+    struct gpu_spec gpu;
+    struct gpu_kind kind;
+    uint32_t count;
+};
+extern const struct key invoker_keys[], gpu_keys[], price_keys[];
 /* The keys of "arrivals", by process. */
 extern const struct key *const arrival_keys[];
 
