@@ -62,6 +62,19 @@ void keys_default(const struct key *keys, void *out)
             number_set(key, out, key->fallback);
 }
 
+static bool load_object(const struct key *key, const struct json_value *value, void *out,
+                        struct error *error)
+{
+    double number = 0;
+    if (!key->or_number || !cJSON_IsNumber(value->node))
+        return keys_load(key->keys, value, out, error);
+    const struct key *first = key->keys;
+    if (!json_as_number(value, first->low, first->high, &number, error))
+        return false;
+    number_set(first, out, number);
+    return true;
+}
+
 /* The value of the key if the object has it. */
 static bool load_one(const struct key *key, const struct json_value *value, void *out,
                      struct error *error)
@@ -76,7 +89,7 @@ static bool load_one(const struct key *key, const struct json_value *value, void
     case KIND_OWN:
         return true;
     case KIND_OBJECT:
-        return !json_child(value, key->name, &child) || keys_load(key->keys, &child, out, error);
+        return !json_child(value, key->name, &child) || load_object(key, &child, out, error);
     case KIND_NUMBER:
     case KIND_SECONDS:
         good = json_number(value, key->name, key->low, key->high, &number, error);

@@ -37,6 +37,7 @@ struct key {
     const struct key *keys;   /* of an object within the object; their fields are of the same
                                * structure */
     bool required;
+    bool or_number;            /* a number in place of the object is the value of its first key */
     bool sparse;               /* not written at its default; an object: not written if empty */
     size_t if_offset, if_size; /* required and written only if this field has the value `if_is`; */
     int64_t if_is;             /* if_size 0: always */
@@ -49,6 +50,7 @@ enum { KEYS_MOST = 63 };
 #define OPTIONAL .required = false
 #define REQUIRED .required = true
 #define SPARSE .sparse = true
+#define OR_NUMBER .or_number = true
 /* Written only if the other field has the value. */
 #define WRITTEN_IF(of, other, value) .if_is = (value), KEY_FIELD(of, other, if_offset, if_size)
 /* Required, too. */
