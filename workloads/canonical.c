@@ -305,8 +305,7 @@ static void write_training_arrivals(struct writer *writer, cJSON *object,
         if (draw->cluster[0] != '\0')
             put_text(writer, arrivals, "cluster", draw->cluster);
     } else {
-        put_number(writer, arrivals, "per_hour", draw->per_hour);
-        put_number(writer, arrivals, "count", (double)draw->count);
+        put_keys(writer, arrivals, training_poisson_keys, draw);
         cJSON *ranges = put_array(writer, arrivals, "minutes");
         for (size_t i = 0; i < draw->range_count; i++) {
             cJSON *range = put_array(writer, ranges, NULL);

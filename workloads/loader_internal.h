@@ -32,9 +32,10 @@ enum { NAME_LIMIT = 63 };
 /* Names of the values of enumerations, in their order, for the loaders and for the canonical form.
  * distribution_names begins with SERVICE_CONSTANT. NULL-terminated. */
 extern const char *const distribution_names[], *const initial_names[];
-/* The keys of "platform", "planning" and "training"; "reference" of "slo"; a state of an MMPP. */
-extern const struct key platform_keys[], planning_keys[], training_keys[], slo_reference_key[],
-    mmpp_state_keys[];
+/* The keys of "platform", "planning", "training" and its drawn arrivals; "reference" of "slo"; a
+ * state of an MMPP. */
+extern const struct key platform_keys[], planning_keys[], training_keys[], training_poisson_keys[],
+    slo_reference_key[], mmpp_state_keys[];
 /* The keys of an invoker, of one of its GPUs, and of "price". */
 struct gpu_entry {
     struct gpu_spec gpu;
