@@ -32,7 +32,7 @@ static void whole_set(const struct key *key, void *out, int64_t number)
 static double number_at(const struct key *key, const void *in)
 {
     double number = 0;
-    if (key->kind == KIND_SECONDS)
+    if (key->kind == KIND_TIME)
         return sim_to_s(whole_at(in, key->offset, key->size));
     if (key->kind != KIND_NUMBER)
         return (double)whole_at(in, key->offset, key->size);
@@ -45,7 +45,7 @@ static void number_set(const struct key *key, void *out, double number)
     if (key->kind == KIND_NUMBER)
         memcpy((char *)out + key->offset, &number, sizeof number);
     else
-        whole_set(key, out, key->kind == KIND_SECONDS ? sim_from_s(number) : (int64_t)number);
+        whole_set(key, out, key->kind == KIND_TIME ? sim_from_s(number) : (int64_t)number);
 }
 
 static bool applies(const struct key *key, const void *in)
@@ -80,34 +80,26 @@ static bool load_one(const struct key *key, const struct json_value *value, void
                      struct error *error)
 {
     struct json_value child;
+    const bool given = json_child(value, key->name, &child);
     double number = 0;
     int64_t whole = 0;
     int word = 0;
-    bool yes = false;
-    bool good = false;
-    switch (key->kind) {
-    case KIND_OWN:
-        return true;
-    case KIND_OBJECT:
-        return !json_child(value, key->name, &child) || load_object(key, &child, out, error);
-    case KIND_NUMBER:
-    case KIND_SECONDS:
+    bool good = true, yes = false;
+    if (key->kind == KIND_OBJECT)
+        return !given || load_object(key, &child, out, error);
+    if (key->kind == KIND_NUMBER || key->kind == KIND_TIME) {
         good = json_number(value, key->name, key->low, key->high, &number, error);
-        break;
-    case KIND_WHOLE:
+    } else if (key->kind == KIND_WHOLE) {
         good = json_integer(value, key->name, (int64_t)key->low, (int64_t)key->high, &whole, error);
         number = (double)whole;
-        break;
-    case KIND_BOOL:
+    } else if (key->kind == KIND_BOOL) {
         good = json_bool(value, key->name, &yes, error);
         number = yes;
-        break;
-    case KIND_WORD:
+    } else if (key->kind == KIND_WORD) {
         good = json_choice(value, key->name, key->words, &word, error);
         number = word;
-        break;
     }
-    if (good && json_child(value, key->name, &child))
+    if (good && given && key->kind != KIND_OWN)
         number_set(key, out, number);
     return good;
 }
@@ -133,7 +125,7 @@ static cJSON *written(const struct key *key, const void *in)
     const double number = number_at(key, in);
     switch (key->kind) {
     case KIND_NUMBER:
-    case KIND_SECONDS:
+    case KIND_TIME:
         return cJSON_CreateNumber(number);
     case KIND_BOOL:
         return cJSON_CreateBool(number != 0);

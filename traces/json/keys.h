@@ -18,15 +18,7 @@
 #include "sim/units.h"
 #include "traces/json/json.h"
 
-enum key_kind {
-    KIND_OWN,
-    KIND_NUMBER,
-    KIND_WHOLE,
-    KIND_SECONDS,
-    KIND_BOOL,
-    KIND_WORD,
-    KIND_OBJECT
-};
+enum key_kind { KIND_OWN, KIND_NUMBER, KIND_WHOLE, KIND_TIME, KIND_BOOL, KIND_WORD, KIND_OBJECT };
 
 struct key {
     const char *name; /* NULL ends a table */
@@ -46,7 +38,7 @@ struct key {
 /* Most keys of one table. */
 enum { KEYS_MOST = 63 };
 
-/* The rule of a line. */
+/* The rules of a line. */
 #define OPTIONAL .required = false
 #define REQUIRED .required = true
 #define SPARSE .sparse = true
@@ -60,47 +52,35 @@ enum { KEYS_MOST = 63 };
     .at = offsetof(struct of, field), .length = sizeof((struct of *)NULL)->field
 /* A compile error for a field of another type. */
 #define KEY_TYPE(of, field, type, kind) _Generic(&((struct of *)NULL)->field, type * : (kind))
-#define KEY_PLACE(key, of, field) .name = (key), KEY_FIELD(of, field, offset, size)
+
+#define KEY_ENTRY(...)                                                                             \
+    {                                                                                              \
+        __VA_ARGS__                                                                                \
+    }
+#define KEY_RANGE(key, of, field, sort, least, most, value, ...)                                   \
+    KEY_ENTRY(.name = (key), KEY_FIELD(of, field, offset, size), .kind = (sort),                   \
+              .low = (double)(least), .high = (double)(most), .fallback = (double)(value),         \
+              __VA_ARGS__)
 
 /* A double; a whole number of 16, 32 or 64 bits; a sim_time_t given in seconds; a bool; a bool or
- * an enumeration given by its word. `of` is the tag of the structure. */
-#define KEY_NUMBER(key, of, field, least, most, value, rule)                                       \
-    {                                                                                              \
-        KEY_PLACE(key, of, field), .kind = KEY_TYPE(of, field, double, KIND_NUMBER),               \
-                                   .low = (least), .high = (most), .fallback = (value), rule       \
-    }
-#define KEY_WHOLE(key, of, field, least, most, value, rule)                                        \
-    {                                                                                              \
-        KEY_PLACE(key, of, field), .kind = KIND_WHOLE, .low = (double)(least),                     \
-                                   .high = (double)(most), .fallback = (double)(value), rule       \
-    }
-#define KEY_SECONDS(key, of, field, least, most, value, rule)                                      \
-    {                                                                                              \
-        KEY_PLACE(key, of, field), .kind = KEY_TYPE(of, field, sim_time_t, KIND_SECONDS),          \
-                                   .low = (least), .high = (most), .fallback = (value), rule       \
-    }
-#define KEY_BOOL(key, of, field, value, rule)                                                      \
-    {                                                                                              \
-        KEY_PLACE(key, of, field), .kind = KEY_TYPE(of, field, bool, KIND_BOOL),                   \
-                                   .fallback = (value), rule                                       \
-    }
-#define KEY_WORD(key, of, field, list, value, rule)                                                \
-    {                                                                                              \
-        KEY_PLACE(key, of, field), .kind = KIND_WORD, .words = (list), .fallback = (value), rule   \
-    }
-#define KEY_OBJECT(key, table, rule)                                                               \
-    {                                                                                              \
-        .name = (key), .kind = KIND_OBJECT, .keys = (table), rule                                  \
-    }
-#define KEY_OWN(key)                                                                               \
-    {                                                                                              \
-        .name = (key), .kind = KIND_OWN                                                            \
-    }
+ * an enumeration given by its word. `of` is the tag of the structure. Rules end the line. */
+#define KEY_NUMBER(key, of, field, least, most, value, ...)                                        \
+    KEY_RANGE(key, of, field, KEY_TYPE(of, field, double, KIND_NUMBER), least, most, value,        \
+              __VA_ARGS__)
+#define KEY_WHOLE(key, of, field, least, most, value, ...)                                         \
+    KEY_RANGE(key, of, field, KIND_WHOLE, least, most, value, __VA_ARGS__)
+#define KEY_SECONDS(key, of, field, least, most, value, ...)                                       \
+    KEY_RANGE(key, of, field, KEY_TYPE(of, field, sim_time_t, KIND_TIME), least, most, value,      \
+              __VA_ARGS__)
+#define KEY_BOOL(key, of, field, value, ...)                                                       \
+    KEY_RANGE(key, of, field, KEY_TYPE(of, field, bool, KIND_BOOL), 0, 1, value, __VA_ARGS__)
+#define KEY_WORD(key, of, field, list, value, ...)                                                 \
+    KEY_RANGE(key, of, field, KIND_WORD, 0, 0, value, .words = (list), __VA_ARGS__)
+#define KEY_OBJECT(key, table, ...)                                                                \
+    KEY_ENTRY(.name = (key), .kind = KIND_OBJECT, .keys = (table), __VA_ARGS__)
+#define KEY_OWN(key) KEY_ENTRY(.name = (key))
 #define KEY_NOTES KEY_OWN("note"), KEY_OWN("evidence")
-#define KEY_END                                                                                    \
-    {                                                                                              \
-        .name = NULL                                                                               \
-    }
+#define KEY_END KEY_ENTRY(.name = NULL)
 
 /* Sets the fields of all lines to their defaults. */
 void keys_default(const struct key *keys, void *out);
