@@ -15,6 +15,7 @@
 
 #include "traces/json/json.h"
 #include "traces/json/json_write.h"
+#include "traces/json/keys.h"
 
 static void assert_refused(const char *text, const char *fragment)
 {
@@ -292,6 +293,75 @@ static void members_are_put_with_the_types_of_their_conversions(void **state)
     free(text);
 }
 
+/* One key of each kind, and each rule. */
+struct thing {
+    uint16_t count;
+    bool on, late;
+    enum colour { RED, GREEN } colour;
+    sim_time_t wait;
+    double size, shade, cost;
+};
+
+static const char *const colours[] = {"red", "green", NULL};
+static const char *const whens[] = {"early", "late", NULL};
+static const struct key price_keys[] = {KEY_NUMBER("cost", thing, cost, 0, 9, -1, SPARSE), KEY_END};
+static const struct key thing_keys[] = {
+    KEY_WHOLE("count", thing, count, 1, 500, 3, REQUIRED),
+    KEY_BOOL("on", thing, on, true, OPTIONAL),
+    KEY_WORD("when", thing, late, whens, 0, OPTIONAL),
+    KEY_WORD("colour", thing, colour, colours, RED, OPTIONAL),
+    KEY_SECONDS("wait_s", thing, wait, 0, 10, 2, OPTIONAL),
+    KEY_NUMBER("size", thing, size, 0, 1, 0.5, WRITTEN_IF(thing, late, true)),
+    KEY_NUMBER("shade", thing, shade, 0, 1, 0, NEEDED_IF(thing, colour, GREEN)),
+    KEY_OBJECT("price", price_keys, OR_NUMBER, SPARSE),
+    KEY_NOTES,
+    KEY_END};
+
+/* What is written after reading `text`, or the fault. */
+static void assert_thing(const char *text, const char *expected)
+{
+    struct error error = {0};
+    struct thing thing;
+    cJSON *root = json_parse(text, "f.json", &error);
+    const struct json_value value = json_root("f.json", root);
+    assert_non_null(root);
+    keys_default(thing_keys, &thing);
+    if (keys_load(thing_keys, &value, &thing, &error)) {
+        cJSON *object = cJSON_CreateObject();
+        assert_true(keys_write(thing_keys, &thing, object));
+        char *written = cJSON_PrintUnformatted(object);
+        assert_string_equal(written, expected);
+        cJSON_free(written);
+        cJSON_Delete(object);
+    } else {
+        assert_string_equal(error.message, expected);
+    }
+    cJSON_Delete(root);
+}
+
+static void a_table_of_keys_reads_what_it_writes(void **state)
+{
+    (void)state;
+    const char *all = "{\"count\":500,\"on\":false,\"when\":\"late\",\"colour\":\"green\","
+                      "\"wait_s\":1.5,\"size\":0.25,\"shade\":1,\"price\":{\"cost\":4}}";
+    assert_thing(all, all);
+    assert_thing("{\"count\": 1, \"note\": []}",
+                 "{\"count\":1,\"on\":true,\"when\":\"early\",\"colour\":\"red\",\"wait_s\":2}");
+    assert_thing("{\"count\": 1, \"price\": 7, \"size\": 1}",
+                 "{\"count\":1,\"on\":true,\"when\":\"early\",\"colour\":\"red\",\"wait_s\":2,"
+                 "\"price\":{\"cost\":7}}");
+}
+
+static void a_table_of_keys_refuses_what_it_does_not_have(void **state)
+{
+    (void)state;
+    assert_thing("{}", "f.json: key \"count\" is missing");
+    assert_thing("{\"count\": 0}", "f.json: count: is 0, must lie within 1..500");
+    assert_thing("{\"count\": 1, \"colour\": \"green\"}", "f.json: key \"shade\" is missing");
+    assert_thing("{\"count\": 1, \"price\": 10}", "f.json: price: is 10, must lie within 0..9");
+    assert_thing("{\"counts\": 1}", "f.json: unknown key \"counts\"; did you mean \"count\"?");
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -310,6 +380,8 @@ int main(void)
         cmocka_unit_test(walking_visits_members_and_entries_in_order),
         cmocka_unit_test(files_that_are_no_text_are_refused),
         cmocka_unit_test(members_are_put_with_the_types_of_their_conversions),
+        cmocka_unit_test(a_table_of_keys_reads_what_it_writes),
+        cmocka_unit_test(a_table_of_keys_refuses_what_it_does_not_have),
     };
     return cmocka_run_group_tests_name("json", tests, NULL, NULL);
 }

@@ -2,6 +2,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "traces/readers/arrival_trace.h"
 #include "workloads/capacity.h"
 #include "workloads/loader_internal.h"
 
@@ -15,28 +16,48 @@ enum { STATES_LIMIT = 1024, MAPPINGS_LIMIT = 65536 };
 #define RATE_MOST 1e9
 
 /* In the order of enum arrival_process. */
-const char *const arrival_process_names[] = {"uniform", "poisson", "mmpp", "trace", "closed", NULL};
-static const char *const formats[] = {"esgsim",     "azure-llm",         "azure-2019",
-                                      "azure-2021", "counts-per-second", "counts-per-minute",
-                                      NULL};
-static const char *const keys[][10] = {
-    {"process", "low_ms", "high_ms", "load", "note", "evidence", NULL},
-    {"process", "rate_per_s", "load", "note", "evidence", NULL},
-    {"process", "states", "load", "note", "evidence", NULL},
-    {"process", "file", "format", "scale_rate", "start_s", "duration_s", "mapping", "note",
-     "evidence", NULL},
-    {"process", "users", "think_ms", "think", "note", "evidence", NULL},
-};
-static const char *const state_keys[] = {"rate_per_s", "mean_sojourn_s", "note", NULL};
+static const char *const processes[] = {"uniform", "poisson", "mmpp", "trace", "closed", NULL};
 static const char *const think_kinds[] = {"exponential", "constant", NULL};
 
-static bool require_number(const struct json_value *object, const char *key, double low,
-                           double high, double *out, struct error *error)
-{
-    struct json_value child;
-    return json_require(object, key, &child, error) &&
-           json_as_number(&child, low, high, out, error);
-}
+#define OF arrival_spec
+/* It selects the table, so it is known before the table is used. */
+#define PROCESS KEY_WORD("process", OF, process, processes, 0, OPTIONAL)
+static const struct key uniform_keys[] = {
+    PROCESS,
+    KEY_NUMBER("low_ms", OF, low_ms, 0, LIMIT_MS, 0, OPTIONAL),
+    KEY_NUMBER("high_ms", OF, high_ms, 1e-6, LIMIT_MS, 0, OPTIONAL),
+    KEY_OWN("load"),
+    KEY_NOTES,
+    KEY_END};
+static const struct key poisson_keys[] = {
+    PROCESS, KEY_NUMBER("rate_per_s", OF, rate_per_s, RATE_LEAST, RATE_MOST, 0, OPTIONAL),
+    KEY_OWN("load"), KEY_NOTES, KEY_END};
+static const struct key mmpp_keys[] = {PROCESS, KEY_OWN("states"), KEY_OWN("load"), KEY_NOTES,
+                                       KEY_END};
+static const struct key trace_keys[] = {
+    PROCESS,
+    KEY_OWN("file"),
+    KEY_OWN("format"),
+    KEY_NUMBER("scale_rate", OF, scale_rate, 1e-6, 1e6, 1, OPTIONAL),
+    KEY_NUMBER("start_s", OF, start_s, 0, LIMIT_S, 0, OPTIONAL),
+    KEY_NUMBER("duration_s", OF, duration_s, 0, LIMIT_S, 0, OPTIONAL),
+    KEY_OWN("mapping"),
+    KEY_NOTES,
+    KEY_END};
+static const struct key closed_keys[] = {
+    PROCESS,
+    KEY_WHOLE("users", OF, users, 1, 1000000, 0, REQUIRED),
+    KEY_NUMBER("think_ms", OF, think_mean_ms, 0, LIMIT_MS, 0, REQUIRED),
+    KEY_WORD("think", OF, think_constant, think_kinds, 0, OPTIONAL),
+    KEY_NOTES,
+    KEY_END};
+#undef OF
+const struct key *const arrival_keys[] = {uniform_keys, poisson_keys, mmpp_keys, trace_keys,
+                                          closed_keys};
+const struct key mmpp_state_keys[] = {
+    KEY_NUMBER("rate_per_s", mmpp_state, rate_per_s, 0, RATE_MOST, 0, REQUIRED),
+    KEY_NUMBER("mean_sojourn_s", mmpp_state, mean_sojourn_s, 1e-9, LIMIT_S, 0, REQUIRED),
+    KEY_OWN("note"), KEY_END};
 
 static bool load_uniform(const struct json_value *value, struct arrival_spec *arrivals,
                          struct error *error)
@@ -48,8 +69,8 @@ static bool load_uniform(const struct json_value *value, struct arrival_spec *ar
         arrivals->high_ms = UNIFORM_HIGH_MS;
         return true;
     }
-    return require_number(value, "low_ms", 0, LIMIT_MS, &arrivals->low_ms, error) &&
-           require_number(value, "high_ms", 1e-6, LIMIT_MS, &arrivals->high_ms, error) &&
+    return json_require(value, "low_ms", &child, error) &&
+           json_require(value, "high_ms", &child, error) &&
            (arrivals->low_ms <= arrivals->high_ms ||
             json_fault(value, error, "\"low_ms\" %g is above \"high_ms\" %g; swap them",
                        arrivals->low_ms, arrivals->high_ms));
@@ -60,11 +81,11 @@ static bool load_poisson(const struct json_value *value, struct arrival_spec *ar
 {
     struct json_value child;
     if (!json_child(value, "load", &child))
-        return require_number(value, "rate_per_s", RATE_LEAST, RATE_MOST, &arrivals->rate_per_s,
-                              error);
+        return json_require(value, "rate_per_s", &child, error);
+    if (json_child(value, "rate_per_s", &child))
+        return json_fault(value, error, "has both \"load\" and \"rate_per_s\"; keep one");
     arrivals->rate_per_s = 1; /* the load scales it */
-    return !json_child(value, "rate_per_s", &child) ||
-           json_fault(value, error, "has both \"load\" and \"rate_per_s\"; keep one");
+    return true;
 }
 
 static bool load_mmpp(const struct json_value *value, struct arrival_spec *arrivals,
@@ -82,9 +103,7 @@ static bool load_mmpp(const struct json_value *value, struct arrival_spec *arriv
     for (size_t i = 0; i < count; i++) {
         struct json_value entry = json_entry(&states, i);
         struct mmpp_state *state = &arrivals->states[i];
-        if (!json_is_object(&entry, state_keys, error) ||
-            !require_number(&entry, "rate_per_s", 0, RATE_MOST, &state->rate_per_s, error) ||
-            !require_number(&entry, "mean_sojourn_s", 1e-9, LIMIT_S, &state->mean_sojourn_s, error))
+        if (!keys_load(mmpp_state_keys, &entry, state, error))
             return false;
         most = state->rate_per_s > most ? state->rate_per_s : most;
         arrivals->state_count = i + 1;
@@ -135,31 +154,12 @@ static bool load_trace(const struct json_include *document, const struct json_va
     if (!json_require(value, "file", &child, error))
         return false;
     arrivals->trace_path = json_include_find_file(document, &child, error);
-    if (arrivals->trace_path == NULL || !json_choice(value, "format", formats, &format, error) ||
-        !json_number(value, "scale_rate", 1e-6, 1e6, &arrivals->scale_rate, error) ||
-        !json_number(value, "start_s", 0, LIMIT_S, &arrivals->start_s, error) ||
-        !json_number(value, "duration_s", 0, LIMIT_S, &arrivals->duration_s, error))
+    if (arrivals->trace_path == NULL ||
+        !json_choice(value, "format", trace_formats, &format, error))
         return false;
-    if (format >= 0 && (arrivals->trace_format = strdup(formats[format])) == NULL)
-        return error_input(error, "out of memory");
+    arrivals->trace_format = format >= 0 ? trace_formats[format] : NULL;
     return !json_child(value, "mapping", &child) ||
            load_mappings(&child, workload, arrivals, error);
-}
-
-static bool load_closed(const struct json_value *value, struct arrival_spec *arrivals,
-                        struct error *error)
-{
-    struct json_value child;
-    int64_t users = 0;
-    int think = 0;
-    if (!json_require(value, "users", &child, error) ||
-        !json_as_integer(&child, 1, 1000000, &users, error) ||
-        !require_number(value, "think_ms", 0, LIMIT_MS, &arrivals->think_mean_ms, error) ||
-        !json_choice(value, "think", think_kinds, &think, error))
-        return false;
-    arrivals->users = (uint32_t)users;
-    arrivals->think_constant = think == 1;
-    return true;
 }
 
 /* "load" needs a process whose rate is known before the run. */
@@ -222,9 +222,9 @@ static bool load_process(const struct json_include *document, const struct json_
     case ARRIVAL_TRACE:
         return load_trace(document, value, workload, arrivals, error);
     case ARRIVAL_CLOSED:
-        return load_closed(value, arrivals, error);
+        break;
     }
-    return false;
+    return true;
 }
 
 bool arrivals_load(const struct json_include *document, const struct json_value *value,
@@ -233,14 +233,13 @@ bool arrivals_load(const struct json_include *document, const struct json_value 
 {
     struct json_value child;
     int process = 0;
-    arrivals->scale_rate = 1;
     if (!json_is_object(value, NULL, error) || !json_require(value, "process", &child, error) ||
-        !json_choice(value, "process", arrival_process_names, &process, error) ||
-        !check_load(value, (enum arrival_process)process, error) ||
-        !json_is_object(value, keys[process], error))
+        !json_choice(value, "process", processes, &process, error) ||
+        !check_load(value, (enum arrival_process)process, error))
         return false;
-    arrivals->process = (enum arrival_process)process;
-    return load_process(document, value, workload, arrivals, error) &&
+    keys_default(trace_keys, arrivals);
+    return keys_load(arrival_keys[process], value, arrivals, error) &&
+           load_process(document, value, workload, arrivals, error) &&
            apply_load(value, workload, arrivals, error);
 }
 
@@ -248,7 +247,6 @@ void arrivals_clear(struct arrival_spec *arrivals)
 {
     free(arrivals->states);
     free(arrivals->trace_path);
-    free(arrivals->trace_format);
     for (size_t i = 0; i < arrivals->mapping_count; i++)
         free(arrivals->mappings[i].source);
     free(arrivals->mappings);

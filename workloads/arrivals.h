@@ -41,7 +41,7 @@ struct arrival_spec {
     struct mmpp_state *states;
     size_t state_count;
     char *trace_path;               /* resolved */
-    char *trace_format;             /* a name of arrival_trace.h; NULL: detected from the content */
+    const char *trace_format;       /* one of trace_formats; NULL: detected from the content */
     double scale_rate;              /* > 1 compresses time by this factor; default 1 */
     double start_s;                 /* skips the beginning of the trace; before scaling */
     double duration_s;              /* length used of the trace, before scaling; 0: to its end */

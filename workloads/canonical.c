@@ -49,6 +49,11 @@ static cJSON *put_array(struct writer *writer, cJSON *parent, const char *key)
     return put(writer, parent, key, cJSON_CreateArray());
 }
 
+static void put_keys(struct writer *writer, cJSON *object, const struct key *keys, const void *in)
+{
+    writer->failed |= object == NULL || !keys_write(keys, in, object);
+}
+
 static const char *basename_of(const char *path)
 {
     const char *slash = strrchr(path, '/');
@@ -82,26 +87,21 @@ static void write_cluster(struct writer *writer, cJSON *root, const struct workl
     for (size_t g = 0; g < cluster->group_count; g++) {
         const struct invoker_group *group = &cluster->groups[g];
         cJSON *invoker = put_object(writer, invokers, NULL);
-        put_number(writer, invoker, "count", group->count);
-        put_number(writer, invoker, "vcpus", group->vcpus);
-        put_number(writer, invoker, "memory_mb", group->memory_mb);
+        put_keys(writer, invoker, invoker_keys, group);
         cJSON *gpus = put_array(writer, invoker, "gpus");
         for (size_t i = 0; i < group->gpu_count; i++) {
             const struct gpu_spec *gpu = &group->gpus[i];
             cJSON *item = put_object(writer, gpus, NULL);
             put_text(writer, item, "model", gpu->model);
             put_text(writer, item, "sharing", gpu_sharing_of(gpu)->name);
-            put_number(writer, item, "units", gpu->units);
-            put_number(writer, item, "memory_mb", gpu->memory_mb);
-            put_number(writer, item, "speed", workload->kinds[gpu->kind].speed);
-            if (gpu->oversubscription > 1)
-                put_number(writer, item, "oversubscription", gpu->oversubscription);
+            put_keys(writer, item, gpu_keys,
+                     &(struct gpu_entry){*gpu, workload->kinds[gpu->kind], .count = 1});
             if (unlike_prices(workload))
                 put_number(writer, item, "vgpu_hour_usd", workload->kinds[gpu->kind].vgpu_hour_usd);
         }
     }
     cJSON *price = put_object(writer, object, "price");
-    put_number(writer, price, "vcpu_hour_usd", cluster->vcpu_hour_usd);
+    put_keys(writer, price, price_keys, cluster);
     put_number(writer, price, "vgpu_hour_usd", workload->kinds[0].vgpu_hour_usd);
 }
 
@@ -243,25 +243,11 @@ static void write_functions(struct writer *writer, cJSON *root, const struct exp
     }
 }
 
-/* Only what is given, so that an experiment without references stays the same. */
-static void write_reference(struct writer *writer, cJSON *slo, const struct reference_values *given)
-{
-    if (given->batch == 0 && given->vcpu == 0 && given->vgpu == 0)
-        return;
-    cJSON *object = put_object(writer, slo, "reference");
-    if (given->batch != 0)
-        put_number(writer, object, "batch", (double)given->batch);
-    if (given->vcpu != 0)
-        put_number(writer, object, "vcpu", (double)given->vcpu);
-    if (given->vgpu != 0)
-        put_number(writer, object, "vgpu", (double)given->vgpu);
-}
-
 static void write_applications(struct writer *writer, cJSON *root, const struct workload *workload)
 {
     cJSON *array = put_array(writer, root, "applications");
     cJSON *slo = put_object(writer, root, "slo");
-    write_reference(writer, slo, &workload->reference);
+    put_keys(writer, slo, slo_reference_key, &workload->reference);
     for (size_t a = 0; a < workload->application_count; a++) {
         const struct application *application = &workload->applications[a];
         cJSON *item = put_object(writer, array, NULL);
@@ -289,9 +275,6 @@ static void write_trace(struct writer *writer, cJSON *object, const struct exper
     put_digest(writer, object, "file", arrivals->trace_path, experiment->trace_sha256);
     if (arrivals->trace_format != NULL)
         put_text(writer, object, "format", arrivals->trace_format);
-    put_number(writer, object, "scale_rate", arrivals->scale_rate);
-    put_number(writer, object, "start_s", arrivals->start_s);
-    put_number(writer, object, "duration_s", arrivals->duration_s);
     cJSON *mapping = put_object(writer, object, "mapping");
     for (size_t i = 0; i < arrivals->mapping_count; i++)
         put_text(writer, mapping, arrivals->mappings[i].source,
@@ -302,33 +285,12 @@ static void write_arrivals(struct writer *writer, cJSON *root, const struct expe
 {
     const struct arrival_spec *arrivals = &experiment->arrivals;
     cJSON *object = put_object(writer, root, "arrivals");
-    put_text(writer, object, "process", arrival_process_names[arrivals->process]);
-    switch (arrivals->process) {
-    case ARRIVAL_UNIFORM:
-        put_number(writer, object, "low_ms", arrivals->low_ms);
-        put_number(writer, object, "high_ms", arrivals->high_ms);
-        break;
-    case ARRIVAL_POISSON:
-        put_number(writer, object, "rate_per_s", arrivals->rate_per_s);
-        break;
-    case ARRIVAL_MMPP: {
-        cJSON *states = put_array(writer, object, "states");
-        for (size_t i = 0; i < arrivals->state_count; i++) {
-            cJSON *state = put_object(writer, states, NULL);
-            put_number(writer, state, "rate_per_s", arrivals->states[i].rate_per_s);
-            put_number(writer, state, "mean_sojourn_s", arrivals->states[i].mean_sojourn_s);
-        }
-        break;
-    }
-    case ARRIVAL_TRACE:
+    put_keys(writer, object, arrival_keys[arrivals->process], arrivals);
+    if (arrivals->process == ARRIVAL_TRACE)
         write_trace(writer, object, experiment);
-        break;
-    case ARRIVAL_CLOSED:
-        put_number(writer, object, "users", arrivals->users);
-        put_number(writer, object, "think_ms", arrivals->think_mean_ms);
-        put_text(writer, object, "think", arrivals->think_constant ? "constant" : "exponential");
-        break;
-    }
+    cJSON *states = arrivals->process == ARRIVAL_MMPP ? put_array(writer, object, "states") : NULL;
+    for (size_t i = 0; i < arrivals->state_count; i++)
+        put_keys(writer, put_object(writer, states, NULL), mmpp_state_keys, &arrivals->states[i]);
 }
 
 static void write_training_arrivals(struct writer *writer, cJSON *object,
@@ -343,8 +305,7 @@ static void write_training_arrivals(struct writer *writer, cJSON *object,
         if (draw->cluster[0] != '\0')
             put_text(writer, arrivals, "cluster", draw->cluster);
     } else {
-        put_number(writer, arrivals, "per_hour", draw->per_hour);
-        put_number(writer, arrivals, "count", (double)draw->count);
+        put_keys(writer, arrivals, training_poisson_keys, draw);
         cJSON *ranges = put_array(writer, arrivals, "minutes");
         for (size_t i = 0; i < draw->range_count; i++) {
             cJSON *range = put_array(writer, ranges, NULL);
@@ -374,11 +335,7 @@ static void write_training(struct writer *writer, cJSON *root, const struct trai
         put(writer, measured, NULL, json_whole(plan->measured_first));
         put(writer, measured, NULL, json_whole(plan->measured_last));
     }
-    put_text(writer, object, "stop", plan->stop_at_measured ? "measured" : "all");
-    put_text(writer, object, "progress", plan->whole ? "whole" : "fluid");
-    put_text(writer, object, "restart", plan->restart ? "model" : "none");
-    put_number(writer, object, "save_s", sim_to_s(plan->save));
-    put_number(writer, object, "share_exponent", plan->share_exponent);
+    put_keys(writer, object, training_keys, plan);
 }
 
 static void write_initial(struct writer *writer, cJSON *object, const struct experiment *experiment)
@@ -428,25 +385,8 @@ static void write_platform(struct writer *writer, cJSON *root, const struct expe
     const struct platform_spec *platform = &experiment->platform;
     cJSON *object = put_object(writer, root, "platform");
     write_initial(writer, object, experiment);
-    put_text(writer, object, "reuse", reuse_names[platform->reuse]);
     write_keep_alive(writer, object, platform);
-    put_text(writer, object, "prewarm", prewarm_names[platform->prewarm]);
-    if (platform->prewarm == PREWARM_EWMA)
-        put_number(writer, object, "ewma_alpha", platform->ewma_alpha);
-    cJSON *decision = put_object(writer, object, "decision_cost");
-    put_text(writer, decision, "model", decision_cost_names[platform->decision_cost]);
-    if (platform->decision_cost == DECISION_FIXED)
-        put_number(writer, decision, "ms", platform->decision_fixed_ms);
-    if (platform->decision_cost == DECISION_MODELLED)
-        put_number(writer, decision, "ns_per_unit", platform->decision_ns_per_unit);
-    cJSON *transfer = put_object(writer, object, "transfer");
-    put_number(writer, transfer, "latency_ms", platform->transfer_latency_ms);
-    put_number(writer, transfer, "bandwidth_gbps", platform->transfer_bandwidth_gbps);
-    put(writer, object, "interference", cJSON_CreateBool(platform->interference));
-    if (platform->noise_cv >= 0)
-        put_number(writer, put_object(writer, object, "noise"), "cv", platform->noise_cv);
-    put_number(writer, object, "queue_capacity", (double)platform->queue_capacity);
-    put_number(writer, object, "sample_interval_s", sim_to_s(platform->sample_interval));
+    put_keys(writer, object, platform_keys, platform);
 }
 
 /* `several`: the key of profiles by model. */
@@ -470,14 +410,8 @@ static void write_planning(struct writer *writer, cJSON *root, const struct plan
     if (planning->workload == NULL)
         return;
     cJSON *object = put_object(writer, root, "planning");
-    cJSON *error = put_object(writer, object, "error");
     write_profiles(writer, object, "profile", &planning->profiles);
-    put_number(writer, error, "cv", planning->error_cv);
-    put_number(writer, error, "bias", planning->error_bias);
-    put_text(writer, error, "per", planning_per_names[planning->error_per]);
-    if (planning->error_seed >= 0)
-        put(writer, error, "seed", json_whole((uint64_t)planning->error_seed));
-    put_number(writer, object, "guard", planning->guard);
+    put_keys(writer, object, planning_keys, planning);
 }
 
 static void write_policy(struct writer *writer, cJSON *root, const struct experiment *experiment)

@@ -9,39 +9,39 @@
 enum { GROUPS_LIMIT = 4096, GPUS_LIMIT = 64, INVOKERS_LIMIT = 1000000, SHARINGS_MOST = 16 };
 
 static const double MEMORY_LIMIT_MB = 1e15;
-static const double OVERSUBSCRIPTION_LIMIT = 100;
-
-/* Prices of the ESG paper's cluster: a vCPU-hour, and an hour of a whole A100 of seven units. */
-static const double DEFAULT_VCPU_HOUR_USD = 0.034;
+/* Price of an hour of a whole A100 of seven units in the ESG paper. */
 static const double DEFAULT_GPU_HOUR_USD = 7 * 0.67;
 
 static const char *const cluster_keys[] = {"invokers", "price",  "name", "note",
                                            "evidence", "source", NULL};
-static const char *const invoker_keys[] = {"count", "vcpus",    "memory_mb", "gpus",
-                                           "note",  "evidence", NULL};
-static const char *const gpu_keys[] = {
-    "count",    "model",         "sharing",          "units", "memory_mb", "speed", "note",
-    "evidence", "vgpu_hour_usd", "oversubscription", NULL};
-static const char *const price_keys[] = {"vcpu_hour_usd", "vgpu_hour_usd", "note", "evidence",
-                                         NULL};
-
-static bool require_number(const struct json_value *object, const char *key, double low,
-                           double high, double *out, struct error *error)
-{
-    struct json_value child;
-    return json_require(object, key, &child, error) &&
-           json_as_number(&child, low, high, out, error);
-}
+const struct key invoker_keys[] = {
+    KEY_WHOLE("count", invoker_group, count, 1, INVOKERS_LIMIT, 1, OPTIONAL),
+    KEY_WHOLE("vcpus", invoker_group, vcpus, 1, 65535, 0, REQUIRED),
+    KEY_NUMBER("memory_mb", invoker_group, memory_mb, 1, LIMIT_MB, 0, REQUIRED),
+    KEY_OWN("gpus"),
+    KEY_NOTES,
+    KEY_END};
+const struct key gpu_keys[] = {
+    KEY_WHOLE("count", gpu_entry, count, 1, GPUS_LIMIT, 1, SPARSE),
+    KEY_OWN("model"),
+    KEY_OWN("sharing"),
+    KEY_WHOLE("units", gpu_entry, gpu.units, 1, 1000, 7, OPTIONAL),
+    KEY_NUMBER("memory_mb", gpu_entry, gpu.memory_mb, 1, LIMIT_MB, 0, REQUIRED),
+    KEY_NUMBER("speed", gpu_entry, kind.speed, 0.001, 1000, 1, OPTIONAL),
+    KEY_NOTES,
+    KEY_OWN("vgpu_hour_usd"),
+    KEY_NUMBER("oversubscription", gpu_entry, gpu.oversubscription, 1, 100, 1, SPARSE),
+    KEY_END};
+/* The default is of the ESG paper's cluster. */
+const struct key price_keys[] = {
+    KEY_NUMBER("vcpu_hour_usd", cluster_spec, vcpu_hour_usd, 0, 1e6, 0.034, OPTIONAL),
+    KEY_OWN("vgpu_hour_usd"), KEY_NOTES, KEY_END};
 
 /* Only shares of MPS may exceed the units: slices of MIG and whole GPUs are hardware. */
-static bool load_oversubscription(const struct json_value *value, struct gpu_spec *gpu,
-                                  struct error *error)
+static bool check_oversubscription(const struct json_value *value, const struct gpu_spec *gpu,
+                                   struct error *error)
 {
     struct json_value child;
-    gpu->oversubscription = 1;
-    if (!json_number(value, "oversubscription", 1, OVERSUBSCRIPTION_LIMIT, &gpu->oversubscription,
-                     error))
-        return false;
     return gpu->oversubscription <= 1 || gpu->sharing == SHARING_MPS ||
            (json_child(value, "oversubscription", &child) &&
             json_fault(&child, error,
@@ -110,22 +110,19 @@ static bool find_kind(const struct json_value *value, struct workload *workload,
 }
 
 static bool load_gpu(const struct json_value *value, struct workload *workload,
-                     struct gpu_spec *gpu, int64_t *count, struct error *error)
+                     struct gpu_entry *entry, struct error *error)
 {
-    int64_t units = 7;
-    struct gpu_kind kind = {.speed = 1, .vgpu_hour_usd = NAN};
-    *count = 1;
-    if (!json_is_object(value, gpu_keys, error) || !load_model(value, gpu, error) ||
-        !json_integer(value, "units", 1, 1000, &units, error) ||
-        !json_integer(value, "count", 1, GPUS_LIMIT, count, error) ||
-        !require_number(value, "memory_mb", 1, LIMIT_MB, &gpu->memory_mb, error) ||
-        !json_number(value, "speed", 0.001, 1000, &kind.speed, error) ||
-        !json_number(value, "vgpu_hour_usd", 0, 1e6, &kind.vgpu_hour_usd, error))
+    struct gpu_spec *gpu = &entry->gpu;
+    struct gpu_kind *kind = &entry->kind;
+    *entry = (struct gpu_entry){.kind = {.vgpu_hour_usd = NAN}};
+    keys_default(gpu_keys, entry);
+    if (!keys_load(gpu_keys, value, entry, error) || !load_model(value, gpu, error) ||
+        !json_number(value, "vgpu_hour_usd", 0, 1e6, &kind->vgpu_hour_usd, error))
         return false;
-    gpu->units = kind.units = (uint16_t)units;
-    (void)snprintf(kind.model, sizeof kind.model, "%s", gpu->model);
-    return load_sharing(value, gpu, error) && load_oversubscription(value, gpu, error) &&
-           find_kind(value, workload, &kind, &gpu->kind, error);
+    kind->units = gpu->units;
+    (void)snprintf(kind->model, sizeof kind->model, "%s", gpu->model);
+    return load_sharing(value, gpu, error) && check_oversubscription(value, gpu, error) &&
+           find_kind(value, workload, kind, &gpu->kind, error);
 }
 
 static bool load_gpus(const struct json_value *array, struct workload *workload,
@@ -138,14 +135,13 @@ static bool load_gpus(const struct json_value *array, struct workload *workload,
         return false;
     for (size_t i = 0; i < json_size(array); i++) {
         struct json_value value = json_entry(array, i);
-        struct gpu_spec gpu = {0};
-        int64_t count = 0;
-        if (!load_gpu(&value, workload, &gpu, &count, error))
+        struct gpu_entry entry;
+        if (!load_gpu(&value, workload, &entry, error))
             return false;
-        if (group->gpu_count + (size_t)count > GPUS_LIMIT)
+        if (group->gpu_count + entry.count > GPUS_LIMIT)
             return json_fault(&value, error, "more than %d GPUs on one invoker", GPUS_LIMIT);
-        for (int64_t k = 0; k < count; k++)
-            group->gpus[group->gpu_count++] = gpu;
+        for (size_t k = 0; k < entry.count; k++)
+            group->gpus[group->gpu_count++] = entry.gpu;
     }
     return true;
 }
@@ -153,18 +149,10 @@ static bool load_gpus(const struct json_value *array, struct workload *workload,
 static bool load_group(const struct json_value *value, struct workload *workload,
                        struct invoker_group *group, struct error *error)
 {
-    int64_t count = 1;
-    int64_t vcpus = 0;
     struct json_value child;
-    if (!json_is_object(value, invoker_keys, error) ||
-        !json_integer(value, "count", 1, INVOKERS_LIMIT, &count, error) ||
-        !json_require(value, "vcpus", &child, error) ||
-        !json_as_integer(&child, 1, 65535, &vcpus, error) ||
-        !require_number(value, "memory_mb", 1, LIMIT_MB, &group->memory_mb, error))
-        return false;
-    group->count = (uint32_t)count;
-    group->vcpus = (uint16_t)vcpus;
-    return !json_child(value, "gpus", &child) || load_gpus(&child, workload, group, error);
+    keys_default(invoker_keys, group);
+    return keys_load(invoker_keys, value, group, error) &&
+           (!json_child(value, "gpus", &child) || load_gpus(&child, workload, group, error));
 }
 
 /* Checks that sums over the cluster, in whole KiB, fit 64 bits. */
@@ -214,10 +202,9 @@ static bool load_price(const struct json_value *cluster, struct workload *worklo
 {
     double vgpu_hour_usd = NAN;
     struct json_value price;
-    workload->cluster.vcpu_hour_usd = DEFAULT_VCPU_HOUR_USD;
+    keys_default(price_keys, &workload->cluster);
     if (json_child(cluster, "price", &price) &&
-        (!json_is_object(&price, price_keys, error) ||
-         !json_number(&price, "vcpu_hour_usd", 0, 1e6, &workload->cluster.vcpu_hour_usd, error) ||
+        (!keys_load(price_keys, &price, &workload->cluster, error) ||
          !json_number(&price, "vgpu_hour_usd", 0, 1e6, &vgpu_hour_usd, error)))
         return false;
     return resolve_prices(cluster, workload, vgpu_hour_usd, error);

@@ -8,19 +8,44 @@
 enum { FUNCTIONS_LIMIT = 4096 };
 
 static const char *const file_keys[] = {"functions", "name", "note", "evidence", "source", NULL};
-static const char *const function_keys[] = {
-    "name",           "model",         "input_bytes",    "service", "cold_start_ms",
-    "gpu_memory_mb",  "noise",         "host_memory_mb", "note",    "bandwidth_share",
-    "configurations", "configuration", "evidence",       "source",  NULL};
 static const char *const service_keys[] = {"distribution", "mean_ms", "cv",
                                            "samples_ms",   "note",    NULL};
 /* In the order of enum service_kind, which begins with SERVICE_PROFILE. */
 const char *const distribution_names[] = {"constant", "exponential", "lognormal", "empirical",
                                           NULL};
-static const char *const mean_keys[] = {"mean", "cv", "samples_ms", "note", "evidence", NULL};
-static const char *const memory_keys[] = {"weights", "per_item", "note", "evidence", NULL};
-static const char *const noise_keys[] = {"cv", "note", "evidence", NULL};
 static const char *const axis_keys[] = {"batch", "vcpu", "vgpu", "note", NULL};
+
+#define OF function_entry
+static const struct key mean_keys[] = {
+    KEY_NUMBER("mean", OF, cold_start_mean_ms, 0, LIMIT_MS, NAN, OPTIONAL),
+    KEY_NUMBER("cv", OF, cold_start_cv, 0, 100, NAN, OPTIONAL), KEY_OWN("samples_ms"), KEY_NOTES,
+    KEY_END};
+static const struct key memory_keys[] = {
+    KEY_NUMBER("weights", OF, gpu_weights_mb, 0, LIMIT_MB, NAN, OPTIONAL),
+    KEY_NUMBER("per_item", OF, gpu_per_item_mb, 0, LIMIT_MB, NAN, OPTIONAL), KEY_NOTES, KEY_END};
+static const struct key noise_keys[] = {KEY_NUMBER("cv", OF, noise_cv, 0, 100, NAN, OPTIONAL),
+                                        KEY_NOTES, KEY_END};
+static const struct key configuration_keys[] = {
+    KEY_WHOLE("batch", OF, batch, 1, UINT16_MAX, 1, OPTIONAL),
+    KEY_WHOLE("vcpu", OF, vcpu, 0, UINT16_MAX, 1, OPTIONAL),
+    KEY_WHOLE("vgpu", OF, vgpu, 0, UINT16_MAX, 0, OPTIONAL), KEY_OWN("note"), KEY_END};
+static const struct key function_keys[] = {
+    KEY_OWN("name"),
+    KEY_OWN("model"),
+    KEY_NUMBER("input_bytes", OF, input_bytes, 0, 1e15, NAN, OPTIONAL),
+    KEY_OWN("service"),
+    KEY_OBJECT("cold_start_ms", mean_keys, OR_NUMBER),
+    KEY_OBJECT("gpu_memory_mb", memory_keys, OR_NUMBER),
+    KEY_OBJECT("noise", noise_keys, OR_NUMBER),
+    KEY_NUMBER("host_memory_mb", OF, host_memory_mb, 0, LIMIT_MB, NAN, OPTIONAL),
+    KEY_OWN("note"),
+    KEY_NUMBER("bandwidth_share", OF, bandwidth_share, 0, 1, NAN, OPTIONAL),
+    KEY_OWN("configurations"),
+    KEY_OBJECT("configuration", configuration_keys, OPTIONAL),
+    KEY_OWN("evidence"),
+    KEY_OWN("source"),
+    KEY_END};
+#undef OF
 
 static bool load_samples(const struct json_value *service, struct function_entry *entry,
                          struct error *error)
@@ -59,32 +84,13 @@ static bool load_service(const struct json_value *service, struct function_entry
            json_fault(&child, error, "belongs to \"lognormal\"; remove it");
 }
 
-/* Loads a number, or an object of one or two numbers. A plain number means the first of them.
- * `second` is NULL if there is only one. */
-static bool load_pair(const struct json_value *object, const char *key, const char *const *keys,
-                      double high, double high_second, double *first, double *second,
-                      struct error *error)
-{
-    struct json_value child;
-    if (!json_child(object, key, &child))
-        return true;
-    if (cJSON_IsNumber(child.node))
-        return json_as_number(&child, 0, high, first, error);
-    return json_is_object(&child, keys, error) &&
-           json_number(&child, keys[0], 0, high, first, error) &&
-           (second == NULL || json_number(&child, keys[1], 0, high_second, second, error));
-}
-
-/* Loads a mean and cv, or samples in their place. */
+/* Samples may be given in place of a mean and cv. */
 static bool load_cold_start(const struct json_value *object, struct function_entry *entry,
                             struct error *error)
 {
     struct json_value cold, array;
-    if (!json_child(object, "cold_start_ms", &cold) || !cJSON_IsObject(cold.node) ||
-        !json_child(&cold, "samples_ms", &array))
-        return load_pair(object, "cold_start_ms", mean_keys, LIMIT_MS, 100,
-                         &entry->cold_start_mean_ms, &entry->cold_start_cv, error);
-    return json_is_object(&cold, mean_keys, error) &&
+    return !json_child(object, "cold_start_ms", &cold) ||
+           !json_child(&cold, "samples_ms", &array) ||
            json_samples(&cold, LIMIT_MS, &entry->cold_start_samples, error);
 }
 
@@ -145,15 +151,6 @@ static bool load_axes(const struct json_value *value, struct function_entry *ent
     return true;
 }
 
-static bool load_configuration(const struct json_value *value, struct function_entry *entry,
-                               struct error *error)
-{
-    return json_is_object(value, axis_keys, error) &&
-           json_integer(value, "batch", 1, UINT16_MAX, &entry->batch, error) &&
-           json_integer(value, "vcpu", 0, UINT16_MAX, &entry->vcpu, error) &&
-           json_integer(value, "vgpu", 0, UINT16_MAX, &entry->vgpu, error);
-}
-
 static bool load_exclusive_keys(const struct json_value *value, struct function_entry *entry,
                                 struct error *error)
 {
@@ -168,42 +165,21 @@ static bool load_exclusive_keys(const struct json_value *value, struct function_
         if (!load_axes(&child, entry, error))
             return false;
     }
-    if (json_child(value, "configuration", &child)) {
-        if (!entry->has_service)
-            return json_fault(&child, error,
-                              "is for functions with \"service\"; a profiled one may have "
-                              "\"configurations\"");
-        if (!load_configuration(&child, entry, error))
-            return false;
-    }
-    return true;
+    return entry->has_service || !json_child(value, "configuration", &child) ||
+           json_fault(&child, error,
+                      "is for functions with \"service\"; a profiled one may have "
+                      "\"configurations\"");
 }
 
 static bool load_entry(const struct json_value *value, struct function_entry *entry,
                        struct error *error)
 {
-    *entry = (struct function_entry){.place = *value,
-                                     .input_bytes = NAN,
-                                     .noise_cv = NAN,
-                                     .cold_start_mean_ms = NAN,
-                                     .cold_start_cv = NAN,
-                                     .gpu_weights_mb = NAN,
-                                     .gpu_per_item_mb = NAN,
-                                     .host_memory_mb = NAN,
-                                     .bandwidth_share = NAN,
-                                     .batch = 1,
-                                     .vcpu = 1};
-    return json_is_object(value, function_keys, error) &&
+    *entry = (struct function_entry){.place = *value};
+    keys_default(function_keys, entry);
+    return keys_load(function_keys, value, entry, error) &&
            load_name(value, "name", &entry->name, error) &&
            json_string(value, "model", &entry->model, error) &&
-           json_number(value, "input_bytes", 0, 1e15, &entry->input_bytes, error) &&
-           load_cold_start(value, entry, error) &&
-           load_pair(value, "gpu_memory_mb", memory_keys, LIMIT_MB, LIMIT_MB,
-                     &entry->gpu_weights_mb, &entry->gpu_per_item_mb, error) &&
-           load_pair(value, "noise", noise_keys, 100, 0, &entry->noise_cv, NULL, error) &&
-           json_number(value, "host_memory_mb", 0, LIMIT_MB, &entry->host_memory_mb, error) &&
-           json_number(value, "bandwidth_share", 0, 1, &entry->bandwidth_share, error) &&
-           load_exclusive_keys(value, entry, error);
+           load_cold_start(value, entry, error) && load_exclusive_keys(value, entry, error);
 }
 
 bool function_entries_load(const struct json_value *value, struct function_entries *functions,

@@ -15,6 +15,7 @@
 
 #include "sim/error.h"
 #include "traces/json/json.h"
+#include "traces/json/keys.h"
 #include "workloads/json_include.h"
 #include "workloads/experiment.h"
 
@@ -30,10 +31,20 @@ enum { NAME_LIMIT = 63 };
 
 /* Names of the values of enumerations, in their order, for the loaders and for the canonical form.
  * distribution_names begins with SERVICE_CONSTANT. NULL-terminated. */
-extern const char *const arrival_process_names[],
-    *const distribution_names[], *const initial_names[], *const reuse_names[],
-                                                             *const prewarm_names[],
-                                                                 *const decision_cost_names[];
+extern const char *const distribution_names[], *const initial_names[];
+/* The keys of "platform", "planning", "training" and its drawn arrivals; "reference" of "slo"; a
+ * state of an MMPP. */
+extern const struct key platform_keys[], planning_keys[], training_keys[], training_poisson_keys[],
+    slo_reference_key[], mmpp_state_keys[];
+/* The keys of an invoker, of one of its GPUs, and of "price". */
+struct gpu_entry {
+    struct gpu_spec gpu;
+    struct gpu_kind kind;
+    uint32_t count;
+};
+extern const struct key invoker_keys[], gpu_keys[], price_keys[];
+/* The keys of "arrivals", by process. */
+extern const struct key *const arrival_keys[];
 
 /* Allocates `count` zeroed entries (at least one). NULL with an error when out of memory. */
 void *load_array(size_t count, size_t size, struct error *error);

@@ -8,10 +8,18 @@
 #include "traces/profile/profile.h"
 #include "workloads/loader_internal.h"
 
-static const char *const planning_keys[] = {"profile", "error", "guard", "note", "evidence", NULL};
-static const char *const error_keys[] = {"cv", "bias", "per", "seed", "note", "evidence", NULL};
 const char *const planning_per_names[] = {"cell", "function", NULL};
 enum { PER_CELL, PER_FUNCTION };
+static const struct key error_keys[] = {
+    KEY_NUMBER("cv", planning, error_cv, 0, 100, 0, OPTIONAL),
+    KEY_NUMBER("bias", planning, error_bias, -0.99, 100, 0, OPTIONAL),
+    KEY_WORD("per", planning, error_per, planning_per_names, PER_CELL, OPTIONAL),
+    KEY_WHOLE("seed", planning, error_seed, 0, INT64_C(1) << 53, -1, SPARSE),
+    KEY_NOTES,
+    KEY_END};
+const struct key planning_keys[] = {KEY_OWN("profile"), KEY_OBJECT("error", error_keys, OPTIONAL),
+                                    KEY_NUMBER("guard", planning, guard, 0, 100, 0, OPTIONAL),
+                                    KEY_NOTES, KEY_END};
 
 const struct workload *experiment_planned(const struct experiment *experiment)
 {
@@ -188,29 +196,15 @@ static bool copy_functions(struct planning *planning, const struct workload *wor
 
 /* ---- Whole ---------------------------------------------------------------------------------- */
 
-static bool load_keys(const struct json_value *value, struct planning *planning,
-                      struct error *error)
-{
-    struct json_value child;
-    return json_is_object(value, planning_keys, error) &&
-           json_number(value, "guard", 0, 100, &planning->guard, error) &&
-           (!json_child(value, "error", &child) ||
-            (json_is_object(&child, error_keys, error) &&
-             json_number(&child, "cv", 0, 100, &planning->error_cv, error) &&
-             json_number(&child, "bias", -0.99, 100, &planning->error_bias, error) &&
-             json_choice(&child, "per", planning_per_names, &planning->error_per, error) &&
-             json_integer(&child, "seed", 0, (int64_t)1 << 53, &planning->error_seed, error)));
-}
-
 bool planning_load(const struct json_value *value, struct experiment *experiment,
                    struct error *error)
 {
     struct planning *planning = &experiment->planning;
     struct json_value profile;
-    planning->error_seed = -1;
+    keys_default(planning_keys, planning);
     if (value->node == NULL)
         return true;
-    if (!load_keys(value, planning, error) ||
+    if (!keys_load(planning_keys, value, planning, error) ||
         (json_child(value, "profile", &profile) &&
          !check_profiles(&profile, &experiment->workload, planning, error)))
         return false;

@@ -5,24 +5,52 @@
 #include "sched/keep_alive.h"
 #include "workloads/loader_internal.h"
 
-static const char *const platform_keys[] = {
-    "initial",  "reuse",          "keep_alive_s",      "prewarm",    "ewma_alpha",
-    "transfer", "decision_cost",  "interference",      "noise",      "note",
-    "evidence", "queue_capacity", "sample_interval_s", "keep_alive", NULL};
-static const char *const keep_alive_keys[] = {"name", "params", "note", "evidence", NULL};
+static const char *const reuse_names[] = {"mru", "lru", "newest", NULL};
+static const char *const prewarm_names[] = {"none", "ewma", NULL};
+static const char *const decision_cost_names[] = {"zero", "fixed", "modelled", "measured", NULL};
 const char *const initial_names[] = {"cold", "warm", NULL};
-const char *const reuse_names[] = {"mru", "lru", "newest", NULL};
-const char *const prewarm_names[] = {"none", "ewma", NULL};
-const char *const decision_cost_names[] = {"zero", "fixed", "modelled", "measured", NULL};
-static const char *const cost_keys[] = {"model", "ms", "ns_per_unit", "note", "evidence", NULL};
-static const char *const transfer_keys[] = {"latency_ms", "bandwidth_gbps", "note", "evidence",
-                                            NULL};
-static const char *const noise_keys[] = {"cv", "note", "evidence", NULL};
+static const char *const keep_alive_keys[] = {"name", "params", "note", "evidence", NULL};
+
+#define OF platform_spec
+static const struct key cost_keys[] = {
+    KEY_WORD("model", OF, decision_cost, decision_cost_names, DECISION_ZERO, REQUIRED),
+    KEY_NUMBER("ms", OF, decision_fixed_ms, 0, LIMIT_MS, 0,
+               NEEDED_IF(OF, decision_cost, DECISION_FIXED)),
+    KEY_NUMBER("ns_per_unit", OF, decision_ns_per_unit, 0, 1e12, 0,
+               NEEDED_IF(OF, decision_cost, DECISION_MODELLED)),
+    KEY_NOTES, KEY_END};
+static const struct key transfer_keys[] = {
+    KEY_NUMBER("latency_ms", OF, transfer_latency_ms, 0, LIMIT_MS, 1, OPTIONAL),
+    KEY_NUMBER("bandwidth_gbps", OF, transfer_bandwidth_gbps, 1e-6, 1e9, 10, OPTIONAL), KEY_NOTES,
+    KEY_END};
+static const struct key noise_keys[] = {KEY_NUMBER("cv", OF, noise_cv, 0, 100, -1, SPARSE),
+                                        KEY_NOTES, KEY_END};
+const struct key platform_keys[] = {
+    KEY_OWN("initial"),
+    KEY_WORD("reuse", OF, reuse, reuse_names, REUSE_MRU, OPTIONAL),
+    KEY_OWN("keep_alive_s"),
+    KEY_WORD("prewarm", OF, prewarm, prewarm_names, PREWARM_EWMA, OPTIONAL),
+    KEY_NUMBER("ewma_alpha", OF, ewma_alpha, 1e-6, 1, 0.3, WRITTEN_IF(OF, prewarm, PREWARM_EWMA)),
+    KEY_OBJECT("transfer", transfer_keys, OPTIONAL),
+    KEY_OBJECT("decision_cost", cost_keys, OPTIONAL),
+    KEY_BOOL("interference", OF, interference, true, OPTIONAL),
+    KEY_OBJECT("noise", noise_keys, SPARSE),
+    KEY_NOTES,
+    KEY_WHOLE("queue_capacity", OF, queue_capacity, 0, UINT32_MAX, 0, OPTIONAL),
+    KEY_SECONDS("sample_interval_s", OF, sample_interval, 1e-6, LIMIT_S, 1, OPTIONAL),
+    KEY_OWN("keep_alive"),
+    KEY_END};
+#undef OF
+
+static const struct key reference_keys[] = {
+    KEY_WHOLE("batch", reference_values, batch, 1, UINT16_MAX, 0, SPARSE),
+    KEY_WHOLE("vcpu", reference_values, vcpu, 1, UINT16_MAX, 0, SPARSE),
+    KEY_WHOLE("vgpu", reference_values, vgpu, 1, UINT16_MAX, 0, SPARSE), KEY_NOTES, KEY_END};
+const struct key slo_reference_key[] = {KEY_OBJECT("reference", reference_keys, SPARSE), KEY_END};
 /* An application's own SLO has the keys from the second on. */
 static const char *const slo_keys[] = {"reference", "factor", "ms", "note", "evidence", NULL};
-static const char *const reference_keys[] = {"batch", "vcpu", "vgpu", "note", "evidence", NULL};
 
-/* The limit of the event event queue, because each idle container may have one event. */
+/* The limit of the event queue, because each idle container may have one event. */
 enum { INITIAL_LIMIT = 1 << 24 };
 
 /* Loads one number, of every function in use, or an object of numbers by function. Each counts
@@ -176,77 +204,15 @@ static bool load_keep_alive_policy(const struct json_value *value, struct platfo
     return configure_keep_alive(&child, platform, error);
 }
 
-static bool load_decision_cost(const struct json_value *value, struct platform_spec *platform,
-                               struct error *error)
-{
-    struct json_value child;
-    int kind = DECISION_ZERO;
-    if (!json_is_object(value, cost_keys, error) || !json_require(value, "model", &child, error) ||
-        !json_choice(value, "model", decision_cost_names, &kind, error) ||
-        !json_number(value, "ms", 0, LIMIT_MS, &platform->decision_fixed_ms, error) ||
-        !json_number(value, "ns_per_unit", 0, 1e12, &platform->decision_ns_per_unit, error))
-        return false;
-    platform->decision_cost = (enum decision_cost_kind)kind;
-    const char *needed = kind == DECISION_FIXED      ? "ms"
-                         : kind == DECISION_MODELLED ? "ns_per_unit"
-                                                     : NULL;
-    return needed == NULL || json_require(value, needed, &child, error);
-}
-
-static bool load_parts(const struct json_value *value, struct platform_spec *platform,
-                       struct error *error)
-{
-    struct json_value child;
-    if (json_child(value, "decision_cost", &child) && !load_decision_cost(&child, platform, error))
-        return false;
-    if (json_child(value, "transfer", &child) &&
-        (!json_is_object(&child, transfer_keys, error) ||
-         !json_number(&child, "latency_ms", 0, LIMIT_MS, &platform->transfer_latency_ms, error) ||
-         !json_number(&child, "bandwidth_gbps", 1e-6, 1e9, &platform->transfer_bandwidth_gbps,
-                      error)))
-        return false;
-    return !json_child(value, "noise", &child) ||
-           (json_is_object(&child, noise_keys, error) &&
-            json_number(&child, "cv", 0, 100, &platform->noise_cv, error));
-}
-
 bool platform_load(const struct json_value *value, const struct workload *workload,
                    struct platform_spec *platform, struct error *error)
 {
-    *platform = (struct platform_spec){.initial = INITIAL_WARM,
-                                       .reuse = REUSE_MRU,
-                                       .keep_alive = 600 * SIM_S,
-                                       .prewarm = PREWARM_EWMA,
-                                       .ewma_alpha = 0.3,
-                                       .decision_cost = DECISION_ZERO,
-                                       .transfer_latency_ms = 1,
-                                       .transfer_bandwidth_gbps = 10,
-                                       .interference = true,
-                                       .noise_cv = -1,
-                                       .sample_interval = SIM_S};
-    if (value->node == NULL)
-        return true;
-    int reuse = REUSE_MRU;
-    int prewarm = PREWARM_EWMA;
-    int64_t capacity = 0;
-    double interval_s = 1;
-    if (!json_is_object(value, platform_keys, error) ||
-        !load_initial(value, workload, platform, error) ||
-        !json_choice(value, "reuse", reuse_names, &reuse, error) ||
-        !load_keep_alive(value, platform, error) ||
-        !load_keep_alive_policy(value, platform, error) ||
-        !json_choice(value, "prewarm", prewarm_names, &prewarm, error) ||
-        !json_number(value, "ewma_alpha", 1e-6, 1, &platform->ewma_alpha, error) ||
-        !json_bool(value, "interference", &platform->interference, error) ||
-        !json_integer(value, "queue_capacity", 0, UINT32_MAX, &capacity, error) ||
-        !json_number(value, "sample_interval_s", 1e-6, LIMIT_S, &interval_s, error) ||
-        !load_parts(value, platform, error))
-        return false;
-    platform->reuse = (enum reuse_order)reuse;
-    platform->prewarm = (enum prewarm_kind)prewarm;
-    platform->queue_capacity = (size_t)capacity;
-    platform->sample_interval = sim_from_s(interval_s);
-    return true;
+    *platform = (struct platform_spec){.initial = INITIAL_WARM, .keep_alive = 600 * SIM_S};
+    keys_default(platform_keys, platform);
+    return value->node == NULL || (keys_load(platform_keys, value, platform, error) &&
+                                   load_initial(value, workload, platform, error) &&
+                                   load_keep_alive(value, platform, error) &&
+                                   load_keep_alive_policy(value, platform, error));
 }
 
 /* ---- SLO ------------------------------------------------------------------------------------ */
@@ -300,10 +266,7 @@ static bool load_reference(const struct json_value *slo, struct workload *worklo
     bool found = false;
     if (!json_child(slo, "reference", &value))
         return true;
-    if (!json_is_object(&value, reference_keys, error) ||
-        !json_integer(&value, "batch", 1, UINT16_MAX, &wanted->batch, error) ||
-        !json_integer(&value, "vcpu", 1, UINT16_MAX, &wanted->vcpu, error) ||
-        !json_integer(&value, "vgpu", 1, UINT16_MAX, &wanted->vgpu, error))
+    if (!keys_load(reference_keys, &value, wanted, error))
         return false;
     workload_derive(workload);
     for (size_t f = 0; f < workload->function_count; f++) {

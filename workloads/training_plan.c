@@ -7,11 +7,21 @@
 #include "workloads/inputs.h"
 #include "workloads/loader_internal.h"
 
-static const char *const plan_keys[] = {"models",  "arrivals", "measured",       "stop", "progress",
-                                        "restart", "save_s",   "share_exponent", "note", NULL};
 static const char *const stop_names[] = {"all", "measured", NULL};
 static const char *const progress_names[] = {"fluid", "whole", NULL};
 static const char *const restart_names[] = {"model", "none", NULL};
+const struct key training_keys[] = {
+    KEY_OWN("models"),
+    KEY_OWN("arrivals"),
+    KEY_OWN("measured"),
+    KEY_WORD("stop", training_plan, stop_at_measured, stop_names, 0, OPTIONAL),
+    KEY_WORD("progress", training_plan, whole, progress_names, 0, OPTIONAL),
+    KEY_WORD("restart", training_plan, instant_restart, restart_names, 0, OPTIONAL),
+    KEY_SECONDS("save_s", training_plan, save, 0, LIMIT_S, 0, OPTIONAL),
+    KEY_NUMBER("share_exponent", training_plan, share_exponent, 0, 10, TRAINING_SHARE_EXPONENT,
+               OPTIONAL),
+    KEY_OWN("note"),
+    KEY_END};
 
 static bool load_models(struct json_include *document, const struct json_value *value,
                         struct training_plan *plan, struct error *error)
@@ -155,36 +165,19 @@ static bool load_measured(const struct json_value *value, struct training_plan *
                       plan->trainings[0].id, plan->trainings[plan->count - 1].id);
 }
 
-static bool load_rules(const struct json_value *value, struct training_plan *plan,
-                       struct error *error)
-{
-    int stop = 0, progress = 0, restart = 0;
-    double save_s = 0;
-    plan->share_exponent = TRAINING_SHARE_EXPONENT;
-    if (!json_choice(value, "stop", stop_names, &stop, error) ||
-        !json_choice(value, "progress", progress_names, &progress, error) ||
-        !json_choice(value, "restart", restart_names, &restart, error) ||
-        !json_number(value, "save_s", 0, LIMIT_S, &save_s, error) ||
-        !json_number(value, "share_exponent", 0, 10, &plan->share_exponent, error))
-        return false;
-    plan->stop_at_measured = stop == 1;
-    plan->whole = progress == 1;
-    plan->restart = restart == 0;
-    plan->save = sim_from_s(save_s);
-    return true;
-}
-
 struct training_plan *training_plan_load(struct json_include *document,
                                          const struct json_value *value,
                                          const struct cluster_spec *cluster, uint64_t seed,
                                          struct error *error)
 {
     struct training_plan *plan = load_array(1, sizeof *plan, error);
-    if (plan != NULL && json_is_object(value, plan_keys, error) &&
-        load_arrivals(document, value, plan, seed, error) &&
-        check_gangs(value, plan, cluster, error) && load_measured(value, plan, error) &&
-        load_rules(value, plan, error))
-        return plan;
+    if (plan != NULL) {
+        keys_default(training_keys, plan);
+        if (keys_load(training_keys, value, plan, error) &&
+            load_arrivals(document, value, plan, seed, error) &&
+            check_gangs(value, plan, cluster, error) && load_measured(value, plan, error))
+            return plan;
+    }
     training_plan_free(plan);
     return NULL;
 }

@@ -32,7 +32,7 @@ struct training_plan {
     uint64_t measured_first, measured_last; /* trainings with first <= id < last are measured */
     bool stop_at_measured; /* the run ends when these have finished; else with the last training */
     bool whole;            /* a lease makes whole iterations; else progress is fluid */
-    bool restart;          /* restarts take the model's time; else none */
+    bool instant_restart;  /* restarts take no time; else the model's */
     sim_time_t save;       /* a preempted gang is held for that long */
     double share_exponent; /* of shares, in what trainings and batches do to one another */
     /* For the canonical form: */

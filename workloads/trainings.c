@@ -11,8 +11,13 @@ enum { COUNT_MOST = TRAINING_MOST_ROWS };
 
 static const char *const process_names[] = {"trace", "poisson", NULL};
 static const char *const trace_keys[] = {"process", "file", "format", "split", "cluster", NULL};
-static const char *const poisson_keys[] = {"process", "per_hour", "count",
-                                           "split",   "minutes",  NULL};
+const struct key training_poisson_keys[] = {
+    KEY_OWN("process"),
+    KEY_NUMBER("per_hour", training_draw, per_hour, 1e-6, 1e6, 0, REQUIRED),
+    KEY_WHOLE("count", training_draw, count, 1, COUNT_MOST, 0, REQUIRED),
+    KEY_OWN("split"),
+    KEY_OWN("minutes"),
+    KEY_END};
 
 /* Sizes of gangs in Synergy's generator, and the probability of at most that size. */
 static const struct {
@@ -76,17 +81,8 @@ static bool load_ranges(const struct json_value *object, struct training_draw *d
 static bool load_poisson(const struct json_value *value, struct training_draw *draw,
                          struct error *error)
 {
-    struct json_value rate;
-    struct json_value count;
-    int64_t trainings = 0;
-    if (!json_is_object(value, poisson_keys, error) ||
-        !json_require(value, "per_hour", &rate, error) ||
-        !json_as_number(&rate, 1e-6, 1e6, &draw->per_hour, error) ||
-        !json_require(value, "count", &count, error) ||
-        !json_as_integer(&count, 1, COUNT_MOST, &trainings, error))
-        return false;
-    draw->count = (size_t)trainings;
-    return load_split(value, draw, error) && load_ranges(value, draw, error);
+    return keys_load(training_poisson_keys, value, draw, error) && load_split(value, draw, error) &&
+           load_ranges(value, draw, error);
 }
 
 /* The virtual cluster to take from a trace that names them. */

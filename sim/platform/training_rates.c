@@ -154,7 +154,7 @@ sim_time_t trainings_restart_time(const struct platform *platform, uint32_t id)
     const struct training_plan *plan = platform->trainings->plan;
     const struct training_spec *spec = &plan->trainings[id];
     const double *restart_s = plan->models->models[spec->model].restart_s;
-    return plan->save + (plan->restart && restart_s != NULL
+    return plan->save + (!plan->instant_restart && restart_s != NULL
                              ? sim_from_s(restart_s[training_gang(plan->models, spec->gpus)])
                              : 0);
 }

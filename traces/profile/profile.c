@@ -5,13 +5,13 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "traces/json/json.h"
+#include "traces/json/keys.h"
 #include "traces/profile/profile_fit.h"
 
 enum { AXIS_LIMIT = 1024, GRID_LIMIT = 1 << 20, FUNCTION_LIMIT = 10000, TEXT_KEYS_LIMIT = 64 };
 
-static const double MS_LIMIT = 1e9;
-static const double MB_LIMIT = 1e9;
+#define MS_LIMIT 1e9
+#define MB_LIMIT 1e9
 
 /* ---- Text ---------------------------------------------------------------------------------- */
 
@@ -179,30 +179,46 @@ static bool read_grid(const struct json_value *value, int unit, struct profile_f
 
 /* ---- Functions ----------------------------------------------------------------------------- */
 
-static bool read_noise(const struct json_value *value, struct profile_function *function,
-                       struct error *error)
-{
-    static const char *const keys[] = {"cv", NULL};
-    struct json_value noise;
-    return !json_child(value, "noise", &noise) ||
-           (json_is_object(&noise, keys, error) &&
-            json_number(&noise, "cv", 0, 10, &function->noise_cv, error));
-}
+#define OF profile_function
+static const struct key noise_keys[] = {KEY_NUMBER("cv", OF, noise_cv, 0, 10, NAN, OPTIONAL),
+                                        KEY_END};
+static const struct key cold_start_keys[] = {
+    KEY_NUMBER("mean", OF, cold_start_mean_ms, 0, MS_LIMIT, NAN, OPTIONAL),
+    KEY_NUMBER("cv", OF, cold_start_cv, 0, 10, NAN, OPTIONAL), KEY_OWN("samples_ms"), KEY_END};
+static const struct key memory_keys[] = {
+    KEY_NUMBER("weights", OF, gpu_weights_mb, 0, MB_LIMIT, NAN, OPTIONAL),
+    KEY_NUMBER("per_item", OF, gpu_per_item_mb, 0, MB_LIMIT, NAN, OPTIONAL), KEY_END};
+static const struct key function_keys[] = {
+    KEY_OWN("model"),
+    KEY_OWN("grid"),
+    KEY_OWN("latency_ms"),
+    KEY_OBJECT("noise", noise_keys, OPTIONAL),
+    KEY_OBJECT("cold_start_ms", cold_start_keys, OPTIONAL),
+    KEY_OBJECT("gpu_memory_mb", memory_keys, OPTIONAL),
+    KEY_NUMBER("host_memory_mb", OF, host_memory_mb, 0, MB_LIMIT, NAN, OPTIONAL),
+    KEY_NUMBER("bandwidth_share", OF, bandwidth_share, 0, 1, NAN, OPTIONAL),
+    KEY_NUMBER("input_bytes", OF, input_bytes, 0, 1e15, NAN, OPTIONAL),
+    KEY_OWN("evidence"),
+    KEY_OWN("derivation"),
+    KEY_OWN("law"),
+    KEY_OWN("source"),
+    KEY_OWN("expected_error"), /* the 50 % quantile, in older files */
+    KEY_OWN("expected_error_50"),
+    KEY_OWN("expected_error_90"),
+    KEY_OWN("calibration"), /* for readers */
+    KEY_END};
+#undef OF
 
 static bool read_cold_start(const struct json_value *value, struct profile_function *function,
                             struct error *error)
 {
-    static const char *const keys[] = {"mean", "cv", "samples_ms", NULL};
     struct json_value cold, child;
     struct json_samples samples = {0};
     if (!json_child(value, "cold_start_ms", &cold))
         return true;
     if (!json_child(&cold, "samples_ms", &child))
-        return json_is_object(&cold, keys, error) && json_require(&cold, "mean", &child, error) &&
-               json_number(&cold, "mean", 0, MS_LIMIT, &function->cold_start_mean_ms, error) &&
-               json_number(&cold, "cv", 0, 10, &function->cold_start_cv, error);
-    const bool good =
-        json_is_object(&cold, keys, error) && json_samples(&cold, MS_LIMIT, &samples, error);
+        return json_require(&cold, "mean", &child, error);
+    const bool good = json_samples(&cold, MS_LIMIT, &samples, error);
     function->cold_start_samples_ms = samples.values;
     function->cold_start_sample_count = samples.count;
     function->cold_start_mean_ms = samples.mean;
@@ -210,47 +226,11 @@ static bool read_cold_start(const struct json_value *value, struct profile_funct
     return good;
 }
 
-static bool read_gpu_memory(const struct json_value *value, struct profile_function *function,
-                            struct error *error)
-{
-    static const char *const keys[] = {"weights", "per_item", NULL};
-    struct json_value memory;
-    return !json_child(value, "gpu_memory_mb", &memory) ||
-           (json_is_object(&memory, keys, error) &&
-            json_number(&memory, "weights", 0, MB_LIMIT, &function->gpu_weights_mb, error) &&
-            json_number(&memory, "per_item", 0, MB_LIMIT, &function->gpu_per_item_mb, error));
-}
-
 static bool read_function(const struct json_value *value, int unit,
                           struct profile_function *function, struct error *error)
 {
-    static const char *const keys[] = {"model",
-                                       "grid",
-                                       "latency_ms",
-                                       "noise",
-                                       "cold_start_ms",
-                                       "gpu_memory_mb",
-                                       "host_memory_mb",
-                                       "bandwidth_share",
-                                       "input_bytes",
-                                       "evidence",
-                                       "derivation",
-                                       "law",
-                                       "source",
-                                       "expected_error", /* the 50 % quantile, in older files */
-                                       "expected_error_50",
-                                       "expected_error_90",
-                                       "calibration", /* for readers */
-                                       NULL};
-    function->input_bytes = NAN;
-    function->noise_cv = NAN;
-    function->cold_start_mean_ms = NAN;
-    function->cold_start_cv = NAN;
-    function->gpu_weights_mb = NAN;
-    function->gpu_per_item_mb = NAN;
-    function->host_memory_mb = NAN;
-    function->bandwidth_share = NAN;
-    if (!json_is_object(value, keys, error))
+    keys_default(function_keys, function);
+    if (!keys_load(function_keys, value, function, error))
         return false;
     function->name = copy_string(value->node->string, error);
     if (function->name == NULL)
@@ -261,11 +241,7 @@ static bool read_function(const struct json_value *value, int unit,
         return false;
     function->model = copy_string(function->name, error);
     return function->model != NULL && json_string(value, "model", &function->model, error) &&
-           read_grid(value, unit, function, error) && read_noise(value, function, error) &&
-           read_cold_start(value, function, error) && read_gpu_memory(value, function, error) &&
-           json_number(value, "host_memory_mb", 0, MB_LIMIT, &function->host_memory_mb, error) &&
-           json_number(value, "bandwidth_share", 0, 1, &function->bandwidth_share, error) &&
-           json_number(value, "input_bytes", 0, 1e15, &function->input_bytes, error) &&
+           read_grid(value, unit, function, error) && read_cold_start(value, function, error) &&
            read_text(value, "evidence", NULL, error) &&
            read_text(value, "derivation", NULL, error) &&
            profile_fit_read(value, unit, function, error);
@@ -400,37 +376,40 @@ static bool read_pairs(const struct json_value *value, const struct profile *pro
 }
 
 /* The keys of each model. A key of another model is an unknown key. */
-static const char *const none_keys[] = {"model",      "note",        "evidence", "source",
-                                        "derivation", "calibration", NULL};
-static const char *const constant_keys[] = {"model",      "constant",    "evidence", "source",
-                                            "derivation", "calibration", NULL};
-static const char *const pairs_keys[] = {"model",       "constant", "functions", "excess",
-                                         "slopes",      "evidence", "source",    "derivation",
-                                         "calibration", NULL};
-static const char *const bandwidth_keys[] = {"model",          "coefficient", "victim_exponent",
-                                             "share_exponent", "evidence",    "source",
-                                             "derivation",     "calibration", NULL};
+#define SOURCES                                                                                    \
+    KEY_OWN("evidence"), KEY_OWN("source"), KEY_OWN("derivation"), KEY_OWN("calibration")
+static const struct key none_keys[] = {KEY_OWN("model"), KEY_OWN("note"), SOURCES, KEY_END};
+static const struct key constant_keys[] = {
+    KEY_OWN("model"), KEY_NUMBER("constant", interference, constant, 0, 100, 0, REQUIRED), SOURCES,
+    KEY_END};
+static const struct key pairs_keys[] = {
+    KEY_OWN("model"),
+    KEY_NUMBER("constant", interference, constant, 0, 100, 0, OPTIONAL),
+    KEY_OWN("functions"),
+    KEY_OWN("excess"),
+    KEY_OWN("slopes"),
+    SOURCES,
+    KEY_END};
+static const struct key bandwidth_keys[] = {
+    KEY_OWN("model"),
+    KEY_NUMBER("coefficient", interference, coefficient, 0, 1000, 0, REQUIRED),
+    KEY_NUMBER("victim_exponent", interference, victim_exponent, 0, 10, 0, OPTIONAL),
+    KEY_NUMBER("share_exponent", interference, share_exponent, 0, 10, 0, OPTIONAL),
+    SOURCES,
+    KEY_END};
 
 static bool read_law(const struct json_value *value, const struct profile *profile,
                      struct interference *model, struct error *error)
 {
-    struct json_value needed;
     switch (model->kind) {
     case INTERFERENCE_CONSTANT:
-        return json_is_object(value, constant_keys, error) &&
-               json_require(value, "constant", &needed, error) &&
-               json_number(value, "constant", 0, 100, &model->constant, error);
+        return keys_load(constant_keys, value, model, error);
     case INTERFERENCE_PAIRS:
     case INTERFERENCE_SHAPED:
-        return json_is_object(value, pairs_keys, error) &&
-               json_number(value, "constant", 0, 100, &model->constant, error) &&
+        return keys_load(pairs_keys, value, model, error) &&
                read_pairs(value, profile, model, error) && read_slopes(value, model, error);
     case INTERFERENCE_BANDWIDTH:
-        return json_is_object(value, bandwidth_keys, error) &&
-               json_require(value, "coefficient", &needed, error) &&
-               json_number(value, "coefficient", 0, 1000, &model->coefficient, error) &&
-               json_number(value, "victim_exponent", 0, 10, &model->victim_exponent, error) &&
-               json_number(value, "share_exponent", 0, 10, &model->share_exponent, error);
+        return keys_load(bandwidth_keys, value, model, error);
     }
     return false;
 }
@@ -450,7 +429,7 @@ static bool read_interference(const struct json_value *root, struct profile *pro
         return false;
     profile->states_no_interference = choice == NONE;
     if (choice == NONE)
-        return json_is_object(&value, none_keys, error);
+        return keys_load(none_keys, &value, NULL, error);
     profile->interference = calloc(1, sizeof *profile->interference);
     if (profile->interference == NULL)
         return error_run(error, "out of memory while reading a profile");
