@@ -32,6 +32,7 @@
 #include <stdint.h>
 
 #include "sched/policy.h"
+#include "sim/arena.h"
 #include "sim/error.h"
 #include "sim/units.h"
 #include "workloads/experiment.h"
@@ -65,9 +66,10 @@ struct keep_alive {
     size_t parameter_count; /* at most KEEP_ALIVE_VALUES */
     size_t state_bytes;     /* zeroed before init */
 
-    /* `values[i]` belongs to parameters[i]. May allocate; false ends the run with `error`. */
-    bool (*init)(void *state, const struct workload *workload, const double *values,
-                 struct error *error);
+    /* `values[i]` belongs to parameters[i]. Allocates from the run's arena only; false ends the run
+     * with `error`. */
+    bool (*init)(void *state, struct arena *arena, const struct workload *workload,
+                 const double *values, struct error *error);
     /* A container of `function` on `invoker` is taken for work at `now`. May be NULL. */
     void (*on_use)(void *state, uint32_t function, uint32_t invoker, sim_time_t now);
     /* `container` became idle at `now`, after a use (`used`) or for the first time. Never NULL. */
@@ -83,8 +85,6 @@ struct keep_alive {
      * containers of its function that remain on its invoker, in any state. May be NULL. */
     void (*on_evict)(void *state, const struct idle_container *container, bool pressed,
                      uint32_t left);
-    /* Frees what init allocated. Also called after an init that failed. May be NULL. */
-    void (*finish)(void *state);
 };
 
 /* The i-th registered keep-alive policy, NULL past the last. */

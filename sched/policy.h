@@ -70,7 +70,7 @@ struct policy {
     size_t parameter_count;
     size_t state_bytes; /* zeroed before init */
 
-    /* `values[i]` belongs to parameters[i]. May allocate; false ends the run with `error`. */
+    /* `values[i]` belongs to parameters[i]. False ends the run with `error`. */
     bool (*init)(void *state, struct platform *platform, const double *values, struct error *error);
     /* A job entered `queue`. */
     void (*on_ready)(void *state, struct platform *platform, uint32_t queue);
@@ -93,7 +93,8 @@ struct policy {
      * called if the experiment names a keep-alive policy (sched/keep_alive.h). */
     sim_time_t (*keep_alive)(void *state, struct platform *platform, uint32_t function,
                              uint32_t invoker);
-    /* Frees what init allocated. Also called after an init that failed. */
+    /* Closes files and frees what the policy took with malloc. Not needed for platform_allocate.
+     * Also called after an init that failed, and after memory was exhausted anywhere. */
     void (*finish)(void *state);
 
     /* Trainings (sched/policy_training.h): a training arrived, or made its last iteration. Its gang
@@ -179,6 +180,17 @@ uint32_t platform_home(const struct platform *platform, uint32_t function, uint3
 
 /* How long the platform keeps an idle container by default: platform.keep_alive_s. */
 sim_time_t platform_keep_alive(const struct platform *platform);
+
+/* ---- Memory -------------------------------------------------------------------------------- */
+
+/* Memory of the run: `count` entries of `size` bytes, all 0. The platform frees it after the run
+ * and after `finish`. Never NULL: if memory is exhausted, or the product is more than a size_t
+ * holds, the run ends with a message and the callback does not return. A policy then needs neither
+ * tests nor `finish`. malloc and free work as ever, but a callback that does not return frees
+ * nothing: keep what malloc returned in the state, and free it in `finish`. */
+void *platform_allocate(struct platform *platform, size_t count, size_t size);
+/* Resizes such memory, which may move; NULL is allocated anew. New bytes are 0. */
+void *platform_reallocate(struct platform *platform, void *memory, size_t count, size_t size);
 
 /* ---- Actions ------------------------------------------------------------------------------- */
 

@@ -45,6 +45,20 @@ charge charge: 18446744073709551615 units after 0
 charge-twice charge: 18446744073709551615 units after 1
 EOF
 
+for process in "" --in-process; do
+    # shellcheck disable=SC2086
+    run "$esgsim" run "$light" --quiet --seed 7 --set requests=50 --json --policy "$culprit" $process \
+        --set policy.params.fault=hoard --out "$folder/hoard.h5"
+    name="a policy that exhausts memory ends the run with one line${process:+, also with $process}"
+    if [ "$status" -eq 1 ] && [ ! -s "$folder/out" ] && [ "$(wc -l <"$folder/err")" -eq 1 ] &&
+        grep -qE "out of memory: 1073741824 x 1073741824 bytes $where" "$folder/err" &&
+        [ -z "$(find "$folder" -name "*hoard.h5*")" ]; then
+        pass "$name"
+    else
+        explain "$name" "status 1, no output, no file, /out of memory.*$where/"
+    fi
+done
+
 cat >"$folder/faults.json" <<EOF
 {"base": "$light", "seeds": 1, "matrix": {"policy.params.fault": ["none", "loop", "segv", "exit", "fork", "raise",
  "block", "leave", "close", "exec", "rand"]}}

@@ -35,15 +35,12 @@ static bool probe_init(void *state, struct platform *platform, const double *val
     (void)error;
     random_stream_open(&probe->stream, platform_seed(platform), RANDOM_TEST, 5, 0);
     probe->loads = load_index_create(platform);
-    assert_non_null(probe->loads);
     return true;
 }
 
 static void probe_finish(void *state)
 {
     struct probe *probe = state;
-    load_index_destroy(probe->loads);
-    probe->loads = NULL;
     probe_answers += probe->answers;
 }
 
@@ -276,8 +273,9 @@ static void without_redistribution_every_stage_keeps_the_plan_of_its_quota(void 
     struct log *log = log_one();
     struct experiment *experiment = load(trickle);
     struct error error = {0};
+    struct arena arena = {0};
     struct planner *planner =
-        planner_create(&experiment->workload, 65535, PLANNER_DOMINATOR, &error);
+        planner_create(&arena, &experiment->workload, 65535, PLANNER_DOMINATOR, &error);
     assert_non_null(planner);
     const struct policy *esg = policy_find("esg", NULL);
     struct simulation_result result = {0};
@@ -300,7 +298,7 @@ static void without_redistribution_every_stage_keeps_the_plan_of_its_quota(void 
     run_well(trickle, esg, log, &result);
     simulation_result_clear(&result);
     assert_true(configurations_of(log, 2, &vcpu, &vgpu) > 1);
-    planner_destroy(planner);
+    arena_clear(&arena);
     experiment_free(experiment);
 }
 

@@ -8,6 +8,7 @@
 #include <cmocka.h>
 
 #include "sched/common/backlog.h"
+#include "sched/memory.h"
 #include "sched/policy_instances.h"
 #include "sched/common/unique_fifo.h"
 #include "tests/worlds.h"
@@ -66,19 +67,13 @@ static bool census_init(void *state, struct platform *platform, const double *va
     random_stream_open(&census->stream, 11, RANDOM_TEST, platform_seed(platform), 0);
     for (uint32_t q = 0; q < census->queue_count; q++) {
         const uint32_t function = platform_queue_function(platform, q);
-        assert_true(backlog_add(&census->backlogs[function], &census->slots[q], function, q));
+        backlog_add(&census->backlogs[function], platform_arena(platform), &census->slots[q],
+                    function, q);
     }
     for (uint32_t f = 0; f < FUNCTIONS; f++)
-        assert_true(backlog_start(&census->backlogs[f]));
+        backlog_start(&census->backlogs[f], platform_arena(platform));
     seen.dropping = SIM_NONE;
     return true;
-}
-
-static void census_finish(void *state)
-{
-    struct census *census = state;
-    for (uint32_t f = 0; f < FUNCTIONS; f++)
-        backlog_clear(&census->backlogs[f]);
 }
 
 static void census_on_ready(void *state, struct platform *platform, uint32_t queue)
@@ -266,8 +261,7 @@ static const struct policy policy_census = {.abi = POLICY_ABI,
                                             .init = census_init,
                                             .on_ready = census_on_ready,
                                             .on_withdrawn = census_on_withdrawn,
-                                            .decide = census_decide,
-                                            .finish = census_finish};
+                                            .decide = census_decide};
 
 /* Every other world has short queues, which give up requests by themselves. */
 static void counts_by_hooks_and_backlogs_agree_with_the_platform_whatever_is_dropped(void **state)
@@ -334,12 +328,13 @@ static void turns_come_in_the_order_of_asking_and_once(void **state)
 {
     (void)state;
     enum { ROOM = 7, STEPS = 5000 };
+    struct arena arena = {0};
     struct unique_fifo turns;
     struct random_stream stream;
     uint32_t line[ROOM];
     uint32_t length = 0;
     random_stream_open(&stream, 3, RANDOM_TEST, 0, 0);
-    assert_true(unique_fifo_init(&turns, ROOM));
+    unique_fifo_init(&turns, &arena, ROOM);
     for (uint32_t step = 0; step < STEPS; step++) {
         if (gsl_rng_uniform_int(&stream.rng, 2) == 0) {
             const uint32_t number = (uint32_t)gsl_rng_uniform_int(&stream.rng, ROOM);
@@ -355,7 +350,7 @@ static void turns_come_in_the_order_of_asking_and_once(void **state)
             memmove(line, line + 1, length * sizeof *line);
         }
     }
-    unique_fifo_clear(&turns);
+    arena_clear(&arena);
 }
 
 int main(void)

@@ -622,8 +622,9 @@ static void a_sliding_window_has_the_percentiles_of_clockworks_test(void **state
         {70, {70, 70, 70, 70, 70}},    {50, {50, 55, 60, 65, 70}},   {90, {50, 60, 70, 80, 90}},
         {110, {50, 70, 90, 100, 110}}, {20, {20, 55, 90, 100, 110}}, {20, {20, 20, 20, 65, 110}},
     };
+    struct arena arena = {0};
     struct sliding_window window;
-    assert_true(sliding_window_init(&window, 3));
+    sliding_window_init(&window, &arena, 3);
     assert_int_equal(sliding_window_percentile(&window, 0.5), 0);
     for (size_t i = 0; i < sizeof steps / sizeof *steps; i++) {
         sliding_window_add(&window, steps[i].added);
@@ -631,7 +632,7 @@ static void a_sliding_window_has_the_percentiles_of_clockworks_test(void **state
             assert_int_equal(sliding_window_percentile(&window, quarter / 4.0),
                              steps[i].at[quarter]);
     }
-    sliding_window_clear(&window);
+    arena_clear(&arena);
 }
 
 /* One function of five batches, 10 ms a job, one GPU of one unit, containers ready. */

@@ -365,8 +365,9 @@ static const struct dilu_lazy_rule paper_rule = {.window = 40, .out = 20, .in = 
 static void one_more_after_twenty_of_forty_samples_and_one_less_after_thirty(void **state)
 {
     (void)state;
+    struct arena arena = {0};
     struct dilu_window window;
-    assert_true(dilu_window_init(&window, 40));
+    dilu_window_init(&window, &arena, 40);
     for (int i = 0; i < 19; i++)
         dilu_window_add(&window, 11);
     assert_int_equal(dilu_lazy(&window, &paper_rule, 10, 5, 2), 0);
@@ -387,7 +388,7 @@ static void one_more_after_twenty_of_forty_samples_and_one_less_after_thirty(voi
     dilu_window_add(&window, 4);
     assert_int_equal(dilu_lazy(&window, &paper_rule, 10, 5, 2), -1);
     assert_int_equal(dilu_lazy(&window, &paper_rule, 10, 5, 1), 0); /* the only one stays */
-    dilu_window_clear(&window);
+    arena_clear(&arena);
 }
 
 static void the_window_counts_what_came_last(void **state)
@@ -402,8 +403,9 @@ static void the_window_counts_what_came_last(void **state)
         rule.in = 1 + pick(rng, (uint32_t)rule.window);
         double history[60];
         size_t start = 0;
+        struct arena arena = {0};
         struct dilu_window window;
-        assert_true(dilu_window_init(&window, rule.window));
+        dilu_window_init(&window, &arena, rule.window);
         for (size_t t = 0; t < 60; t++) {
             history[t] = pick(rng, 10);
             dilu_window_add(&window, history[t]);
@@ -422,7 +424,7 @@ static void the_window_counts_what_came_last(void **state)
                 start = t + 1;
             }
         }
-        dilu_window_clear(&window);
+        arena_clear(&arena);
     }
     assert_true(steps[0] > 500 && steps[1] > 500 && steps[2] > 500);
 }

@@ -111,16 +111,15 @@ static void compare(const struct event *events, size_t count, enum dilu_scheme s
         uint32_t instance, first, gpus, lease;
         size_t start;
     } placed[JOBS];
-    struct error error = {0};
+    struct arena arena = {0};
     struct dilu_pool pool;
     uint32_t started = 0;
     *expected = (struct expected){0};
-    assert_true(dilu_pool_init(&pool, &rules[scheme], 1000, 4, 40, &error));
+    dilu_pool_init(&pool, &arena, &rules[scheme], 1000, 4, 40);
     for (size_t e = 0; e < count; e++) {
         const struct event *event = &events[e];
         if (event->start) {
-            uint32_t instance = 0;
-            assert_true(dilu_pool_start(&pool, &event->job, &instance, &error));
+            const uint32_t instance = dilu_pool_start(&pool, &event->job);
             placed[event->id].instance = instance;
             placed[event->id].first = pool.placed[instance].gpus[0];
             placed[event->id].gpus = pool.placed[instance].count;
@@ -139,7 +138,7 @@ static void compare(const struct event *events, size_t count, enum dilu_scheme s
         }
     }
     assert_int_equal(lease_count, started);
-    dilu_pool_clear(&pool);
+    arena_clear(&arena);
 }
 
 static bool is_near(double a, double b, double part)

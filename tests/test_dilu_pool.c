@@ -14,14 +14,14 @@ static void replay(const struct event *events, size_t count, enum dilu_scheme sc
                    struct outcome *outcome)
 {
     static uint32_t instances[JOBS];
-    struct error error = {0};
+    struct arena arena = {0};
     struct dilu_pool pool;
     *outcome = (struct outcome){0};
-    assert_true(dilu_pool_init(&pool, &rules[scheme], 1000, 4, 40, &error));
+    dilu_pool_init(&pool, &arena, &rules[scheme], 1000, 4, 40);
     for (size_t e = 0; e < count; e++) {
         const struct event *event = &events[e];
         if (event->start) {
-            assert_true(dilu_pool_start(&pool, &event->job, &instances[event->id], &error));
+            instances[event->id] = dilu_pool_start(&pool, &event->job);
             assert_true(instances[event->id] != DILU_NOT_PLACED);
         } else {
             dilu_pool_end(&pool, instances[event->id]);
@@ -42,7 +42,7 @@ static void replay(const struct event *events, size_t count, enum dilu_scheme sc
         if (theirs >= 100)
             outcome->worst = fmax(outcome->worst, fabs(ours / theirs - 1));
     }
-    dilu_pool_clear(&pool);
+    arena_clear(&arena);
 }
 
 static void active_gpus_are_those_of_the_original(void **state)
@@ -95,14 +95,14 @@ static void the_pool_stays_within_its_bounds(void **state)
 {
     (void)state;
     for (unsigned s = 0; s < SCHEMES; s++) {
-        struct error error = {0};
+        struct arena arena = {0};
         struct dilu_pool pool;
         struct random_stream random;
         uint32_t running[256];
         size_t count = 0;
         unsigned refused = 0;
         random_stream_open(&random, 6, RANDOM_TEST, s, 0);
-        assert_true(dilu_pool_init(&pool, &rules[s], 10, 4, 40, &error));
+        dilu_pool_init(&pool, &arena, &rules[s], 10, 4, 40);
         for (int step = 0; step < 3000; step++) {
             if (count == 256 || (count > 0 && random_uniform(&random) < 0.4)) {
                 const size_t i = (size_t)(random_uniform(&random) * (double)count);
@@ -117,7 +117,7 @@ static void the_pool_stays_within_its_bounds(void **state)
                                              .limit =
                                                  fmin(1, request * (1 + random_uniform(&random))),
                                              .memory = floor(1 + 30 * random_uniform(&random))};
-                assert_true(dilu_pool_start(&pool, &job, &running[count], &error));
+                running[count] = dilu_pool_start(&pool, &job);
                 if (running[count] == DILU_NOT_PLACED) {
                     refused++;
                     continue;
@@ -137,7 +137,7 @@ static void the_pool_stays_within_its_bounds(void **state)
             check_pool(&pool, s == DILU_EXCLUSIVE);
         }
         assert_true(refused > 0);
-        dilu_pool_clear(&pool);
+        arena_clear(&arena);
     }
 }
 
@@ -146,25 +146,23 @@ static void the_pool_stays_within_its_bounds(void **state)
 static void a_function_follows_the_training_that_it_runs_beside(void **state)
 {
     (void)state;
-    struct error error = {0};
+    struct arena arena = {0};
     struct dilu_pool pool;
-    uint32_t training = 0;
-    uint32_t instance = 0;
     const struct dilu_job gang = {
         .kind = DILU_TRAINING, .gpus = 2, .request = 0.4, .limit = 0.6, .memory = 10};
     const struct dilu_job own = {
         .function = 7, .gpus = 1, .request = 0.2, .limit = 0.3, .memory = 5};
     const struct dilu_job other = {
         .function = 8, .gpus = 1, .request = 0.2, .limit = 0.3, .memory = 5};
-    assert_true(dilu_pool_init(&pool, &rules[DILU_WHOLE], 2, 4, 40, &error));
-    assert_true(dilu_pool_start(&pool, &gang, &training, &error));
-    assert_true(dilu_pool_start(&pool, &own, &instance, &error));
+    dilu_pool_init(&pool, &arena, &rules[DILU_WHOLE], 2, 4, 40);
+    (void)dilu_pool_start(&pool, &gang);
+    uint32_t instance = dilu_pool_start(&pool, &own);
     assert_int_equal(pool.placed[instance].gpus[0], 0);
-    assert_true(dilu_pool_start(&pool, &own, &instance, &error));
+    instance = dilu_pool_start(&pool, &own);
     assert_int_equal(pool.placed[instance].gpus[0], 1);
-    assert_true(dilu_pool_start(&pool, &other, &instance, &error));
+    instance = dilu_pool_start(&pool, &other);
     assert_int_equal(pool.placed[instance].gpus[0], 0);
-    dilu_pool_clear(&pool);
+    arena_clear(&arena);
 }
 
 int main(void)

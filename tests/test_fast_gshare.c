@@ -154,8 +154,9 @@ static void the_free_list_is_that_of_brute_force_on_random_sequences(void **stat
         struct random_stream stream;
         gsl_rng *rng = stream_of(&stream, s, 1);
         struct grid grid = {.width = 3 + pick(rng, SIDE - 2), .height = 2 + pick(rng, SIDE - 1)};
+        struct arena arena = {0};
         struct rectangles plane;
-        assert_true(rectangles_init(&plane, grid.width, grid.height));
+        rectangles_init(&plane, &arena, grid.width, grid.height);
         for (uint32_t step = 0; step < STEPS; step++) {
             removed += random_step(&plane, &grid, rng, step);
             check_list(&plane, &grid);
@@ -167,7 +168,7 @@ static void the_free_list_is_that_of_brute_force_on_random_sequences(void **stat
                 area -= (uint64_t)plane.used[i].place.width * plane.used[i].place.height;
             assert_int_equal(area, 0);
         }
-        rectangles_clear(&plane);
+        arena_clear(&arena);
     }
     assert_true(removed > SEQUENCES);
 }
@@ -178,9 +179,10 @@ static void the_free_list_is_that_of_brute_force_on_random_sequences(void **stat
 static void a_pod_goes_to_the_rectangle_that_it_fills_best(void **state)
 {
     (void)state;
+    struct arena arena = {0};
     struct rectangles plane;
     struct rectangle_fit fit = {0};
-    assert_true(rectangles_init(&plane, 100, 7));
+    rectangles_init(&plane, &arena, 100, 7);
     assert_true(rectangles_place(&plane, (struct rectangle){0, 0, 60, 4}, 1));
     assert_int_equal(plane.free_count, 2);
     assert_true(rectangles_find(&plane, 40, 3, RECTANGLE_BEST_AREA, &fit));
@@ -192,7 +194,7 @@ static void a_pod_goes_to_the_rectangle_that_it_fills_best(void **state)
     assert_false(rectangles_find(&plane, 60, 4, RECTANGLE_BEST_AREA, &fit));
     assert_true(rectangles_remove(&plane, 1));
     assert_int_equal(plane.free_count, 1);
-    rectangles_clear(&plane);
+    arena_clear(&arena);
 }
 
 /* ---- The scaler ------------------------------------------------------------------------------ */
@@ -296,23 +298,24 @@ static void the_scaler_picks_what_exhaustive_search_picks(void **state)
         const struct workload *workload = &experiment->workload;
         const uint32_t max_batch = 1 + pick(rng, 4);
         struct error error = {0};
-        struct planner *planner = planner_create(workload, max_batch, PLANNER_PROPORTIONAL, &error);
+        struct arena arena = {0};
+        struct planner *planner =
+            planner_create(&arena, workload, max_batch, PLANNER_PROPORTIONAL, &error);
         assert_non_null(planner);
         for (uint32_t f = 0; f < workload->function_count; f++) {
             const sim_time_t budget = (sim_time_t)(gsl_rng_uniform(rng) * 150e6);
             struct candidate candidates[4 * 4 * QUOTAS];
             const enum scaler_ties ties = (enum scaler_ties)(world % 2);
             struct scaler_points points;
-            assert_true(scaler_points_fill(&points, workload, planner, f, budget, 1, max_batch,
-                                           quotas, QUOTAS, ties, &error));
+            scaler_points_fill(&points, &arena, workload, planner, f, budget, 1, max_batch, quotas,
+                               QUOTAS, ties);
             const size_t count =
                 candidates_of(workload, planner, f, (double)budget, max_batch, candidates);
             check_picks(&points, candidates, count, ties, rng);
             feasible += points.feasible > 0;
             infeasible += points.feasible == 0;
-            scaler_points_clear(&points);
         }
-        planner_destroy(planner);
+        arena_clear(&arena);
         experiment_free(experiment);
     }
     assert_true(feasible > WORLDS / 2 && infeasible > 0);

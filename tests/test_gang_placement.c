@@ -41,6 +41,7 @@ static bool check_resident(void *context, uint32_t resident, double *time_s)
 static bool decide(char *text, unsigned *checks)
 {
     struct decision decision;
+    struct arena arena = {0};
     struct gang_cluster cluster;
     int outcome[RESIDENTS];
     double time_s[RESIDENTS];
@@ -79,7 +80,7 @@ static bool decide(char *text, unsigned *checks)
         (*checks)++;
     }
     const uint32_t gpus[NODES] = {per_node, per_node, per_node, per_node};
-    assert_true(gang_cluster_open(&cluster, gpus, nodes, 0));
+    gang_cluster_open(&cluster, &arena, gpus, nodes, 0);
     for (size_t n = 0; n < nodes; n++) {
         bool here[RESIDENTS] = {false};
         for (uint32_t g = 0; g < per_node; g++) {
@@ -102,7 +103,7 @@ static bool decide(char *text, unsigned *checks)
         const uint32_t node = (uint32_t)number(&text);
         assert_int_equal(chosen[i], node * per_node + (uint32_t)number(&text));
     }
-    gang_cluster_close(&cluster);
+    arena_clear(&arena);
     return placed;
 }
 
@@ -188,11 +189,12 @@ static void arrivals_and_departures_keep_the_counts(void **state)
 {
     (void)state;
     static const uint32_t gpus[] = {4, 8, 8, 2, 8};
+    struct arena arena = {0};
     struct gang_cluster cluster;
     struct resident residents[TRAININGS] = {0};
     struct random_stream random;
     random_stream_open(&random, 4, RANDOM_TEST, 0, 0);
-    assert_true(gang_cluster_open(&cluster, gpus, 5, 16000));
+    gang_cluster_open(&cluster, &arena, gpus, 5, 16000);
     unsigned placed = 0;
     unsigned crossing = 0;
     for (int step = 0; step < 4000; step++) {
@@ -226,7 +228,7 @@ static void arrivals_and_departures_keep_the_counts(void **state)
         check_cluster(&cluster, residents, TRAININGS);
     }
     assert_true(placed > 1000 && crossing > 0);
-    gang_cluster_close(&cluster);
+    arena_clear(&arena);
 }
 
 int main(void)

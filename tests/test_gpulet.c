@@ -144,10 +144,10 @@ static void rate_beyond_the_knee_takes_saturated_gpulets_and_a_residual(void **s
     (void)state;
     static struct instance instance;
     struct gpulet_plan plan;
-    struct error error = {0};
+    struct arena arena = {0};
     task_set(&instance, 0, table, 200, 100);
     world_set(&instance, 1, 4, 1);
-    assert_true(gpulet_make(&instance.world, &plan, &error));
+    gpulet_make(&instance.world, &arena, &plan);
     assert_true(plan.complete);
     size_t saturated = 0;
     size_t residual = 0;
@@ -163,24 +163,26 @@ static void rate_beyond_the_knee_takes_saturated_gpulets_and_a_residual(void **s
     assert_int_equal(residual, 1);
     assert_true(fabs(plan.served[0] - 200) < 1e-6);
     assert_int_equal(lets_in_use(&plan.gpus[0]) + lets_in_use(&plan.gpus[1]), 3);
-    gpulet_clear(&plan);
+    gpulet_clear(&plan, &arena);
+    assert_null(arena.blocks);
 }
 
 static void interference_refuses_a_place_that_would_break_an_slo(void **state)
 {
     (void)state;
     static struct instance instance;
-    struct error error = {0};
+    struct arena arena = {0};
     for (int strong = 0; strong < 2; strong++) {
         struct gpulet_plan plan;
         task_set(&instance, 0, table, 40, 100);
         task_set(&instance, 1, table, 40, 100);
         world_set(&instance, 2, 1, 1);
         instance.pressure = strong ? 2 : 0.1;
-        assert_true(gpulet_make(&instance.world, &plan, &error));
+        gpulet_make(&instance.world, &arena, &plan);
         assert_int_equal(plan.complete, !strong);
         assert_int_equal(lets_in_use(&plan.gpus[0]), strong ? 1 : 2);
-        gpulet_clear(&plan);
+        gpulet_clear(&plan, &arena);
+        assert_null(arena.blocks);
     }
 }
 
@@ -231,10 +233,10 @@ static void every_plan_keeps_its_promises(void **state)
     size_t timeshared = 0;
     for (int n = 0; n < 1500; n++) {
         struct gpulet_plan plan;
-        struct error error = {0};
+        struct arena arena = {0};
         double served[TASKS] = {0};
         instance_random(&instance, &random, n);
-        assert_true(gpulet_make(&instance.world, &plan, &error));
+        gpulet_make(&instance.world, &arena, &plan);
         for (size_t g = 0; g < instance.world.gpu_count; g++) {
             assert_true(plan.gpus[g].lets[0].units + plan.gpus[g].lets[1].units == 100);
             for (size_t i = 0; i < GPULETS_PER_GPU; i++) {
@@ -254,7 +256,8 @@ static void every_plan_keeps_its_promises(void **state)
                 assert_true(served[t] >= 0.85 * instance.tasks[t].rate - 1e-6);
         }
         complete += plan.complete;
-        gpulet_clear(&plan);
+        gpulet_clear(&plan, &arena);
+        assert_null(arena.blocks);
     }
     assert_true(complete > 300 && complete < 1200);
     assert_true(timeshared > 100);

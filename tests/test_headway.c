@@ -91,12 +91,13 @@ static void world_fill(struct world *world, uint64_t *state, bool fork)
         .reserve = 1.5, .reserve_last = 3, .max_batch = 4, .units = 4, .vcpus = 4};
 }
 
-static struct suffix *suffix_of(const struct world *world)
+static struct suffix *suffix_of(const struct world *world, struct arena *arena)
 {
     struct error error = {0};
     const struct suffix_inputs inputs = {world->risks, world->delay, world->wait,
                                          world->container_share};
-    struct suffix *suffix = suffix_create(&world->workload, &world->settings, &inputs, &error);
+    struct suffix *suffix =
+        suffix_create(arena, &world->workload, &world->settings, &inputs, &error);
     if (suffix == NULL)
         fail_msg("%s", error.message);
     return suffix;
@@ -198,7 +199,8 @@ static void options_equal_exhaustive_search_for_both_objectives(void **unused)
     assert_non_null(world);
     for (int i = 0; i < WORLDS; i++) {
         world_fill(world, &state, i % 4 == 3);
-        struct suffix *suffix = suffix_of(world);
+        struct arena arena = {0};
+        struct suffix *suffix = suffix_of(world, &arena);
         for (size_t s = 0; s < world->dag.application.stage_count; s++) {
             const uint32_t length = 1 + (uint32_t)test_below(&state, LENGTH);
             sim_time_t left[LENGTH];
@@ -208,7 +210,8 @@ static void options_equal_exhaustive_search_for_both_objectives(void **unused)
             check_options(world, suffix, s, OBJECTIVE_COST, left, length);
             check_options(world, suffix, s, OBJECTIVE_WORK, left, length);
         }
-        suffix_destroy(suffix);
+        suffix_clear(suffix);
+        arena_clear(&arena);
     }
     free(world);
 }
@@ -224,7 +227,8 @@ static void coarse_times_are_never_optimistic_and_lose_two_quanta_per_stage_at_m
     for (int i = 0; i < WORLDS; i++) {
         world_fill(world, &state, false);
         world->dag.application.base_latency = 1024 * 700;
-        struct suffix *suffix = suffix_of(world);
+        struct arena arena = {0};
+        struct suffix *suffix = suffix_of(world, &arena);
         const sim_time_t quantum = suffix_quantum(suffix, 0);
         assert_int_equal(quantum, 700);
         const sim_time_t left = (sim_time_t)test_below(&state, 600000);
@@ -251,7 +255,8 @@ static void coarse_times_are_never_optimistic_and_lose_two_quanta_per_stage_at_m
             assert_true(price[k] >= exact * (1 - 1e-9));
             assert_true(price[k] <= strict * (1 + 1e-9));
         }
-        suffix_destroy(suffix);
+        suffix_clear(suffix);
+        arena_clear(&arena);
     }
     free(world);
 }
@@ -264,7 +269,8 @@ static void tables_are_filled_again_only_after_a_move(void **unused)
     struct world *world = malloc(sizeof *world);
     assert_non_null(world);
     world_fill(world, &state, true);
-    struct suffix *suffix = suffix_of(world);
+    struct arena arena = {0};
+    struct suffix *suffix = suffix_of(world, &arena);
     const sim_time_t way = suffix_way(suffix, 0);
     assert_int_equal(suffix_refresh(suffix, 0.01, &done), 0);
     assert_true(done);
@@ -275,7 +281,8 @@ static void tables_are_filled_again_only_after_a_move(void **unused)
     assert_true(done);
     assert_true(suffix_way(suffix, 0) > way);
     assert_int_equal(suffix_refresh(suffix, 0.01, &done), 0);
-    suffix_destroy(suffix);
+    suffix_clear(suffix);
+    arena_clear(&arena);
     free(world);
 }
 
@@ -315,6 +322,7 @@ enum { APPLICATIONS = 3 };
 struct arrivals {
     struct application applications[APPLICATIONS];
     struct workload workload;
+    struct arena arena;
     struct admission *admission;
 };
 
@@ -326,7 +334,8 @@ static void arrivals_start(struct arrivals *arrivals, enum shedding shedding)
         arrivals->applications[a] = (struct application){.weight = 1.0 / APPLICATIONS};
     arrivals->workload = (struct workload){.applications = arrivals->applications,
                                            .application_count = APPLICATIONS};
-    arrivals->admission = admission_create(&arrivals->workload, &settings);
+    arrivals->arena = (struct arena){0};
+    arrivals->admission = admission_create(&arrivals->arena, &arrivals->workload, &settings);
     assert_non_null(arrivals->admission);
     for (uint32_t i = 0; i < ADMISSION_WINDOW; i++)
         admission_arrive(arrivals->admission, i % APPLICATIONS, i * SIM_MS);
@@ -348,7 +357,7 @@ static void counters_thin_evenly(void **unused)
     }
     for (int i = 0; i < 10; i++)
         assert_true(admission_admit(arrivals.admission, 0, false));
-    admission_destroy(arrivals.admission);
+    arena_clear(&arrivals.arena);
 }
 
 static void the_heaviest_application_is_shed_first_or_all_alike(void **unused)
@@ -363,12 +372,12 @@ static void the_heaviest_application_is_shed_first_or_all_alike(void **unused)
     assert_true(admission_fraction(arrivals.admission, 0) > 1 - 1e-9);
     const double third = admission_fraction(arrivals.admission, 2);
     assert_true(third > 0.6 && third < 0.8);
-    admission_destroy(arrivals.admission);
+    arena_clear(&arrivals.arena);
     arrivals_start(&arrivals, SHEDDING_PROPORTIONAL);
     admission_balance(arrivals.admission, work);
     for (uint32_t a = 0; a < APPLICATIONS; a++)
         assert_true(fabs(admission_fraction(arrivals.admission, a) - 0.4) < 0.01);
-    admission_destroy(arrivals.admission);
+    arena_clear(&arrivals.arena);
 }
 
 static void the_limit_rests_where_the_target_fraction_misses(void **unused)
@@ -385,7 +394,7 @@ static void the_limit_rests_where_the_target_fraction_misses(void **unused)
     for (int i = 0; i < 1000; i++)
         admission_outcome(arrivals.admission, true);
     assert_true(fabs(admission_limit(arrivals.admission) - 1) < 1e-9);
-    admission_destroy(arrivals.admission);
+    arena_clear(&arrivals.arena);
 }
 
 /* ---- The policy ------------------------------------------------------------------------------ */

@@ -19,6 +19,7 @@ enum { DRAWS_MAX = 4000 };
 struct bench {
     const struct keep_alive *policy;
     struct experiment *experiment;
+    struct arena *arena;
     void *state;
     struct idle_container container;
 };
@@ -46,18 +47,19 @@ static struct bench bench_open(const char *name, const char *const *keys, const 
             values[i] = 1; /* the worlds here last seconds */
     for (size_t i = 0; keys != NULL && keys[i] != NULL; i++)
         *value_of(bench.policy, values, keys[i]) = numbers[i];
-    bench.state = calloc(1, bench.policy->state_bytes + 1);
-    assert_non_null(bench.state);
+    bench.arena = calloc(1, sizeof *bench.arena);
+    assert_non_null(bench.arena);
+    bench.state = arena_allocate(bench.arena, 1, bench.policy->state_bytes);
     if (bench.policy->init != NULL)
-        assert_true(bench.policy->init(bench.state, &bench.experiment->workload, values, &error));
+        assert_true(bench.policy->init(bench.state, bench.arena, &bench.experiment->workload,
+                                       values, &error));
     return bench;
 }
 
 static void bench_close(struct bench *bench)
 {
-    if (bench->policy->finish != NULL)
-        bench->policy->finish(bench->state);
-    free(bench->state);
+    arena_clear(bench->arena);
+    free(bench->arena);
     experiment_free(bench->experiment);
 }
 

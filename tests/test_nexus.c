@@ -70,8 +70,8 @@ static void the_published_example_is_packed_as_published(void **state)
     session_set(&instance, 2, c, 32, 250);
     assert_int_equal(squishy_saturating_batch(&instance.sessions[0]), 16);
     struct squishy_plan plan;
-    struct error error = {0};
-    assert_true(squishy_pack(instance.sessions, 3, SQUISHY_PAPER, 10, &plan, &error));
+    struct arena arena = {0};
+    assert_true(squishy_pack(&arena, instance.sessions, 3, SQUISHY_PAPER, 10, &plan));
     assert_int_equal(plan.node_count, 2);
     assert_int_equal(plan.nodes[0].duty, 125 * SIM_MS);
     assert_int_equal(plan.nodes[0].count, 2);
@@ -82,18 +82,21 @@ static void the_published_example_is_packed_as_published(void **state)
     assert_int_equal(plan.shares[1].batch, 4);
     assert_int_equal(plan.shares[plan.nodes[1].first].session, 2);
     assert_true(fabs(plan.nodes[1].occupancy - 60.0 / 125) < 1e-9);
-    squishy_clear(&plan);
+    squishy_clear(&plan, &arena);
+    assert_null(arena.blocks);
     /* 400 jobs a second of A: T = 16 / 0.1 s = 160, two whole GPUs and 80 left over. */
     instance.sessions[0].rate = 400;
-    assert_true(squishy_pack(instance.sessions, 1, SQUISHY_PAPER, 10, &plan, &error));
+    assert_true(squishy_pack(&arena, instance.sessions, 1, SQUISHY_PAPER, 10, &plan));
     assert_int_equal(plan.node_count, 3);
     assert_true(plan.nodes[0].dedicated && plan.nodes[1].dedicated && !plan.nodes[2].dedicated);
     assert_int_equal(plan.shares[0].batch, 16);
     assert_int_equal(plan.shares[2].batch, 8);
     assert_int_equal(plan.nodes[2].duty, 100 * SIM_MS);
-    squishy_clear(&plan);
-    assert_false(squishy_pack(instance.sessions, 1, SQUISHY_PAPER, 2, &plan, &error));
-    squishy_clear(&plan);
+    squishy_clear(&plan, &arena);
+    assert_null(arena.blocks);
+    assert_false(squishy_pack(&arena, instance.sessions, 1, SQUISHY_PAPER, 2, &plan));
+    squishy_clear(&plan, &arena);
+    assert_null(arena.blocks);
 }
 
 static void residual_takes_the_largest_batch_that_its_rule_allows(void **state)
@@ -211,13 +214,14 @@ static void every_gpu_is_feasible_and_merging_never_costs_one(void **state)
         instance_random(&instance, &random, n % 2 == 0 ? 20 : 400);
         for (int rule = SQUISHY_PAPER; rule <= SQUISHY_CODE; rule++) {
             struct squishy_plan plan;
-            struct error error = {0};
-            assert_true(squishy_pack(instance.sessions, instance.count, (enum squishy_rule)rule,
-                                     1000, &plan, &error));
+            struct arena arena = {0};
+            assert_true(squishy_pack(&arena, instance.sessions, instance.count,
+                                     (enum squishy_rule)rule, 1000, &plan));
             check_plan(&instance, &plan);
             assert_true(plan.node_count <= plan.share_count);
             merged += plan.share_count - plan.node_count;
-            squishy_clear(&plan);
+            squishy_clear(&plan, &arena);
+            assert_null(arena.blocks);
         }
     }
     assert_true(merged > 500);
@@ -246,14 +250,15 @@ static void packing_is_close_to_the_best_of_all_partitions(void **state)
             continue;
         const size_t best = fewest(&instance, (1u << instance.count) - 1);
         struct squishy_plan plan;
-        struct error error = {0};
+        struct arena arena = {0};
         assert_true(
-            squishy_pack(instance.sessions, instance.count, SQUISHY_CODE, 100, &plan, &error));
+            squishy_pack(&arena, instance.sessions, instance.count, SQUISHY_CODE, 100, &plan));
         assert_true(plan.node_count >= best);
         assert_true(plan.node_count <= best + 1);
         above += plan.node_count > best;
         compared++;
-        squishy_clear(&plan);
+        squishy_clear(&plan, &arena);
+        assert_null(arena.blocks);
     }
     assert_true(above < compared / 20);
 }
@@ -313,9 +318,10 @@ static void split_check(const struct application *application, uint64_t *random,
     double share[WORKLOAD_MAX_STAGES];
     double total = 0;
     uint64_t work = 0;
-    struct error error = {0};
+    struct arena arena = {0};
     cost_random(cost, application->stage_count, random);
-    assert_true(split_budgets(application, cost, SPLIT_STEPS, share, &total, &work, &error));
+    split_budgets(&arena, application, cost, SPLIT_STEPS, share, &total, &work);
+    assert_null(arena.blocks);
     const double best = enumerated(application, cost);
     assert_true(work > 0);
     if (!isfinite(best)) {

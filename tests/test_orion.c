@@ -74,12 +74,13 @@ static void world_fill(struct world *world, uint64_t *state, double cv)
         .cluster = {.groups = &world->group, .group_count = 1, .invoker_count = 1}};
 }
 
-static struct orion_model *model_of(struct world *world, double slo_ms, double percentile)
+static struct orion_model *model_of(struct world *world, struct arena *arena, double slo_ms,
+                                    double percentile)
 {
     struct error error = {0};
     world->dag.application.slo = sim_from_ms(slo_ms);
     struct orion_model *model =
-        orion_model_create(&world->workload, 0, 65535, BINS, percentile, &error);
+        orion_model_create(arena, &world->workload, 0, 65535, BINS, percentile, &error);
     if (model == NULL)
         fail_msg("%s", error.message);
     return model;
@@ -235,7 +236,8 @@ static void percentile_of_a_series_parallel_dag_is_that_of_sampled_runs(void **s
         else
             test_dag_series_parallel(&world.dag, &random, STAGES);
         world_fill(&world, &random, cv);
-        struct orion_model *model = model_of(&world, 500, p);
+        struct arena arena = {0};
+        struct orion_model *model = model_of(&world, &arena, 500, p);
         uint16_t steps[STAGES];
         random_steps(model, &random, steps);
         const double here = orion_model_latency(model, steps) * model->bin;
@@ -243,7 +245,7 @@ static void percentile_of_a_series_parallel_dag_is_that_of_sampled_runs(void **s
         const double stages = (double)world.dag.application.stage_count;
         assert_true(here > there * 0.985);
         assert_true(here < there * 1.015 + stages * model->bin);
-        orion_model_destroy(model);
+        arena_clear(&arena);
     }
 }
 
@@ -256,12 +258,13 @@ static void percentile_of_any_dag_is_never_below_that_of_sampled_runs(void **sta
         const double cv = 0.05 + 0.6 * test_uniform(&random);
         test_dag_random(&world.dag, &random, 2 + test_below(&random, STAGES - 1));
         world_fill(&world, &random, cv);
-        struct orion_model *model = model_of(&world, 800, 0.95);
+        struct arena arena = {0};
+        struct orion_model *model = model_of(&world, &arena, 800, 0.95);
         uint16_t steps[STAGES];
         random_steps(model, &random, steps);
         assert_true(orion_model_latency(model, steps) * model->bin >
                     sampled(model, steps, cv, 0.95, instance) * 0.985);
-        orion_model_destroy(model);
+        arena_clear(&arena);
     }
 }
 
@@ -273,7 +276,9 @@ static void percentile_falls_monotonically_as_resources_grow(void **state)
     for (uint64_t instance = 0; instance < 60; instance++) {
         test_dag_random(&world.dag, &random, 1 + test_below(&random, STAGES));
         world_fill(&world, &random, test_uniform(&random));
-        struct orion_model *model = model_of(&world, 60 + 400 * test_uniform(&random), 0.95);
+        struct arena arena = {0};
+        struct orion_model *model =
+            model_of(&world, &arena, 60 + 400 * test_uniform(&random), 0.95);
         uint16_t steps[STAGES];
         size_t left = random_steps(model, &random, steps);
         uint32_t latency = orion_model_latency(model, steps);
@@ -290,7 +295,7 @@ static void percentile_falls_monotonically_as_resources_grow(void **state)
             latency = faster;
             cost = orion_model_cost(model, steps);
         }
-        orion_model_destroy(model);
+        arena_clear(&arena);
     }
 }
 
@@ -323,15 +328,16 @@ static void search_to_the_end_finds_the_cheapest_plan_of_all(void **state)
     for (uint64_t instance = 0; instance < 40; instance++) {
         test_dag_random(&world.dag, &random, 1 + test_below(&random, 4));
         world_fill(&world, &random, 0.2);
-        struct orion_model *model = model_of(&world, 10 + 60 * test_uniform(&random), 0.95);
+        struct arena arena = {0};
+        struct orion_model *model = model_of(&world, &arena, 10 + 60 * test_uniform(&random), 0.95);
         struct orion_plan plan;
-        assert_true(orion_plan_search(model, model->target, 1000000, ORION_BEST_FIRST, &plan));
+        orion_plan_search(model, model->target, 1000000, ORION_BEST_FIRST, &plan);
         const double best = enumerated(model, model->target);
         assert_int_equal(plan.feasible, isfinite(best));
         if (plan.feasible)
             assert_true(fabs(plan.cost_usd - best) < 1e-9);
         feasible += plan.feasible;
-        orion_model_destroy(model);
+        arena_clear(&arena);
     }
     assert_true(feasible > 10 && feasible < 40);
 }
@@ -349,10 +355,11 @@ static void greedy_descends_from_all_minimum_as_in_the_repository(void **state)
     for (uint64_t instance = 0; instance < 60; instance++) {
         test_dag_random(&world.dag, &random, 1 + test_below(&random, 4));
         world_fill(&world, &random, 0.2);
-        struct orion_model *model = model_of(&world, 10 + 60 * test_uniform(&random), 0.95);
+        struct arena arena = {0};
+        struct orion_model *model = model_of(&world, &arena, 10 + 60 * test_uniform(&random), 0.95);
         const size_t stages = model->application->stage_count;
         struct orion_plan plan;
-        assert_true(orion_plan_search(model, model->target, 100000, ORION_GREEDY, &plan));
+        orion_plan_search(model, model->target, 100000, ORION_GREEDY, &plan);
         uint16_t steps[STAGES] = {0};
         uint32_t latency = orion_model_latency(model, steps);
         uint32_t evaluations = 2; /* the fastest plan and the cheapest */
@@ -378,7 +385,7 @@ static void greedy_descends_from_all_minimum_as_in_the_repository(void **state)
             assert_int_equal(plan.evaluations, evaluations);
             dearer += plan.cost_usd > enumerated(model, model->target) + 1e-9;
         }
-        orion_model_destroy(model);
+        arena_clear(&arena);
     }
     assert_true(walked > 50);
     assert_true(dearer > 0); /* the walk does not always find the cheapest plan */
@@ -393,13 +400,14 @@ static void feasible_plan_keeps_its_promise_and_every_search_its_cutoff(void **s
         const double cv = 0.1 + 0.3 * test_uniform(&random);
         test_dag_random(&world.dag, &random, 1 + test_below(&random, STAGES));
         world_fill(&world, &random, cv);
-        struct orion_model *model = model_of(&world, 50 + 500 * test_uniform(&random), 0.95);
+        struct arena arena = {0};
+        struct orion_model *model =
+            model_of(&world, &arena, 50 + 500 * test_uniform(&random), 0.95);
         for (int method = ORION_BEST_FIRST; method <= ORION_GREEDY; method++) {
             bool first = false;
             for (uint32_t cutoff = 1; cutoff < 600; cutoff = cutoff * 3 + 1) {
                 struct orion_plan plan;
-                assert_true(orion_plan_search(model, model->target, cutoff,
-                                              (enum orion_method)method, &plan));
+                orion_plan_search(model, model->target, cutoff, (enum orion_method)method, &plan);
                 assert_true(plan.evaluations >= 1 && plan.evaluations <= cutoff);
                 assert_int_equal(plan.latency, orion_model_latency(model, plan.steps));
                 assert_int_equal(plan.feasible, plan.latency <= model->target);
@@ -412,7 +420,7 @@ static void feasible_plan_keeps_its_promise_and_every_search_its_cutoff(void **s
                                 (double)model->application->slo * 1.015);
             }
         }
-        orion_model_destroy(model);
+        arena_clear(&arena);
     }
 }
 
@@ -442,13 +450,13 @@ static void bundle_sizes_of_the_published_example_are_chosen_by_target_and_cost(
         }
         world.functions[0].configuration_count = 4;
         for (int method = ORION_BEST_FIRST; method <= ORION_GREEDY; method++) {
-            struct orion_model *model = model_of(&world, expected[e].target_s * 1e3, 0.95);
+            struct arena arena = {0};
+            struct orion_model *model = model_of(&world, &arena, expected[e].target_s * 1e3, 0.95);
             struct orion_plan plan;
-            assert_true(
-                orion_plan_search(model, model->target, 1000, (enum orion_method)method, &plan));
+            orion_plan_search(model, model->target, 1000, (enum orion_method)method, &plan);
             assert_int_equal(plan.feasible, expected[e].feasible);
             assert_int_equal(published[plan.configuration[0]].batch, expected[e].batch);
-            orion_model_destroy(model);
+            arena_clear(&arena);
         }
     }
 }
@@ -460,6 +468,7 @@ static void requests_are_found_until_removed_and_no_longer(void **state)
     (void)state;
     enum { NUMBERS = 400 };
     static const struct orion_plan plan;
+    struct arena arena = {0};
     struct orion_requests requests = {0};
     bool present[NUMBERS] = {false};
     uint64_t random = 7;
@@ -473,14 +482,14 @@ static void requests_are_found_until_removed_and_no_longer(void **state)
             orion_requests_remove(&requests, number);
         } else {
             const struct orion_request request = {.number = number, .plan = &plan};
-            assert_true(orion_requests_add(&requests, &request));
+            orion_requests_add(&requests, &arena, &request);
         }
         count = present[number] ? count - 1 : count + 1;
         present[number] = !present[number];
         assert_int_equal(requests.count, count);
     }
     assert_true(requests.room <= 4 * NUMBERS);
-    orion_requests_clear(&requests);
+    arena_clear(&arena);
 }
 
 /* ---- In the simulator ------------------------------------------------------------------------ */
@@ -498,7 +507,6 @@ static void finish_counted(void *state)
     left.bundles = orion->bundle_count;
     for (uint32_t b = orion->bundle_free; b != SIM_NONE; b = orion->bundles[b].next_free)
         left.bundles--;
-    orion_finish(state);
 }
 
 /* Batches of fewer jobs than planned. */

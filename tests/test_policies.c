@@ -198,8 +198,8 @@ static void queue_order_agrees_with_a_scan_after_any_change(void **state)
     struct queue_rank rank[QUEUES] = {{0, 0}};
     struct random_stream stream;
     random_stream_open(&stream, 5, RANDOM_TEST, 1, 0);
-    struct queue_order *order = queue_order_create(QUEUES);
-    assert_non_null(order);
+    struct arena arena = {0};
+    struct queue_order *order = queue_order_create(&arena, QUEUES);
     for (int step = 0; step < STEPS; step++) {
         const uint32_t queue = (uint32_t)gsl_rng_uniform_int(&stream.rng, QUEUES);
         present[queue] = gsl_rng_uniform(&stream.rng) < 0.6;
@@ -211,7 +211,7 @@ static void queue_order_agrees_with_a_scan_after_any_change(void **state)
             queue_order_remove(order, queue);
         assert_int_equal(queue_order_first(order, NULL), first_by_scan(present, rank));
     }
-    queue_order_destroy(order);
+    arena_clear(&arena);
 }
 
 enum { CONFIGURATIONS = 48 };
@@ -274,7 +274,9 @@ static void planner_choice_is_the_best_of_all_by_brute_force(void **state)
         random_stream_open(&stream, 11, RANDOM_TEST, instance, 0);
         random_workload(&workload, &stream);
         struct error error = {0};
-        struct planner *planner = planner_create(&workload, 8, PLANNER_PROPORTIONAL, &error);
+        struct arena arena = {0};
+        struct planner *planner =
+            planner_create(&arena, &workload, 8, PLANNER_PROPORTIONAL, &error);
         assert_non_null(planner);
         for (uint32_t jobs = 1; jobs < 7; jobs++) {
             for (sim_time_t budget = -1; budget < 42; budget++)
@@ -288,7 +290,7 @@ static void planner_choice_is_the_best_of_all_by_brute_force(void **state)
             assert_int_equal(large->vgpu * 10 + large->vcpu, 44);
             assert_true(small->batch <= jobs && small->batch * 2u > (jobs < 4 ? jobs : 4));
         }
-        planner_destroy(planner);
+        arena_clear(&arena);
     }
 }
 
@@ -306,14 +308,16 @@ static void a_proportional_budget_looks_at_one_job_whatever_batches_may_run(void
     sim_time_t first[8] = {0};
     assert_in_range(workload->queue_count, 1, 8);
     for (size_t i = 0; i < sizeof bounds / sizeof *bounds; i++) {
-        struct planner *planner = planner_create(workload, bounds[i], PLANNER_PROPORTIONAL, &error);
+        struct arena arena = {0};
+        struct planner *planner =
+            planner_create(&arena, workload, bounds[i], PLANNER_PROPORTIONAL, &error);
         assert_non_null(planner);
         for (uint32_t queue = 0; queue < workload->queue_count; queue++) {
             const sim_time_t here = planner_budget(planner, queue, SIM_S);
             first[queue] = i == 0 ? here : first[queue];
             assert_int_equal(here, first[queue]);
         }
-        planner_destroy(planner);
+        arena_clear(&arena);
     }
     experiment_free(experiment);
 }

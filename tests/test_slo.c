@@ -398,7 +398,9 @@ static void budgets_of_every_split_sum_to_the_slo(void **unused)
         split_world_fill(world, &state);
         for (size_t k = 0; k < 3; k++) {
             struct error error = {0};
-            struct planner *planner = planner_create(&world->workload, 1, splits[k], &error);
+            struct arena arena = {0};
+            struct planner *planner =
+                planner_create(&arena, &world->workload, 1, splits[k], &error);
             assert_non_null(planner);
             sim_time_t most = 0;
             for (size_t s = 0; s < world->dag.application.stage_count; s++) {
@@ -410,7 +412,7 @@ static void budgets_of_every_split_sum_to_the_slo(void **unused)
             /* A budget is a whole number of ns, rounded down. */
             assert_in_range(most, slo - 1000, slo + 1);
             check_budget_left(world, planner, splits[k], slo);
-            planner_destroy(planner);
+            arena_clear(&arena);
         }
     }
     free(world);
@@ -427,7 +429,9 @@ static void the_dominator_split_gives_a_planner_the_quotas_of_esg(void **unused)
         test_dag_series_parallel(&world->dag, &state, 4 + test_below(&state, 26));
         split_world_fill(world, &state);
         struct error error = {0};
-        struct planner *planner = planner_create(&world->workload, 1, PLANNER_DOMINATOR, &error);
+        struct arena arena = {0};
+        struct planner *planner =
+            planner_create(&arena, &world->workload, 1, PLANNER_DOMINATOR, &error);
         struct slo_plan *plan =
             slo_plan_create(&world->dag.application, world->mean, 3, SLO_DOMINATOR);
         assert_non_null(planner);
@@ -435,7 +439,7 @@ static void the_dominator_split_gives_a_planner_the_quotas_of_esg(void **unused)
         for (uint32_t s = 0; s < plan->stage_count; s++)
             assert_near((double)planner_budget(planner, s, SIM_S * 1000) / (double)(SIM_S * 1000),
                         plan->stages[s].quota);
-        planner_destroy(planner);
+        arena_clear(&arena);
         slo_plan_destroy(plan);
     }
     free(world);

@@ -129,7 +129,6 @@ struct aquatope {
                                    * struct aquatope */
     struct plan *plans;           /* by queue */
     struct demand *demands;       /* by function */
-    uint32_t queue_count;
     bool pad, pool;
     double margin, alpha;
     sim_time_t interval;
@@ -137,17 +136,6 @@ struct aquatope {
     bool active;        /* an event occurred since the timer was set */
     sim_time_t last_at; /* end of the last interval observed */
 };
-
-static void aquatope_finish(void *state)
-{
-    struct aquatope *aquatope = state;
-    for (uint32_t q = 0; aquatope->plans != NULL && q < aquatope->queue_count; q++)
-        free(aquatope->plans[q].configuration_for);
-    free(aquatope->plans);
-    free(aquatope->demands);
-    dispatcher_finish(&aquatope->dispatcher);
-    memset(aquatope, 0, sizeof *aquatope);
-}
 
 /* ---- Plans ----------------------------------------------------------------------------------- */
 
@@ -165,17 +153,15 @@ static uint32_t shrunk(const struct function *function, uint32_t planned, uint32
     return best;
 }
 
-static bool plan_fill(struct plan *plan, const struct function *function, uint32_t planned,
-                      bool pad)
+static void plan_fill(struct plan *plan, struct platform *platform, const struct function *function,
+                      uint32_t planned, bool pad)
 {
     plan->planned = planned;
     plan->batch = function->configurations[planned].batch;
-    plan->configuration_for = calloc((size_t)plan->batch + 1, sizeof *plan->configuration_for);
-    if (plan->configuration_for == NULL)
-        return false;
+    plan->configuration_for =
+        platform_allocate(platform, (size_t)plan->batch + 1, sizeof *plan->configuration_for);
     for (uint32_t jobs = 1; jobs <= plan->batch; jobs++)
         plan->configuration_for[jobs] = pad ? planned : shrunk(function, planned, jobs);
-    return true;
 }
 
 /* The plan, or where its kind of GPU has no room, what takes no longer on another kind. */
@@ -200,7 +186,7 @@ static uint32_t aquatope_planned(const void *state, uint32_t queue)
     return ((const struct aquatope *)state)->plans[queue].planned;
 }
 
-static bool aquatope_tune(struct aquatope *aquatope, const struct platform *platform,
+static bool aquatope_tune(struct aquatope *aquatope, struct platform *platform,
                           const double *values, struct error *error)
 {
     const struct workload *workload = platform_workload(platform);
@@ -222,10 +208,9 @@ static bool aquatope_tune(struct aquatope *aquatope, const struct platform *plat
         if (!tune_application_once(workload, a, &settings, &tuning, error))
             return false;
         for (uint32_t s = 0; s < application->stage_count; s++)
-            if (!plan_fill(&aquatope->plans[application->first_queue + s],
-                           &workload->functions[application->stages[s].function],
-                           tuning.configuration[s], aquatope->pad))
-                return error_run(error, "policy aquatope: out of memory");
+            plan_fill(&aquatope->plans[application->first_queue + s], platform,
+                      &workload->functions[application->stages[s].function],
+                      tuning.configuration[s], aquatope->pad);
     }
     return true;
 }
@@ -247,16 +232,10 @@ static bool aquatope_init(void *state, struct platform *platform, const double *
     aquatope->margin = values[PARAMETER_MARGIN];
     aquatope->alpha = values[PARAMETER_ALPHA];
     aquatope->interval = sim_from_s(values[PARAMETER_INTERVAL]);
-    aquatope->queue_count = workload->queue_count;
-    aquatope->plans = calloc((size_t)workload->queue_count + 1, sizeof *aquatope->plans);
-    aquatope->demands = calloc(workload->function_count + 1, sizeof *aquatope->demands);
-    bool done = aquatope->plans != NULL && aquatope->demands != NULL;
-    if (!done)
-        error_run(error, "policy aquatope: out of memory");
-    done = done && aquatope_tune(aquatope, platform, values, error);
-    if (!done)
-        aquatope_finish(aquatope);
-    return done;
+    aquatope->plans = platform_allocate(platform, workload->queue_count, sizeof *aquatope->plans);
+    aquatope->demands =
+        platform_allocate(platform, workload->function_count, sizeof *aquatope->demands);
+    return aquatope_tune(aquatope, platform, values, error);
 }
 
 /* ---- Pool ------------------------------------------------------------------------------------ */
@@ -401,5 +380,4 @@ const struct policy policy_aquatope = {
     .on_timer = aquatope_on_timer,
     .decide = dispatcher_decide,
     .keep_alive = aquatope_keep_alive,
-    .finish = aquatope_finish,
 };

@@ -1,29 +1,16 @@
 #include "sched/common/backlog.h"
 
-#include <stdlib.h>
-
-#include "sim/array.h"
-
-bool backlog_add(struct backlog *backlog, struct backlog_slot *slot, uint32_t owner, uint32_t queue)
+void backlog_add(struct backlog *backlog, struct arena *arena, struct backlog_slot *slot,
+                 uint32_t owner, uint32_t queue)
 {
-    if (!array_extend(&backlog->queues, backlog->queue_count, sizeof queue))
-        return false;
+    arena_reserve(arena, &backlog->queues, backlog->queue_count + (size_t)1, sizeof queue);
     *slot = (struct backlog_slot){.owner = owner, .place = backlog->queue_count};
     backlog->queues[backlog->queue_count++] = queue;
-    return true;
 }
 
-bool backlog_start(struct backlog *backlog)
+void backlog_start(struct backlog *backlog, struct arena *arena)
 {
-    backlog->order = queue_order_create(backlog->queue_count);
-    return backlog->order != NULL;
-}
-
-void backlog_clear(struct backlog *backlog)
-{
-    queue_order_destroy(backlog->order);
-    free(backlog->queues);
-    *backlog = (struct backlog){0};
+    backlog->order = queue_order_create(arena, backlog->queue_count);
 }
 
 void backlog_update(struct backlog *backlog, struct backlog_slot *slot,

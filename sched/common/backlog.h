@@ -13,10 +13,10 @@
 #include "sched/policy_instances.h"
 
 struct backlog {
-    uint32_t *queues; /* in insertion order; owned */
+    uint32_t *queues; /* in insertion order */
     uint32_t queue_count;
     uint32_t waiting;          /* jobs in all these queues */
-    struct queue_order *order; /* the non-empty queues, by index into `queues`; owned */
+    struct queue_order *order; /* the non-empty queues, by index into `queues` */
 };
 
 struct backlog_slot {
@@ -25,13 +25,12 @@ struct backlog_slot {
     uint32_t counted; /* jobs of this queue already counted in `waiting` */
 };
 
-/* Adds an empty queue to a backlog. A new backlog must be zeroed. False when out of memory. Free
- * with backlog_clear in either case. */
-bool backlog_add(struct backlog *backlog, struct backlog_slot *slot, uint32_t owner,
-                 uint32_t queue);
-/* Call once, after the last backlog_add. False when out of memory. */
-bool backlog_start(struct backlog *backlog);
-void backlog_clear(struct backlog *backlog);
+/* Adds an empty queue to a backlog. A new backlog must be zeroed. All its memory is of one arena.
+ */
+void backlog_add(struct backlog *backlog, struct arena *arena, struct backlog_slot *slot,
+                 uint32_t owner, uint32_t queue);
+/* Call once, after the last backlog_add. */
+void backlog_start(struct backlog *backlog, struct arena *arena);
 
 /* Call after jobs entered or left the queue of `slot`. O(log queues). */
 void backlog_update(struct backlog *backlog, struct backlog_slot *slot,

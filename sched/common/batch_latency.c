@@ -1,7 +1,5 @@
 #include "sched/common/batch_latency.h"
 
-#include <stdlib.h>
-
 static bool better(const struct configuration *a, const struct configuration *b, uint16_t vcpus)
 {
     const bool a_within = a->vcpu <= vcpus;
@@ -20,17 +18,16 @@ static void undercut(struct batch_latency *ladder)
         }
 }
 
-bool batch_latency_fill(struct batch_latency *ladder, const struct workload *workload,
-                        const struct planner *planner, uint32_t function, uint32_t kind,
-                        uint16_t vgpu, uint16_t vcpus, uint32_t max_batch, struct error *error)
+void batch_latency_fill(struct batch_latency *ladder, struct arena *arena,
+                        const struct workload *workload, const struct planner *planner,
+                        uint32_t function, uint32_t kind, uint16_t vgpu, uint16_t vcpus,
+                        uint32_t max_batch)
 {
     const struct function *spec = &workload->functions[function];
     const size_t most = spec->configuration_count;
-    *ladder = (struct batch_latency){.batch = calloc(most + 1, sizeof(uint32_t)),
-                                     .configuration = calloc(most + 1, sizeof(uint32_t)),
-                                     .time = calloc(most + 1, sizeof(sim_time_t))};
-    if (ladder->batch == NULL || ladder->configuration == NULL || ladder->time == NULL)
-        return error_run(error, "out of memory for the batches of function \"%s\"", spec->name);
+    *ladder = (struct batch_latency){.batch = arena_allocate(arena, most, sizeof(uint32_t)),
+                                     .configuration = arena_allocate(arena, most, sizeof(uint32_t)),
+                                     .time = arena_allocate(arena, most, sizeof(sim_time_t))};
     for (uint32_t i = 0; i < most; i++) {
         const struct configuration *here = &spec->configurations[i];
         if (here->kind != kind || here->vgpu != vgpu || here->batch > max_batch ||
@@ -51,15 +48,6 @@ bool batch_latency_fill(struct batch_latency *ladder, const struct workload *wor
     if (ladder->count > 0 && ladder->batch[0] != 1)
         ladder->count = 0;
     undercut(ladder);
-    return true;
-}
-
-void batch_latency_clear(struct batch_latency *ladder)
-{
-    free(ladder->batch);
-    free(ladder->configuration);
-    free(ladder->time);
-    *ladder = (struct batch_latency){0};
 }
 
 size_t batch_latency_step(const struct batch_latency *ladder, uint32_t jobs)

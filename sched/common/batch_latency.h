@@ -19,11 +19,11 @@ struct batch_latency {
 /* Fills the steps up to `max_batch` for `function` with `vgpu` units of a GPU of `kind`. Each batch
  * size gets the fastest configuration that the planner's cluster can run with at most `vcpus`
  * vCPUs; if none has so few, the limit is ignored. Sets count to 0 if the function has no
- * configuration of batch 1 with that share. False with ERROR_RUN when out of memory. */
-bool batch_latency_fill(struct batch_latency *ladder, const struct workload *workload,
-                        const struct planner *planner, uint32_t function, uint32_t kind,
-                        uint16_t vgpu, uint16_t vcpus, uint32_t max_batch, struct error *error);
-void batch_latency_clear(struct batch_latency *ladder);
+ * configuration of batch 1 with that share. */
+void batch_latency_fill(struct batch_latency *ladder, struct arena *arena,
+                        const struct workload *workload, const struct planner *planner,
+                        uint32_t function, uint32_t kind, uint16_t vgpu, uint16_t vcpus,
+                        uint32_t max_batch);
 
 /* The first step whose batch is >= `jobs` (>= 1); `count` if there is none. O(steps). */
 size_t batch_latency_step(const struct batch_latency *ladder, uint32_t jobs);

@@ -1,7 +1,5 @@
 #include "sched/common/batch_table.h"
 
-#include <stdlib.h>
-
 #include "sched/common/kinds.h"
 
 /* The share of a function on GPUs of a kind under a limit of `units`; its smallest share if all
@@ -38,15 +36,13 @@ static void level_add(struct batch_level *level, const struct function *spec, ui
 }
 
 /* The configurations of a kind are sorted by batch, so one pass builds the levels. */
-static bool row_fill(struct batches_of_function *row, const struct planner *planner,
-                     const struct function *spec, uint32_t function, uint32_t kind,
-                     uint32_t max_batch, int units)
+static void row_fill(struct batches_of_function *row, struct arena *arena,
+                     const struct planner *planner, const struct function *spec, uint32_t function,
+                     uint32_t kind, uint32_t max_batch, int units)
 {
     const size_t count = spec->configuration_count;
     const int share = share_of(planner, spec, function, kind, units);
-    row->levels = calloc(count, sizeof *row->levels);
-    if (row->levels == NULL)
-        return false;
+    row->levels = arena_allocate(arena, count, sizeof *row->levels);
     for (uint32_t i = 0; i < count; i++) {
         const struct configuration *here = &spec->configurations[i];
         if (here->kind != kind || here->batch > max_batch || (share >= 0 && here->vgpu != share) ||
@@ -55,66 +51,41 @@ static bool row_fill(struct batches_of_function *row, const struct planner *plan
         if (row->level_count == 0 || row->levels[row->level_count - 1].batch != here->batch) {
             struct batch_level *level = &row->levels[row->level_count];
             level->batch = here->batch;
-            level->configurations = calloc(count, sizeof *level->configurations);
-            if (level->configurations == NULL)
-                return false;
+            level->configurations = arena_allocate(arena, count, sizeof *level->configurations);
             row->level_count++;
         }
         level_add(&row->levels[row->level_count - 1], spec, i);
     }
-    return true;
+    if (row->level_count > 0 && row->levels[0].batch != 1)
+        row->level_count = 0;
 }
 
-static void row_clear(struct batches_of_function *row)
-{
-    for (size_t i = 0; i < row->level_count; i++)
-        free(row->levels[i].configurations);
-    free(row->levels);
-    *row = (struct batches_of_function){0};
-}
-
-static bool function_fill(struct batch_table *table, const struct planner *planner,
-                          const struct function *spec, uint32_t function, uint32_t max_batch,
-                          int units)
+static void function_fill(struct batch_table *table, struct arena *arena,
+                          const struct planner *planner, const struct function *spec,
+                          uint32_t function, uint32_t max_batch, int units)
 {
     for (uint32_t k = 0; k < table->kinds; k++) {
         struct batches_of_function *row = &table->rows[(size_t)function * table->kinds + k];
-        if (row->levels != NULL)
-            continue; /* of another stage */
-        if (!row_fill(row, planner, spec, function, k, max_batch, units))
-            return false;
-        if (row->level_count > 0 && row->levels[0].batch != 1)
-            row_clear(row);
+        if (row->levels == NULL) /* else of another stage */
+            row_fill(row, arena, planner, spec, function, k, max_batch, units);
     }
-    return true;
 }
 
-bool batch_table_fill(struct batch_table *table, const struct workload *workload,
-                      const struct planner *planner, uint32_t max_batch, int units,
-                      struct error *error)
+void batch_table_fill(struct batch_table *table, struct arena *arena,
+                      const struct workload *workload, const struct planner *planner,
+                      uint32_t max_batch, int units)
 {
     table->function_count = workload->function_count;
     table->kinds = (uint32_t)workload->kind_count;
-    table->rows = calloc(workload->function_count * table->kinds + 1, sizeof *table->rows);
-    bool done = table->rows != NULL;
-    for (size_t a = 0; done && a < workload->application_count; a++) {
+    table->rows =
+        arena_allocate(arena, workload->function_count * table->kinds, sizeof *table->rows);
+    for (size_t a = 0; a < workload->application_count; a++) {
         const struct application *application = &workload->applications[a];
-        for (size_t s = 0; done && s < application->stage_count; s++) {
+        for (size_t s = 0; s < application->stage_count; s++) {
             const uint32_t f = application->stages[s].function;
-            done = function_fill(table, planner, &workload->functions[f], f, max_batch, units);
+            function_fill(table, arena, planner, &workload->functions[f], f, max_batch, units);
         }
     }
-    return done || error_run(error, "out of memory for the batches of %zu functions",
-                             workload->function_count);
-}
-
-void batch_table_clear(struct batch_table *table)
-{
-    const size_t rows = table->function_count * table->kinds;
-    for (size_t i = 0; table->rows != NULL && i < rows; i++)
-        row_clear(&table->rows[i]);
-    free(table->rows);
-    *table = (struct batch_table){0};
 }
 
 uint32_t batch_level_cheapest(const struct batch_level *level, const struct function *function,

@@ -42,12 +42,10 @@ static inline const struct batches_of_function *batch_table_row(const struct bat
 /* Fills the table with batches up to `max_batch`. If `units` >= 0, each function keeps one share
  * per kind only: the most vGPUs <= `units` that it supports at batch 1, or its fewest if it needs
  * more. BATCH_TABLE_ANY_UNITS keeps all shares. A kind without a configuration of batch 1 has no
- * level. `planner` is used during this call only. False with
- * ERROR_RUN when out of memory; batch_table_clear must still be called. */
-bool batch_table_fill(struct batch_table *table, const struct workload *workload,
-                      const struct planner *planner, uint32_t max_batch, int units,
-                      struct error *error);
-void batch_table_clear(struct batch_table *table);
+ * level. `planner` is used during this call only. */
+void batch_table_fill(struct batch_table *table, struct arena *arena,
+                      const struct workload *workload, const struct planner *planner,
+                      uint32_t max_batch, int units);
 
 /* Index of the configuration of this level that costs least per job within `budget`, or of the
  * fastest if none is within it. O(configurations of the level). */

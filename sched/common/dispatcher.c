@@ -1,23 +1,9 @@
 #include "sched/common/dispatcher.h"
+#include "sched/memory.h"
 
 #include <math.h>
-#include <stdlib.h>
 
 #include "sched/common/kinds.h"
-
-static bool dispatcher_allocate(struct dispatcher *dispatcher, const struct workload *workload,
-                                enum planner_split split, struct error *error)
-{
-    dispatcher->planner = planner_create(workload, dispatcher->max_batch, split, error);
-    if (dispatcher->planner == NULL)
-        return false;
-    dispatcher->order = queue_order_create(workload->queue_count);
-    dispatcher->running = calloc(workload->function_count + 1, sizeof *dispatcher->running);
-    dispatcher->skipped = calloc((size_t)workload->queue_count + 1, sizeof *dispatcher->skipped);
-    if (dispatcher->order == NULL || dispatcher->running == NULL || dispatcher->skipped == NULL)
-        return error_run(error, "out of memory for a policy over %u queues", workload->queue_count);
-    return true;
-}
 
 bool dispatcher_init(struct dispatcher *dispatcher, struct platform *platform,
                      struct dispatch_rule rule, const double *values, enum planner_split split,
@@ -25,27 +11,21 @@ bool dispatcher_init(struct dispatcher *dispatcher, struct platform *platform,
 {
     if (values[0] != floor(values[0]))
         return error_input(error, "policy.params.max_batch is %g; give a whole number", values[0]);
+    const struct workload *workload = platform_workload(platform);
     dispatcher->rule = rule;
     dispatcher->kinds = KINDS_ALL;
     dispatcher->max_batch = (uint32_t)values[0];
     dispatcher->placement = (enum placement_rule)values[1];
     dispatcher->reuse_only = values[2] > 0;
     dispatcher->skip_blocked = values[3] > 0;
-    if (dispatcher_allocate(dispatcher, platform_workload(platform), split, error))
-        return true;
-    dispatcher_finish(dispatcher);
-    return false;
-}
-
-void dispatcher_finish(void *state)
-{
-    struct dispatcher *dispatcher = state;
-    planner_destroy(dispatcher->planner);
-    queue_order_destroy(dispatcher->order);
-    free(dispatcher->running);
-    free(dispatcher->skipped);
-    /* Makes a second call harmless, after a failed init. */
-    *dispatcher = (struct dispatcher){0};
+    dispatcher->order = queue_order_create(platform_arena(platform), workload->queue_count);
+    dispatcher->running =
+        platform_allocate(platform, workload->function_count, sizeof *dispatcher->running);
+    dispatcher->skipped =
+        platform_allocate(platform, workload->queue_count, sizeof *dispatcher->skipped);
+    dispatcher->planner =
+        planner_create(platform_arena(platform), workload, dispatcher->max_batch, split, error);
+    return dispatcher->planner != NULL;
 }
 
 uint32_t dispatcher_configure_slack(const void *state, const struct platform *platform,

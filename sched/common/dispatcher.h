@@ -89,10 +89,9 @@ void dispatcher_on_withdrawn(void *state, struct platform *platform, uint32_t qu
 void dispatcher_on_finish(void *state, struct platform *platform,
                           const struct finished_batch *batch);
 bool dispatcher_decide(void *state, struct platform *platform);
-void dispatcher_finish(void *state);
 
 /* What a policy that only ranks, configures and places has in its struct policy, beside its name,
- * summary, init and finish. `table` is the array of its parameters. */
+ * summary and init. `table` is the array of its parameters. */
 #define DISPATCHER_POLICY(state, table)                                                            \
     .abi = POLICY_ABI, .parameters = table, .parameter_count = sizeof table / sizeof *table,       \
     .state_bytes = sizeof(state), .on_ready = dispatcher_on_ready,                                 \

@@ -1,9 +1,7 @@
 #include "sched/common/duty_cycle.h"
 
-#include <stdlib.h>
 #include <string.h>
 
-#include "sim/array.h"
 #include "sched/common/unique_fifo.h"
 
 enum server_state { SERVER_ASLEEP, SERVER_RUNNABLE, SERVER_BUSY, SERVER_BLOCKED };
@@ -29,14 +27,13 @@ struct overhead {
  * spare servers, one for those of several slots. */
 struct duty_cycle {
     struct duty_cycle_rule rule;
+    struct arena *arena;
     uint32_t queue_count, invoker_count;
     bool alike; /* one invoker group: servers of equal size can run the same batches */
     struct server *servers;
     uint32_t server_count;
-    size_t server_room;
     struct duty_cycle_slot *slots;
     uint32_t slot_count;
-    size_t slot_room;
     uint32_t *asleep;       /* heads of the lists */
     uint32_t *of_invoker;   /* first server of each invoker, and one extra entry at the end */
     uint32_t *shared_first; /* by queue: start of its servers of several slots in `shared` */
@@ -98,48 +95,25 @@ static uint32_t runnable_take(struct duty_cycle *rounds)
 
 /* ---- Plans ----------------------------------------------------------------------------------- */
 
-struct duty_cycle *duty_cycle_create(const struct workload *workload, struct duty_cycle_rule rule,
-                                     struct error *error)
+struct duty_cycle *duty_cycle_create(struct arena *arena, const struct workload *workload,
+                                     struct duty_cycle_rule rule)
 {
-    struct duty_cycle *rounds = calloc(1, sizeof *rounds);
-    if (rounds != NULL) {
-        const size_t queues = (size_t)workload->queue_count + 2;
-        rounds->rule = rule;
-        rounds->queue_count = workload->queue_count;
-        rounds->invoker_count = workload->cluster.invoker_count;
-        rounds->alike = workload->cluster.group_count == 1;
-        rounds->asleep = calloc(queues, sizeof *rounds->asleep);
-        rounds->of_invoker = calloc((size_t)rounds->invoker_count + 1, sizeof(uint32_t));
-        rounds->shared_first = calloc(queues, sizeof *rounds->shared_first);
-        rounds->planned = calloc(queues, sizeof *rounds->planned);
-        rounds->overheads = calloc(queues, sizeof *rounds->overheads);
-    }
-    if (rounds == NULL || rounds->asleep == NULL || rounds->of_invoker == NULL ||
-        rounds->shared_first == NULL || rounds->overheads == NULL || rounds->planned == NULL ||
-        !unique_fifo_init(&rounds->orphans, rounds->queue_count)) {
-        duty_cycle_destroy(rounds);
-        error_run(error, "out of memory for the rounds of %u queues", workload->queue_count);
-        return NULL;
-    }
+    struct duty_cycle *rounds = arena_allocate(arena, 1, sizeof *rounds);
+    const size_t queues = (size_t)workload->queue_count + 2;
+    rounds->rule = rule;
+    rounds->arena = arena;
+    rounds->queue_count = workload->queue_count;
+    rounds->invoker_count = workload->cluster.invoker_count;
+    rounds->alike = workload->cluster.group_count == 1;
+    rounds->asleep = arena_allocate(arena, queues, sizeof *rounds->asleep);
+    rounds->of_invoker =
+        arena_allocate(arena, (size_t)rounds->invoker_count + 1, sizeof *rounds->of_invoker);
+    rounds->shared_first = arena_allocate(arena, queues, sizeof *rounds->shared_first);
+    rounds->planned = arena_allocate(arena, queues, sizeof *rounds->planned);
+    rounds->overheads = arena_allocate(arena, queues, sizeof *rounds->overheads);
+    unique_fifo_init(&rounds->orphans, arena, rounds->queue_count);
     duty_cycle_begin(rounds);
     return rounds;
-}
-
-void duty_cycle_destroy(struct duty_cycle *rounds)
-{
-    if (rounds == NULL)
-        return;
-    free(rounds->servers);
-    free(rounds->slots);
-    free(rounds->asleep);
-    free(rounds->of_invoker);
-    free(rounds->shared_first);
-    free(rounds->shared);
-    free(rounds->planned);
-    free(rounds->overheads);
-    unique_fifo_clear(&rounds->orphans);
-    free(rounds->runnable);
-    free(rounds);
 }
 
 void duty_cycle_begin(struct duty_cycle *rounds)
@@ -159,44 +133,28 @@ void duty_cycle_begin(struct duty_cycle *rounds)
     memset(rounds->of_invoker, 0, ((size_t)rounds->invoker_count + 1) * sizeof(uint32_t));
 }
 
-static bool no_memory(const struct duty_cycle *rounds, struct error *error)
+void duty_cycle_add_server(struct duty_cycle *rounds, uint32_t invoker, uint32_t size)
 {
-    return error_run(error, "out of memory for a plan of %u servers", rounds->server_count);
-}
-
-bool duty_cycle_add_server(struct duty_cycle *rounds, uint32_t invoker, uint32_t size,
-                           struct error *error)
-{
-    if (!array_reserve(&rounds->servers, &rounds->server_room, (size_t)rounds->server_count + 1,
-                       sizeof *rounds->servers))
-        return no_memory(rounds, error);
+    arena_reserve(rounds->arena, &rounds->servers, rounds->server_count + (size_t)1,
+                  sizeof *rounds->servers);
     rounds->servers[rounds->server_count++] = (struct server){
         .invoker = invoker, .size = size, .first = rounds->slot_count, .state = SERVER_BUSY};
-    return true;
 }
 
-bool duty_cycle_add_slot(struct duty_cycle *rounds, struct duty_cycle_slot slot,
-                         struct error *error)
+void duty_cycle_add_slot(struct duty_cycle *rounds, struct duty_cycle_slot slot)
 {
-    if (!array_reserve(&rounds->slots, &rounds->slot_room, (size_t)rounds->slot_count + 1,
-                       sizeof slot))
-        return no_memory(rounds, error);
+    arena_reserve(rounds->arena, &rounds->slots, rounds->slot_count + (size_t)1, sizeof slot);
     rounds->slots[rounds->slot_count++] = slot;
     rounds->servers[rounds->server_count - 1].count++;
     rounds->planned[slot.queue] = true;
-    return true;
 }
 
 /* Builds two indices by counting: the servers of each invoker, and those of several slots by queue.
  */
-static bool index_servers(struct duty_cycle *rounds, struct error *error)
+static void index_servers(struct duty_cycle *rounds)
 {
-    uint32_t *shared = realloc(rounds->shared, (rounds->slot_count + 1) * sizeof *shared);
-    uint32_t *runnable = realloc(rounds->runnable, (rounds->server_count + 1) * sizeof *runnable);
-    rounds->shared = shared != NULL ? shared : rounds->shared;
-    rounds->runnable = runnable != NULL ? runnable : rounds->runnable;
-    if (shared == NULL || runnable == NULL)
-        return no_memory(rounds, error);
+    arena_reserve(rounds->arena, &rounds->shared, rounds->slot_count, sizeof *rounds->shared);
+    arena_reserve(rounds->arena, &rounds->runnable, rounds->server_count, sizeof *rounds->runnable);
     for (uint32_t i = 0; i < rounds->server_count; i++) {
         const struct server *server = &rounds->servers[i];
         rounds->of_invoker[server->invoker + 1] = i + 1;
@@ -212,23 +170,18 @@ static bool index_servers(struct duty_cycle *rounds, struct error *error)
     for (uint32_t i = rounds->server_count; i-- > 0;) {
         const struct server *server = &rounds->servers[i];
         for (uint32_t s = 0; server->count > 1 && s < server->count; s++)
-            shared[--rounds->shared_first[rounds->slots[server->first + s].queue]] = i;
+            rounds->shared[--rounds->shared_first[rounds->slots[server->first + s].queue]] = i;
     }
-    return true;
 }
 
-bool duty_cycle_end(struct duty_cycle *rounds, const struct platform *platform, struct error *error)
+void duty_cycle_end(struct duty_cycle *rounds, const struct platform *platform)
 {
-    if (!index_servers(rounds, error)) {
-        duty_cycle_begin(rounds);
-        return false;
-    }
+    index_servers(rounds);
     for (uint32_t q = 0; q < rounds->queue_count; q++)
         if (!rounds->planned[q] && platform_queue_length(platform, q) > 0)
             unique_fifo_add(&rounds->orphans, q);
     for (uint32_t i = 0; i < rounds->server_count; i++)
         server_run(rounds, i);
-    return true;
 }
 
 sim_time_t duty_cycle_overhead(const struct duty_cycle *rounds, uint32_t queue)

@@ -44,21 +44,16 @@ struct duty_cycle_rule {
     sim_time_t retry;
 };
 
-/* Creates an empty plan without servers. NULL when out of memory. */
-struct duty_cycle *duty_cycle_create(const struct workload *workload, struct duty_cycle_rule rule,
-                                     struct error *error);
-void duty_cycle_destroy(struct duty_cycle *rounds);
+/* Creates an empty plan without servers. All its memory is of the arena. */
+struct duty_cycle *duty_cycle_create(struct arena *arena, const struct workload *workload,
+                                     struct duty_cycle_rule rule);
 
 /* Replace the plan: call duty_cycle_begin, then duty_cycle_add_server in ascending order of
- * invoker, each followed by its slots, then duty_cycle_end. False with ERROR_RUN when out of
- * memory; the plan is then empty. */
+ * invoker, each followed by its slots, then duty_cycle_end. */
 void duty_cycle_begin(struct duty_cycle *rounds);
-bool duty_cycle_add_server(struct duty_cycle *rounds, uint32_t invoker, uint32_t size,
-                           struct error *error);
-bool duty_cycle_add_slot(struct duty_cycle *rounds, struct duty_cycle_slot slot,
-                         struct error *error);
-bool duty_cycle_end(struct duty_cycle *rounds, const struct platform *platform,
-                    struct error *error);
+void duty_cycle_add_server(struct duty_cycle *rounds, uint32_t invoker, uint32_t size);
+void duty_cycle_add_slot(struct duty_cycle *rounds, struct duty_cycle_slot slot);
+void duty_cycle_end(struct duty_cycle *rounds, const struct platform *platform);
 
 /* Mean time for which a batch of the queue held its resources before it executed, over the batches
  * on warm containers so far. 0 before the first. Early drop counts it as part of a batch's time. */

@@ -1,6 +1,5 @@
 #include "sched/common/load_index.h"
-
-#include <stdlib.h>
+#include "sched/memory.h"
 
 #include "sched/common/placement.h"
 #include "sched/common/queue_order.h"
@@ -12,28 +11,14 @@ struct load_index {
     uint32_t passed[PASSED_MOST]; /* scratch: invokers without room */
 };
 
-struct load_index *load_index_create(const struct platform *platform)
+struct load_index *load_index_create(struct platform *platform)
 {
     const uint32_t invokers = platform_workload(platform)->cluster.invoker_count;
-    struct load_index *index = calloc(1, sizeof *index);
-    if (index == NULL)
-        return NULL;
-    index->order = queue_order_create(invokers);
-    if (index->order == NULL) {
-        free(index);
-        return NULL;
-    }
+    struct load_index *index = platform_allocate(platform, 1, sizeof *index);
+    index->order = queue_order_create(platform_arena(platform), invokers);
     for (uint32_t i = 0; i < invokers; i++)
         load_index_update(index, platform, i);
     return index;
-}
-
-void load_index_destroy(struct load_index *index)
-{
-    if (index == NULL)
-        return;
-    queue_order_destroy(index->order);
-    free(index);
 }
 
 void load_index_update(struct load_index *index, const struct platform *platform, uint32_t invoker)

@@ -10,9 +10,8 @@
 
 struct load_index;
 
-/* Contains all invokers of the platform's cluster. NULL when out of memory. */
-struct load_index *load_index_create(const struct platform *platform);
-void load_index_destroy(struct load_index *index);
+/* Contains all invokers of the platform's cluster. In the run's memory. */
+struct load_index *load_index_create(struct platform *platform);
 
 /* Call after each dispatch to `invoker` and each finish there. O(log invokers). */
 void load_index_update(struct load_index *index, const struct platform *platform, uint32_t invoker);

@@ -29,6 +29,7 @@ struct share {
 
 struct planner {
     const struct workload *workload;
+    struct arena *arena;
     uint32_t kinds;
     struct surface *surfaces; /* per function and kind; empty if no stage uses the function */
     double *mean_time;        /* per function: over the usable configurations that the split
@@ -92,15 +93,13 @@ static int compare_size(const struct configuration *a, const struct configuratio
     return (int)a->vcpu - (int)b->vcpu;
 }
 
-static bool level_build(struct level *level, const struct candidate *candidates, size_t count,
-                        uint32_t batch)
+static void level_build(struct level *level, struct arena *arena,
+                        const struct candidate *candidates, size_t count, uint32_t batch)
 {
     const struct configuration *smallest = NULL;
     const struct configuration *largest = NULL;
     level->batch = batch;
-    level->steps = calloc(count, sizeof *level->steps);
-    if (level->steps == NULL)
-        return false;
+    level->steps = arena_allocate(arena, count, sizeof *level->steps);
     double cheapest = 0;
     for (size_t i = 0; i < count; i++) {
         const struct configuration *here = candidates[i].configuration;
@@ -121,15 +120,13 @@ static bool level_build(struct level *level, const struct candidate *candidates,
             level->largest = candidates[i].index;
         }
     }
-    return true;
 }
 
 /* The candidates are sorted by time; each distinct batch becomes a level. */
-static bool surface_fill(struct surface *surface, const struct candidate *candidates, size_t count)
+static void surface_fill(struct surface *surface, struct arena *arena,
+                         const struct candidate *candidates, size_t count)
 {
-    surface->levels = calloc(count, sizeof *surface->levels);
-    if (surface->levels == NULL)
-        return false;
+    surface->levels = arena_allocate(arena, count, sizeof *surface->levels);
     uint32_t last = 0;
     for (;;) {
         uint32_t next = UINT32_MAX;
@@ -139,10 +136,8 @@ static bool surface_fill(struct surface *surface, const struct candidate *candid
                 next = batch;
         }
         if (next == UINT32_MAX)
-            return true;
-        if (!level_build(&surface->levels[surface->level_count], candidates, count, next))
-            return false;
-        surface->level_count++;
+            return;
+        level_build(&surface->levels[surface->level_count++], arena, candidates, count, next);
         last = next;
     }
 }
@@ -183,24 +178,21 @@ static bool surfaces_build(struct planner *planner, uint32_t index, uint32_t max
                            enum planner_split split, struct error *error)
 {
     const struct function *function = &planner->workload->functions[index];
-    struct candidate *candidates = calloc(function->configuration_count + 1, sizeof *candidates);
-    bool done = candidates != NULL;
+    struct candidate *candidates =
+        arena_allocate(planner->arena, function->configuration_count, sizeof *candidates);
     bool single = false;
     double sum = 0;
     size_t used = 0;
-    for (uint32_t k = 0; done && k < planner->kinds; k++) {
+    for (uint32_t k = 0; k < planner->kinds; k++) {
         struct surface *surface = surface_of(planner, index, k);
         const size_t count = candidates_find(planner, index, k, max_batch, candidates);
         add_times(candidates, count, split == PLANNER_DOMINATOR ? max_batch : 1, &sum, &used);
         qsort(candidates, count, sizeof *candidates, compare_time_cost);
-        done = count == 0 || surface_fill(surface, candidates, count);
+        surface_fill(surface, planner->arena, candidates, count);
         single = single || (surface->level_count > 0 && surface->levels[0].batch == 1);
     }
-    free(candidates);
+    arena_release(planner->arena, candidates);
     planner->mean_time[index] = used > 0 ? sum / (double)used : 0;
-    if (!done)
-        return error_run(error, "out of memory for the configurations of function \"%s\"",
-                         function->name);
     return single ||
            error_run(error,
                      "function \"%s\" has no configuration of batch 1 that any invoker of the "
@@ -212,9 +204,7 @@ static bool shares_fill(struct planner *planner, const struct application *appli
                         enum planner_split split)
 {
     const size_t count = application->stage_count;
-    double *mean_time = calloc(count + 1, sizeof *mean_time);
-    if (mean_time == NULL)
-        return false;
+    double *mean_time = arena_allocate(planner->arena, count, sizeof *mean_time);
     for (size_t s = 0; s < count; s++) {
         const double mean = planner->mean_time[application->stages[s].function];
         mean_time[s] = mean > 0 ? mean : 1;
@@ -223,7 +213,7 @@ static bool shares_fill(struct planner *planner, const struct application *appli
     for (size_t s = 0; plan != NULL && s < count; s++)
         planner->shares[application->first_queue + s] =
             (struct share){plan->stages[s].slot, plan->stages[s].slot_of_rest};
-    free(mean_time);
+    arena_release(planner->arena, mean_time);
     slo_plan_destroy(plan);
     return plan != NULL;
 }
@@ -247,44 +237,21 @@ static bool planner_fill(struct planner *planner, uint32_t max_batch, enum plann
     return true;
 }
 
-struct planner *planner_create(const struct workload *workload, uint32_t max_batch,
-                               enum planner_split split, struct error *error)
+struct planner *planner_create(struct arena *arena, const struct workload *workload,
+                               uint32_t max_batch, enum planner_split split, struct error *error)
 {
-    struct planner *planner = calloc(1, sizeof *planner);
-    if (planner != NULL) {
-        const size_t functions = workload->function_count;
-        planner->workload = workload;
-        planner->kinds = (uint32_t)workload->kind_count;
-        planner->surfaces = calloc(functions * planner->kinds + 1, sizeof *planner->surfaces);
-        planner->mean_time = calloc(functions + 1, sizeof *planner->mean_time);
-        for (size_t f = 0; planner->mean_time != NULL && f < functions; f++)
-            planner->mean_time[f] = NAN;
-        planner->shares = calloc((size_t)workload->queue_count + 1, sizeof *planner->shares);
-    }
-    if (planner == NULL || planner->surfaces == NULL || planner->mean_time == NULL ||
-        planner->shares == NULL)
-        error_run(error, "out of memory for a plan of %zu functions", workload->function_count);
-    else if (planner_fill(planner, max_batch, split, error))
-        return planner;
-    planner_destroy(planner);
-    return NULL;
-}
-
-void planner_destroy(struct planner *planner)
-{
-    if (planner == NULL)
-        return;
-    const size_t surfaces = planner->workload->function_count * planner->kinds;
-    for (size_t i = 0; planner->surfaces != NULL && i < surfaces; i++) {
-        struct surface *surface = &planner->surfaces[i];
-        for (size_t l = 0; l < surface->level_count; l++)
-            free(surface->levels[l].steps);
-        free(surface->levels);
-    }
-    free(planner->surfaces);
-    free(planner->mean_time);
-    free(planner->shares);
-    free(planner);
+    const size_t functions = workload->function_count;
+    struct planner *planner = arena_allocate(arena, 1, sizeof *planner);
+    planner->workload = workload;
+    planner->arena = arena;
+    planner->kinds = (uint32_t)workload->kind_count;
+    planner->surfaces =
+        arena_allocate(arena, functions * planner->kinds, sizeof *planner->surfaces);
+    planner->mean_time = arena_allocate(arena, functions, sizeof *planner->mean_time);
+    planner->shares = arena_allocate(arena, workload->queue_count, sizeof *planner->shares);
+    for (size_t f = 0; f < functions; f++)
+        planner->mean_time[f] = NAN;
+    return planner_fill(planner, max_batch, split, error) ? planner : NULL;
 }
 
 bool planner_runs(const struct planner *planner, uint32_t function, uint32_t configuration)

@@ -11,6 +11,7 @@
 #define ESGSIM_SCHED_COMMON_PLANNER_H
 
 #include "sched/common/slo.h"
+#include "sim/arena.h"
 #include "sim/error.h"
 #include "workloads/workload.h"
 
@@ -25,12 +26,11 @@ enum planner_split {
 
 struct planner;
 
-/* Plans for batches of at most `max_batch` (>= 1) jobs. The workload must outlive the planner. NULL
- * with ERROR_RUN when out of memory, or if a used function has no configuration of batch 1 that
- * fits the cluster. */
-struct planner *planner_create(const struct workload *workload, uint32_t max_batch,
-                               enum planner_split split, struct error *error);
-void planner_destroy(struct planner *planner);
+/* Plans for batches of at most `max_batch` (>= 1) jobs. The workload must outlive the planner,
+ * which is in the arena. NULL with ERROR_RUN if a used function has no configuration of batch 1
+ * that fits the cluster. */
+struct planner *planner_create(struct arena *arena, const struct workload *workload,
+                               uint32_t max_batch, enum planner_split split, struct error *error);
 
 /* True if an invoker of the group, when empty, can run this configuration of `function`. */
 bool planner_group_runs(const struct invoker_group *group, const struct function *function,

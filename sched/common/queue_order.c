@@ -1,42 +1,25 @@
 #include "sched/common/queue_order.h"
 
-#include <stdlib.h>
-
 #include "sim/units.h"
 
+/* One block of memory, so that it is released as one. */
 struct queue_order {
     uint32_t count;
-    uint32_t *heap;          /* queues as a binary min-heap */
-    uint32_t *position;      /* index of each queue in heap[]; SIM_NONE if absent */
-    struct queue_rank *rank; /* of each queue */
+    uint32_t *heap;           /* queues as a binary min-heap */
+    uint32_t *position;       /* index of each queue in heap[]; SIM_NONE if absent */
+    struct queue_rank rank[]; /* of each queue; heap[] and position[] follow */
 };
 
-struct queue_order *queue_order_create(uint32_t queue_count)
+struct queue_order *queue_order_create(struct arena *arena, uint32_t queue_count)
 {
-    struct queue_order *order = calloc(1, sizeof *order);
-    if (order == NULL)
-        return NULL;
-    const size_t room = queue_count > 0 ? queue_count : 1;
-    order->heap = calloc(room, sizeof *order->heap);
-    order->position = calloc(room, sizeof *order->position);
-    order->rank = calloc(room, sizeof *order->rank);
-    if (order->heap == NULL || order->position == NULL || order->rank == NULL) {
-        queue_order_destroy(order);
-        return NULL;
-    }
+    struct queue_order *order = NULL;
+    const size_t each = sizeof *order->rank + sizeof *order->heap + sizeof *order->position;
+    order = arena_allocate(arena, 1, sizeof *order + queue_count * each);
+    order->heap = (uint32_t *)&order->rank[queue_count];
+    order->position = order->heap + queue_count;
     for (uint32_t queue = 0; queue < queue_count; queue++)
         order->position[queue] = SIM_NONE;
     return order;
-}
-
-void queue_order_destroy(struct queue_order *order)
-{
-    if (order == NULL)
-        return;
-    free(order->heap);
-    free(order->position);
-    free(order->rank);
-    free(order);
 }
 
 static bool comes_before(const struct queue_order *order, uint32_t a, uint32_t b)

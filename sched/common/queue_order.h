@@ -9,6 +9,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "sim/arena.h"
+
 /* Lower ranks first. `second` breaks ties of `first`; the queue's number breaks the rest. */
 struct queue_rank {
     int64_t first;
@@ -17,9 +19,9 @@ struct queue_rank {
 
 struct queue_order;
 
-/* For queues 0..queue_count-1, initially empty. NULL when out of memory. */
-struct queue_order *queue_order_create(uint32_t queue_count);
-void queue_order_destroy(struct queue_order *order);
+/* For queues 0..queue_count-1, initially empty. A single block of the arena: arena_release gives
+ * it back. */
+struct queue_order *queue_order_create(struct arena *arena, uint32_t queue_count);
 
 /* Inserts the queue, or changes its rank. O(log queues). */
 void queue_order_set(struct queue_order *order, uint32_t queue, struct queue_rank rank);

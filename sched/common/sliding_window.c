@@ -1,22 +1,13 @@
 #include "sched/common/sliding_window.h"
 
 #include <math.h>
-#include <stdlib.h>
 #include <string.h>
 
-bool sliding_window_init(struct sliding_window *window, uint32_t size)
+void sliding_window_init(struct sliding_window *window, struct arena *arena, uint32_t size)
 {
     *window = (struct sliding_window){.size = size};
-    window->newest = calloc(size, sizeof *window->newest);
-    window->ascending = calloc(size, sizeof *window->ascending);
-    return window->newest != NULL && window->ascending != NULL;
-}
-
-void sliding_window_clear(struct sliding_window *window)
-{
-    free(window->newest);
-    free(window->ascending);
-    *window = (struct sliding_window){0};
+    window->newest = arena_allocate(arena, size, sizeof *window->newest);
+    window->ascending = arena_allocate(arena, size, sizeof *window->ascending);
 }
 
 static void take_out(struct sliding_window *window, sim_time_t value)

@@ -10,6 +10,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "sim/arena.h"
 #include "sim/units.h"
 
 struct sliding_window {
@@ -18,9 +19,8 @@ struct sliding_window {
     uint32_t size, count, next;
 };
 
-/* An empty window of at most `size` (>= 1) values. False when out of memory. */
-bool sliding_window_init(struct sliding_window *window, uint32_t size);
-void sliding_window_clear(struct sliding_window *window);
+/* An empty window of at most `size` (>= 1) values. */
+void sliding_window_init(struct sliding_window *window, struct arena *arena, uint32_t size);
 
 /* Adds a value. The oldest leaves a full window. O(size). */
 void sliding_window_add(struct sliding_window *window, sim_time_t value);

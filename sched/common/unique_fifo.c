@@ -1,22 +1,12 @@
 #include "sched/common/unique_fifo.h"
 
-#include <stdlib.h>
-
 #include "sim/units.h"
 
-bool unique_fifo_init(struct unique_fifo *turns, size_t room)
+void unique_fifo_init(struct unique_fifo *turns, struct arena *arena, size_t room)
 {
-    *turns = (struct unique_fifo){.ring = calloc(room + 1, sizeof *turns->ring),
-                                  .waits = calloc(room + 1, sizeof *turns->waits),
+    *turns = (struct unique_fifo){.ring = arena_allocate(arena, room + 1, sizeof *turns->ring),
+                                  .waits = arena_allocate(arena, room + 1, sizeof *turns->waits),
                                   .room = room};
-    return turns->ring != NULL && turns->waits != NULL;
-}
-
-void unique_fifo_clear(struct unique_fifo *turns)
-{
-    free(turns->ring);
-    free(turns->waits);
-    *turns = (struct unique_fifo){0};
 }
 
 void unique_fifo_add(struct unique_fifo *turns, uint32_t number)

@@ -6,16 +6,16 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "sim/arena.h"
+
 struct unique_fifo {
-    uint32_t *ring; /* owned */
-    bool *waits;    /* owned */
+    uint32_t *ring;
+    bool *waits; /* by number */
     size_t room, first, count;
 };
 
-/* For numbers below `room`. False when out of memory; free with unique_fifo_clear in either case.
- */
-bool unique_fifo_init(struct unique_fifo *turns, size_t room);
-void unique_fifo_clear(struct unique_fifo *turns);
+/* For numbers below `room`. */
+void unique_fifo_init(struct unique_fifo *turns, struct arena *arena, size_t room);
 
 /* Appends `number`. No effect if it is already queued. */
 void unique_fifo_add(struct unique_fifo *turns, uint32_t number);

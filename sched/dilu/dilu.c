@@ -51,7 +51,7 @@
 
 #include <string.h>
 
-#include "sim/array.h"
+#include "sched/memory.h"
 
 #define TICK SIM_NONE
 
@@ -138,8 +138,7 @@ static const char *dilu_refuses_gang(void *state, uint32_t gpus, double gpu_memo
 static void dilu_on_training_arrived(void *state, struct platform *platform, uint32_t training)
 {
     struct dilu *self = state;
-    if (!dilu_trainings_arrived(&self->trainings, platform, training))
-        platform_stop(platform, "policy dilu: out of memory");
+    dilu_trainings_arrived(&self->trainings, platform, training);
 }
 
 static void dilu_on_training_finished(void *state, struct platform *platform, uint32_t training)
@@ -159,9 +158,8 @@ static bool make(struct dilu *self, struct platform *platform, uint32_t index, b
     struct dilu_deployment *deployment = &self->deployments[index];
     const struct dilu_profile *profiles = makeshift ? deployment->smallest : deployment->profiles;
     uint32_t id = SIM_NONE;
-    if (!array_reserve(&deployment->instances, &deployment->instance_room,
-                       deployment->instance_count + 1, sizeof *deployment->instances))
-        return false;
+    arena_reserve(platform_arena(platform), &deployment->instances,
+                  deployment->instance_count + (size_t)1, sizeof *deployment->instances);
     for (uint32_t p = 0; p < deployment->profile_count && id == SIM_NONE; p++)
         id = dilu_hosts_create(&self->hosts, platform, deployment->function, index, &profiles[p],
                                makeshift);
@@ -507,5 +505,4 @@ const struct policy policy_dilu = {
     .on_training_arrived = dilu_on_training_arrived,
     .on_training_finished = dilu_on_training_finished,
     .serves = SERVES_BOTH,
-    .finish = dilu_finish,
 };

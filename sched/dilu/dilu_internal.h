@@ -50,7 +50,6 @@ struct dilu_deployment {
     uint32_t profile_count;
     uint32_t *instances; /* oldest first; owned */
     uint32_t instance_count;
-    size_t instance_room;
     uint32_t turn; /* index of the next instance to get work */
     uint64_t arrivals;
     struct dilu_window window;
@@ -81,10 +80,7 @@ struct dilu {
 extern const struct parameter dilu_parameters[DILU_PARAMETER_COUNT];
 
 /* The policy's init: fills a state that is all zeros. False with ERROR_INPUT for values that do not
- * fit together, or ERROR_RUN when out of memory; the state is then cleared. O(applications × stages
- * × configurations). */
+ * fit together, or ERROR_RUN. O(applications × stages × configurations). */
 bool dilu_init(void *state, struct platform *platform, const double *values, struct error *error);
-/* The policy's finish: frees all that the state owns and sets it to zeros. */
-void dilu_finish(void *state);
 
 #endif

@@ -1,20 +1,16 @@
 #include "sched/dilu/gpu_pool.h"
 
 #include <math.h>
-#include <stdlib.h>
 #include <string.h>
-
-#include "sim/array.h"
 
 enum { NONE = -1 };
 
 /* ---- Lists ----------------------------------------------------------------------------------- */
 
-static bool list_init(struct dilu_gpu_list *list, uint32_t gpus)
+static void list_init(struct dilu_gpu_list *list, struct arena *arena, uint32_t gpus)
 {
     list->room = 2 * gpus + 1;
-    list->store = list->gpus = calloc(list->room, sizeof *list->store);
-    return list->store != NULL;
+    list->store = list->gpus = arena_allocate(arena, list->room, sizeof *list->store);
 }
 
 static uint32_t place_of(const uint32_t *list, uint32_t gpu)
@@ -49,47 +45,27 @@ static void list_append(struct dilu_gpu_list *list, uint32_t gpu)
 
 /* ---- Set-up ---------------------------------------------------------------------------------- */
 
-bool dilu_pool_init(struct dilu_pool *pool, const struct dilu_pool_rule *rule, uint32_t nodes,
-                    uint32_t per_node, double gpu_memory, struct error *error)
+void dilu_pool_init(struct dilu_pool *pool, struct arena *arena, const struct dilu_pool_rule *rule,
+                    uint32_t nodes, uint32_t per_node, double gpu_memory)
 {
     const uint32_t gpus = nodes * per_node;
-    *pool = (struct dilu_pool){
-        .rule = *rule, .gpu_memory = gpu_memory, .gpu_count = gpus, .node_count = nodes};
-    pool->gpus = calloc(gpus + 1, sizeof *pool->gpus);
-    pool->chosen = calloc(gpus + 1, sizeof *pool->chosen);
-    pool->marked = calloc(gpus + 1, sizeof *pool->marked);
-    pool->free_on = calloc(nodes + 1, sizeof *pool->free_on);
-    pool->admits_on = calloc(nodes + 1, sizeof *pool->admits_on);
-    if (!list_init(&pool->active, gpus) || !list_init(&pool->free, gpus) || pool->gpus == NULL ||
-        pool->chosen == NULL || pool->marked == NULL || pool->free_on == NULL ||
-        pool->admits_on == NULL)
-        return error_run(error, "dilu: out of memory");
+    *pool = (struct dilu_pool){.arena = arena,
+                               .rule = *rule,
+                               .gpu_memory = gpu_memory,
+                               .gpu_count = gpus,
+                               .node_count = nodes};
+    pool->gpus = arena_allocate(arena, gpus, sizeof *pool->gpus);
+    pool->chosen = arena_allocate(arena, gpus + (size_t)1, sizeof *pool->chosen);
+    pool->marked = arena_allocate(arena, gpus, sizeof *pool->marked);
+    pool->free_on = arena_allocate(arena, nodes, sizeof *pool->free_on);
+    pool->admits_on = arena_allocate(arena, nodes, sizeof *pool->admits_on);
+    list_init(&pool->active, arena, gpus);
+    list_init(&pool->free, arena, gpus);
     for (uint32_t g = 0; g < gpus; g++) {
         pool->gpus[g].node = g / per_node;
         list_append(&pool->free, g);
         pool->free_on[g / per_node]++;
     }
-    return true;
-}
-
-void dilu_pool_clear(struct dilu_pool *pool)
-{
-    for (uint32_t g = 0; pool->gpus != NULL && g < pool->gpu_count; g++)
-        free(pool->gpus[g].residents);
-    for (uint32_t i = 0; i < pool->placed_count; i++) {
-        free(pool->placed[i].gpus);
-        free(pool->placed[i].memories);
-    }
-    free(pool->gpus);
-    free(pool->active.store);
-    free(pool->free.store);
-    free(pool->placed);
-    free(pool->free_on);
-    free(pool->admits_on);
-    free(pool->chosen);
-    free(pool->marked);
-    free(pool->instances);
-    *pool = (struct dilu_pool){0};
 }
 
 /* ---- Changes of state ------------------------------------------------------------------------ */
@@ -175,7 +151,8 @@ static void mark_training(struct dilu_pool *pool, uint32_t here, const struct di
  * suffer equally from the training's synchronised steps. */
 static bool mark_affine(struct dilu_pool *pool, uint32_t function)
 {
-    const bool runs = function < pool->functions && pool->instances[function] > 0;
+    const bool runs = function < arena_room(pool->instances, sizeof *pool->instances) &&
+                      pool->instances[function] > 0;
     bool any = false;
     for (uint32_t i = 0; i < pool->active.count && runs; i++) {
         const struct dilu_pool_gpu *gpu = &pool->gpus[pool->active.gpus[i]];
@@ -291,28 +268,20 @@ static bool choose_training(struct dilu_pool *pool, const struct dilu_job *job)
 static struct dilu_placed *new_placed(struct dilu_pool *pool, const struct dilu_job *job,
                                       uint32_t count)
 {
-    if (!array_reserve_zeroed(&pool->placed, &pool->placed_capacity, pool->placed_count + 1,
-                              sizeof *pool->placed))
-        return NULL;
-    struct dilu_placed *placed = &pool->placed[pool->placed_count];
-    *placed = (struct dilu_placed){.job = *job, .limit = job->limit};
-    placed->gpus = malloc(count * sizeof *placed->gpus);
-    placed->memories = malloc(count * sizeof *placed->memories);
-    bool good = placed->gpus != NULL && placed->memories != NULL &&
-                (job->kind == DILU_TRAINING ||
-                 array_reserve_zeroed(&pool->instances, &pool->functions, job->function + 1,
-                                      sizeof *pool->instances));
-    for (uint32_t i = 0; i < count && good; i++) {
+    arena_reserve(pool->arena, &pool->placed, pool->placed_count + (size_t)1, sizeof *pool->placed);
+    struct dilu_placed *placed = &pool->placed[pool->placed_count++];
+    *placed = (struct dilu_placed){
+        .job = *job,
+        .limit = job->limit,
+        .gpus = arena_allocate(pool->arena, count, sizeof *placed->gpus),
+        .memories = arena_allocate(pool->arena, count, sizeof *placed->memories)};
+    if (job->kind != DILU_TRAINING)
+        arena_reserve(pool->arena, &pool->instances, job->function + (size_t)1,
+                      sizeof *pool->instances);
+    for (uint32_t i = 0; i < count; i++) {
         struct dilu_pool_gpu *gpu = &pool->gpus[pool->chosen[i]];
-        good =
-            array_reserve(&gpu->residents, &gpu->capacity, gpu->count + 1, sizeof *gpu->residents);
+        arena_reserve(pool->arena, &gpu->residents, gpu->count + (size_t)1, sizeof *gpu->residents);
     }
-    if (!good) {
-        free(placed->gpus);
-        free(placed->memories);
-        return NULL;
-    }
-    pool->placed_count++;
     return placed;
 }
 
@@ -346,8 +315,7 @@ static uint32_t choose(struct dilu_pool *pool, const struct dilu_job *job, doubl
     return 1;
 }
 
-bool dilu_pool_start(struct dilu_pool *pool, const struct dilu_job *job, uint32_t *instance,
-                     struct error *error)
+uint32_t dilu_pool_start(struct dilu_pool *pool, const struct dilu_job *job)
 {
     struct dilu_job own = *job;
     bool split = false;
@@ -355,14 +323,13 @@ bool dilu_pool_start(struct dilu_pool *pool, const struct dilu_job *job, uint32_
         own.request = own.limit;
     else if (pool->rule.scheme == DILU_INFLESS_R)
         own.limit = own.request;
-    double *memories = malloc((pool->active.count + own.gpus + 1) * sizeof *memories);
-    if (memories == NULL)
-        return error_run(error, "dilu: out of memory");
+    double *memories =
+        arena_allocate(pool->arena, (size_t)pool->active.count + own.gpus, sizeof *memories);
     const uint32_t count = choose(pool, &own, memories, &split);
-    *instance = DILU_NOT_PLACED;
-    struct dilu_placed *placed = count > 0 ? new_placed(pool, &own, count) : NULL;
-    if (placed != NULL) {
-        *instance = (uint32_t)(placed - pool->placed);
+    uint32_t instance = DILU_NOT_PLACED;
+    if (count > 0) {
+        struct dilu_placed *placed = new_placed(pool, &own, count);
+        instance = (uint32_t)(placed - pool->placed);
         placed->count = count;
         if (own.kind != DILU_TRAINING)
             pool->instances[own.function]++;
@@ -376,11 +343,11 @@ bool dilu_pool_start(struct dilu_pool *pool, const struct dilu_job *job, uint32_
             /* A split model adds its request to Σ limit, but subtracts its limit at the end. */
             gpu->limit += split ? own.request : own.limit;
             gpu->memory += placed->memories[i];
-            gpu->residents[gpu->count++] = *instance;
+            gpu->residents[gpu->count++] = instance;
         }
     }
-    free(memories);
-    return count == 0 || placed != NULL || error_run(error, "dilu: out of memory");
+    arena_release(pool->arena, memories);
+    return instance;
 }
 
 void dilu_pool_end(struct dilu_pool *pool, uint32_t instance)
@@ -412,8 +379,8 @@ void dilu_pool_end(struct dilu_pool *pool, uint32_t instance)
         deactivate(pool, g);
         emptied--;
     }
-    free(placed->gpus);
-    free(placed->memories);
+    arena_release(pool->arena, placed->gpus);
+    arena_release(pool->arena, placed->memories);
     placed->gpus = NULL;
     placed->memories = NULL;
     placed->count = 0;

@@ -17,7 +17,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "sim/error.h"
+#include "sim/arena.h"
 
 enum dilu_scheme {
     DILU_WHOLE,     /* request and limit, affinity, complementary resources */
@@ -45,9 +45,8 @@ struct dilu_job {
 struct dilu_pool_gpu {
     uint32_t node;
     double request, limit, memory; /* sums */
-    uint32_t *residents;           /* instances; owned */
+    uint32_t *residents;           /* instances */
     uint32_t count;
-    size_t capacity;
     bool active;
     bool barred; /* no job is placed here (dilu_pool_bar) */
 };
@@ -56,18 +55,19 @@ struct dilu_pool_gpu {
 struct dilu_placed {
     struct dilu_job job;
     double limit;     /* as it is subtracted at the end */
-    uint32_t *gpus;   /* owned; in the order of the grant */
-    double *memories; /* on each; owned */
+    uint32_t *gpus;   /* in the order of the grant */
+    double *memories; /* on each */
     uint32_t count;   /* 0: ended */
 };
 
 /* GPUs in order, from gpus[0] on. */
 struct dilu_gpu_list {
     uint32_t *gpus, count;
-    uint32_t *store, room; /* that holds `gpus`; owned */
+    uint32_t *store, room; /* that holds `gpus` */
 };
 
 struct dilu_pool {
+    struct arena *arena; /* of all lists */
     struct dilu_pool_rule rule;
     double gpu_memory;
     struct dilu_pool_gpu *gpus;
@@ -75,10 +75,8 @@ struct dilu_pool {
     struct dilu_gpu_list active, free;
     struct dilu_placed *placed; /* by instance */
     uint32_t placed_count;
-    size_t placed_capacity;
     /* The module's. */
     uint32_t *instances;           /* running instances by function */
-    size_t functions;              /* its room */
     uint32_t *free_on, *admits_on; /* by node */
     uint32_t *chosen;
     uint32_t barred; /* GPUs */
@@ -87,15 +85,13 @@ struct dilu_pool {
 
 #define DILU_NOT_PLACED UINT32_MAX
 
-/* Nodes of `per_node` GPUs each. False with ERROR_RUN without memory; clear in any case. */
-bool dilu_pool_init(struct dilu_pool *pool, const struct dilu_pool_rule *rule, uint32_t nodes,
-                    uint32_t per_node, double gpu_memory, struct error *error);
-void dilu_pool_clear(struct dilu_pool *pool);
+/* Nodes of `per_node` GPUs each. */
+void dilu_pool_init(struct dilu_pool *pool, struct arena *arena, const struct dilu_pool_rule *rule,
+                    uint32_t nodes, uint32_t per_node, double gpu_memory);
 
-/* Places a job. *instance is its number, or DILU_NOT_PLACED if there is no room. False with
- * ERROR_RUN without memory. O(GPUs). */
-bool dilu_pool_start(struct dilu_pool *pool, const struct dilu_job *job, uint32_t *instance,
-                     struct error *error);
+/* Places a job. Returns the number of its instance, or DILU_NOT_PLACED if there is no room.
+ * O(GPUs). */
+uint32_t dilu_pool_start(struct dilu_pool *pool, const struct dilu_job *job);
 
 /* Ends an instance. GPUs that become empty join the free list's end. O(GPUs). */
 void dilu_pool_end(struct dilu_pool *pool, uint32_t instance);

@@ -2,10 +2,8 @@
 #include "sched/policy_instances.h"
 
 #include <math.h>
-#include <stdlib.h>
 #include <string.h>
 
-#include "sim/array.h"
 #include "sched/dilu/share.h"
 
 /* ---- Set-up ---------------------------------------------------------------------------------- */
@@ -25,32 +23,18 @@ static void hosts_fill(struct dilu_hosts *hosts, const struct cluster_spec *clus
             }
 }
 
-bool dilu_hosts_init(struct dilu_hosts *hosts, const struct workload *workload,
-                     const struct dilu_rule *rule, bool nominal, struct error *error)
+void dilu_hosts_init(struct dilu_hosts *hosts, struct arena *arena, const struct workload *workload,
+                     const struct dilu_rule *rule, bool nominal)
 {
     const struct cluster_spec *cluster = &workload->cluster;
-    *hosts = (struct dilu_hosts){.workload = workload, .rule = *rule, .nominal = nominal};
+    *hosts = (struct dilu_hosts){
+        .arena = arena, .workload = workload, .rule = *rule, .nominal = nominal};
     for (size_t g = 0; g < cluster->group_count; g++)
         hosts->count += cluster->groups[g].count * (uint32_t)cluster->groups[g].gpu_count;
-    hosts->hosts = calloc((size_t)hosts->count + 1, sizeof *hosts->hosts);
-    hosts->gpus = calloc((size_t)hosts->count + 1, sizeof *hosts->gpus);
-    hosts->touched = calloc((size_t)hosts->count + 1, sizeof *hosts->touched);
-    if (hosts->hosts == NULL || hosts->gpus == NULL || hosts->touched == NULL)
-        return error_run(error, "out of memory for %u GPUs", hosts->count);
+    hosts->hosts = arena_allocate(arena, hosts->count, sizeof *hosts->hosts);
+    hosts->gpus = arena_allocate(arena, hosts->count, sizeof *hosts->gpus);
+    hosts->touched = arena_allocate(arena, hosts->count, sizeof *hosts->touched);
     hosts_fill(hosts, cluster);
-    return true;
-}
-
-void dilu_hosts_clear(struct dilu_hosts *hosts)
-{
-    for (uint32_t h = 0; hosts->hosts != NULL && h < hosts->count; h++)
-        free(hosts->hosts[h].residents);
-    free(hosts->instances);
-    free(hosts->hosts);
-    free(hosts->gpus);
-    free(hosts->touched);
-    free(hosts->holders);
-    *hosts = (struct dilu_hosts){0};
 }
 
 /* ---- Shares ---------------------------------------------------------------------------------- */
@@ -128,8 +112,7 @@ static void grant(struct dilu_hosts *hosts, struct platform *platform, uint32_t 
 {
     const uint32_t count = hosts->gpus[host].instances;
     const sim_time_t now = platform_now(platform);
-    if (!array_reserve(&hosts->holders, &hosts->holder_room, count, sizeof *hosts->holders))
-        return;
+    arena_reserve(hosts->arena, &hosts->holders, count, sizeof *hosts->holders);
     for (uint32_t i = 0; i < count; i++) {
         const struct dilu_instance *instance = &hosts->instances[hosts->hosts[host].residents[i]];
         hosts->holders[i] = (struct dilu_holder){.levels = instance->profile->levels,
@@ -256,7 +239,6 @@ static uint32_t choose_in_pool(struct dilu_hosts *hosts, struct platform *platfo
 {
     struct dilu_pool *pool = &hosts->trainings->pool;
     struct asking asking = {hosts, platform, function, profile->levels[0].configuration};
-    struct error error = {0};
     const struct dilu_need need = need_of(hosts, profile);
     const double units = hosts->hosts[0].units;
     struct dilu_job job = {.kind = DILU_INFERENCE,
@@ -270,9 +252,7 @@ static uint32_t choose_in_pool(struct dilu_hosts *hosts, struct platform *platfo
     uint32_t host = hosts->count;
     for (bool refused = true; refused;) {
         platform_charge(platform, hosts->count);
-        *placed = DILU_NOT_PLACED;
-        if (!dilu_pool_start(pool, &job, placed, &error))
-            platform_stop(platform, error.message);
+        *placed = dilu_pool_start(pool, &job);
         host = *placed == DILU_NOT_PLACED ? hosts->count : pool->placed[*placed].gpus[0];
         refused = host < hosts->count && ask_platform(&asking, host) == DILU_REFUSED;
         if (refused) {
@@ -325,10 +305,10 @@ uint32_t dilu_hosts_create(struct dilu_hosts *hosts, struct platform *platform, 
     } else {
         host = pooled ? choose_in_pool(hosts, platform, function, profile, anyhow, &placed)
                       : choose(hosts, platform, function, profile, anyhow);
-        if (host == hosts->count ||
-            !array_reserve(&hosts->hosts[host].residents, &hosts->hosts[host].room,
-                           hosts->gpus[host].instances + 1, sizeof(uint32_t)))
+        if (host == hosts->count)
             return SIM_NONE;
+        arena_reserve(hosts->arena, &hosts->hosts[host].residents,
+                      hosts->gpus[host].instances + (size_t)1, sizeof(uint32_t));
         id = platform_create(platform,
                              &(struct instance_request){.function = function,
                                                         .configuration = configuration,
@@ -340,11 +320,7 @@ uint32_t dilu_hosts_create(struct dilu_hosts *hosts, struct platform *platform, 
         dilu_pool_end(&hosts->trainings->pool, placed);
     if (id == SIM_NONE)
         return SIM_NONE;
-    if (!array_reserve_zeroed(&hosts->instances, &hosts->instance_room, id + 1,
-                              sizeof *hosts->instances)) {
-        (void)platform_kill(platform, id);
-        return SIM_NONE;
-    }
+    arena_reserve(hosts->arena, &hosts->instances, id + (size_t)1, sizeof *hosts->instances);
     hosts->instances[id] =
         (struct dilu_instance){.alive = true,
                                .ready = platform_instance(platform, id).state != INSTANCE_STARTING,

@@ -28,31 +28,27 @@ struct dilu_instance {
 struct dilu_host {
     uint32_t invoker, which; /* invoker, and index among its GPUs */
     uint32_t units;
-    uint32_t *residents; /* instances, oldest first; owned; gpus[].instances of them */
-    size_t room;
-    bool touched; /* dirty flag: its shares have to be granted again */
+    uint32_t *residents; /* instances, oldest first; gpus[].instances of them */
+    bool touched;        /* dirty flag: its shares have to be granted again */
 };
 
 struct dilu_hosts {
+    struct arena *arena; /* has all that follows */
     const struct workload *workload;
-    struct dilu_instance *instances; /* by the platform's instance id; owned */
-    size_t instance_room;
-    struct dilu_host *hosts; /* GPUs of the cluster, invoker by invoker; owned */
-    struct dilu_gpu *gpus;   /* placement's view of each GPU; owned */
+    struct dilu_instance *instances; /* by the platform's instance id */
+    struct dilu_host *hosts;         /* GPUs of the cluster, invoker by invoker */
+    struct dilu_gpu *gpus;           /* placement's view of each GPU */
     uint32_t count;
-    uint32_t *touched; /* owned */
+    uint32_t *touched;
     uint32_t touched_count;
-    struct dilu_holder *holders; /* scratch; owned */
-    size_t holder_room;
+    struct dilu_holder *holders; /* scratch */
     struct dilu_rule rule;
     bool nominal; /* gamma counts factor × request instead of the share that covers it */
-    struct dilu_trainings *trainings; /* places instances too; NULL: placement.h does. Not owned */
+    struct dilu_trainings *trainings; /* places instances too; NULL: placement.h does */
 };
 
-/* False with ERROR_RUN when out of memory; dilu_hosts_clear must still be called. */
-bool dilu_hosts_init(struct dilu_hosts *hosts, const struct workload *workload,
-                     const struct dilu_rule *rule, bool nominal, struct error *error);
-void dilu_hosts_clear(struct dilu_hosts *hosts);
+void dilu_hosts_init(struct dilu_hosts *hosts, struct arena *arena, const struct workload *workload,
+                     const struct dilu_rule *rule, bool nominal);
 
 /* Creates an instance of `function` by `profile`, which must outlive it, placed as placement.h
  * states. `anyhow` ignores gamma. SIM_NONE if there is no place. Only within decide. O(GPUs),

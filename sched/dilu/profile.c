@@ -1,7 +1,6 @@
 #include "sched/dilu/profile.h"
 
 #include <math.h>
-#include <stdlib.h>
 
 #include "sched/common/kinds.h"
 
@@ -85,13 +84,13 @@ static bool surface_uses(const struct surface *surface, const struct planner *pl
            planner_runs(planner, function, k);
 }
 
-static void surface_clear(struct surface *surface)
+static void surface_clear(struct surface *surface, struct arena *arena)
 {
-    free(surface->batches);
-    free(surface->sizes);
-    free(surface->per_cent);
-    free(surface->points);
-    free(surface->configurations);
+    arena_release(arena, surface->batches);
+    arena_release(arena, surface->sizes);
+    arena_release(arena, surface->per_cent);
+    arena_release(arena, surface->points);
+    arena_release(arena, surface->configurations);
 }
 
 /* The first group of invokers with a GPU of the kind; the first group if none has one. */
@@ -167,10 +166,9 @@ static void surface_fill(struct surface *surface, const struct workload *workloa
     }
 }
 
-/* False when out of memory. */
-static bool surface_init(struct surface *surface, const struct workload *workload,
-                         const struct planner *planner, uint32_t function,
-                         const struct dilu_profile_rule *rule)
+static void surface_init(struct surface *surface, struct arena *arena,
+                         const struct workload *workload, const struct planner *planner,
+                         uint32_t function, const struct dilu_profile_rule *rule)
 {
     const struct function *spec = &workload->functions[function];
     const size_t count = spec->configuration_count;
@@ -180,10 +178,8 @@ static bool surface_init(struct surface *surface, const struct workload *workloa
         surface->gpu = surface->gpu ||
                        (spec->configurations[k].kind == rule->kind &&
                         spec->configurations[k].vgpu > 0 && planner_runs(planner, function, k));
-    surface->batches = calloc(count + 1, sizeof *surface->batches);
-    surface->sizes = calloc(count + 1, sizeof *surface->sizes);
-    if (surface->batches == NULL || surface->sizes == NULL)
-        return false;
+    surface->batches = arena_allocate(arena, count, sizeof *surface->batches);
+    surface->sizes = arena_allocate(arena, count, sizeof *surface->sizes);
     for (uint32_t k = 0; k < count; k++) {
         const struct configuration *one = &spec->configurations[k];
         if (!surface_uses(surface, planner, function, k))
@@ -191,17 +187,14 @@ static bool surface_init(struct surface *surface, const struct workload *workloa
         grid->batch_count = insert(surface->batches, grid->batch_count, one->batch);
         grid->size_count = insert(surface->sizes, grid->size_count, size_of(one, surface->gpu));
     }
-    const size_t points = grid->batch_count * grid->size_count + 1;
-    surface->per_cent = calloc(grid->size_count + 1, sizeof *surface->per_cent);
-    surface->points = calloc(points, sizeof *surface->points);
-    surface->configurations = calloc(points, sizeof *surface->configurations);
-    if (surface->per_cent == NULL || surface->points == NULL || surface->configurations == NULL)
-        return false;
+    const size_t points = grid->batch_count * grid->size_count;
+    surface->per_cent = arena_allocate(arena, grid->size_count, sizeof *surface->per_cent);
+    surface->points = arena_allocate(arena, points, sizeof *surface->points);
+    surface->configurations = arena_allocate(arena, points, sizeof *surface->configurations);
     surface_fill(surface, workload, planner, function, rule);
     grid->batches = surface->batches;
     grid->sizes = surface->per_cent;
     grid->points = surface->points;
-    return true;
 }
 
 /* The size of the least time for the smallest batch; the planner ensured that there is one. */
@@ -214,14 +207,13 @@ static size_t fastest_size(const struct dilu_grid *grid)
     return best;
 }
 
-static bool profile_start(struct dilu_profile *profile, const struct function *spec,
-                          uint32_t configuration, size_t levels, struct error *error)
+static void profile_start(struct dilu_profile *profile, struct arena *arena,
+                          const struct function *spec, uint32_t configuration)
 {
     const struct configuration *one = &spec->configurations[configuration];
     const sim_time_t time = one->time > 0 ? one->time : 1;
-    *profile = (struct dilu_profile){.levels = calloc(levels, sizeof *profile->levels)};
-    if (profile->levels == NULL)
-        return error_run(error, "out of memory for the profile of function \"%s\"", spec->name);
+    *profile = (struct dilu_profile){
+        .levels = arena_allocate(arena, spec->configuration_count, sizeof *profile->levels)};
     profile->levels[profile->level_count++] =
         (struct dilu_level){.configuration = configuration, .share = one->vgpu, .time = time};
     profile->batch = one->batch;
@@ -229,7 +221,6 @@ static bool profile_start(struct dilu_profile *profile, const struct function *s
     profile->limit = one->vgpu;
     profile->memory_mb = one->gpu_memory_mb;
     profile->throughput = one->batch / sim_to_s(time);
-    return true;
 }
 
 /* Fills the levels above the request, with its batch and vCPUs, up to the share that covers the
@@ -252,43 +243,29 @@ static void profile_levels(struct dilu_profile *profile, const struct function *
     profile->limit = fmin(limit, profile->levels[profile->level_count - 1].share);
 }
 
-bool dilu_profile_fill(struct dilu_profile *profile, const struct workload *workload,
-                       const struct planner *planner, uint32_t function,
-                       const struct dilu_profile_rule *rule, struct error *error)
+void dilu_profile_fill(struct dilu_profile *profile, struct arena *arena,
+                       const struct workload *workload, const struct planner *planner,
+                       uint32_t function, const struct dilu_profile_rule *rule)
 {
     struct surface surface;
     struct dilu_pick pick;
-    *profile = (struct dilu_profile){0};
-    if (!surface_init(&surface, workload, planner, function, rule)) {
-        surface_clear(&surface);
-        return error_run(error, "out of memory for the profile of function \"%s\"",
-                         workload->functions[function].name);
-    }
+    surface_init(&surface, arena, workload, planner, function, rule);
     const bool feasible = dilu_search(&surface.grid, (double)rule->bound, rule->drop, &pick);
     if (!feasible)
         pick.size = fastest_size(&surface.grid);
     const size_t at = pick.batch * surface.grid.size_count + pick.size;
-    const bool done = dilu_profile_single(profile, workload, planner, function,
-                                          surface.configurations[at], rule->factor, error);
+    dilu_profile_single(profile, arena, workload, planner, function, surface.configurations[at],
+                        rule->factor);
     profile->feasible = feasible;
-    surface_clear(&surface);
-    return done;
+    surface_clear(&surface, arena);
 }
 
-bool dilu_profile_single(struct dilu_profile *profile, const struct workload *workload,
-                         const struct planner *planner, uint32_t function, uint32_t configuration,
-                         double factor, struct error *error)
+void dilu_profile_single(struct dilu_profile *profile, struct arena *arena,
+                         const struct workload *workload, const struct planner *planner,
+                         uint32_t function, uint32_t configuration, double factor)
 {
     const struct function *spec = &workload->functions[function];
-    if (!profile_start(profile, spec, configuration, spec->configuration_count, error))
-        return false;
+    profile_start(profile, arena, spec, configuration);
     if (profile->levels[0].share > 0)
         profile_levels(profile, spec, planner, function, factor);
-    return true;
-}
-
-void dilu_profile_clear(struct dilu_profile *profile)
-{
-    free(profile->levels);
-    *profile = (struct dilu_profile){0};
 }

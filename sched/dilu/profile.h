@@ -85,17 +85,14 @@ struct dilu_profile_rule {
     uint32_t kind;  /* of the GPU; the function must have a configuration of batch 1 on it */
 };
 
-/* Searches the configurations of `function` on the kind that some invoker could run. False with
- * ERROR_RUN when out of memory. */
-bool dilu_profile_fill(struct dilu_profile *profile, const struct workload *workload,
-                       const struct planner *planner, uint32_t function,
-                       const struct dilu_profile_rule *rule, struct error *error);
+/* Searches the configurations of `function` on the kind that some invoker could run. */
+void dilu_profile_fill(struct dilu_profile *profile, struct arena *arena,
+                       const struct workload *workload, const struct planner *planner,
+                       uint32_t function, const struct dilu_profile_rule *rule);
 
-/* Uses the given configuration as the request; the limit follows from `factor`. False with
- * ERROR_RUN when out of memory. */
-bool dilu_profile_single(struct dilu_profile *profile, const struct workload *workload,
-                         const struct planner *planner, uint32_t function, uint32_t configuration,
-                         double factor, struct error *error);
-void dilu_profile_clear(struct dilu_profile *profile);
+/* Uses the given configuration as the request; the limit follows from `factor`. */
+void dilu_profile_single(struct dilu_profile *profile, struct arena *arena,
+                         const struct workload *workload, const struct planner *planner,
+                         uint32_t function, uint32_t configuration, double factor);
 
 #endif

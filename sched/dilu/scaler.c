@@ -1,17 +1,9 @@
 #include "sched/dilu/scaler.h"
 
-#include <stdlib.h>
-
-bool dilu_window_init(struct dilu_window *window, size_t length)
+void dilu_window_init(struct dilu_window *window, struct arena *arena, size_t length)
 {
-    *window = (struct dilu_window){.samples = calloc(length, sizeof(double)), .room = length};
-    return window->samples != NULL;
-}
-
-void dilu_window_clear(struct dilu_window *window)
-{
-    free(window->samples);
-    *window = (struct dilu_window){0};
+    *window = (struct dilu_window){.samples = arena_allocate(arena, length, sizeof(double)),
+                                   .room = length};
 }
 
 void dilu_window_add(struct dilu_window *window, double rate)

@@ -12,20 +12,20 @@
 #include <stdbool.h>
 #include <stddef.h>
 
+#include "sim/arena.h"
+
 struct dilu_lazy_rule {
     size_t window;  /* length in samples */
     size_t out, in; /* number of samples that triggers scaling out, and in */
 };
 
 struct dilu_window {
-    double *samples; /* a ring; owned */
+    double *samples; /* a ring */
     size_t room, count, next;
 };
 
-/* Allocates room for `length` (>= 1) samples. False when out of memory; dilu_window_clear must
- * still be called. */
-bool dilu_window_init(struct dilu_window *window, size_t length);
-void dilu_window_clear(struct dilu_window *window);
+/* Allocates room for `length` (>= 1) samples. */
+void dilu_window_init(struct dilu_window *window, struct arena *arena, size_t length);
 
 /* Adds a sample; a full window discards the oldest. */
 void dilu_window_add(struct dilu_window *window, double rate);

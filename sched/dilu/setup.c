@@ -2,10 +2,10 @@
 #include "sched/dilu/dilu_internal.h"
 
 #include <math.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "sched/common/kinds.h"
+#include "sched/memory.h"
 
 enum { COUNTED_NOMINAL, COUNTED_GRID };
 
@@ -52,30 +52,6 @@ const struct parameter dilu_parameters[DILU_PARAMETER_COUNT] = {
                              "model does not give one (code)"},
 };
 
-void dilu_finish(void *state)
-{
-    struct dilu *self = state;
-    for (size_t d = 0; self->deployments != NULL && d < self->deployment_count; d++) {
-        struct dilu_deployment *deployment = &self->deployments[d];
-        for (uint32_t p = 0; p < deployment->profile_count; p++) {
-            dilu_profile_clear(&deployment->profiles[p]);
-            dilu_profile_clear(&deployment->smallest[p]);
-        }
-        free(deployment->profiles);
-        free(deployment->smallest);
-        dilu_window_clear(&deployment->window);
-        backlog_clear(&deployment->backlog);
-        free(deployment->instances);
-    }
-    free(self->deployments);
-    free(self->slots);
-    unique_fifo_clear(&self->turns);
-    dilu_hosts_clear(&self->hosts);
-    dilu_trainings_clear(&self->trainings);
-    planner_destroy(self->planner);
-    *self = (struct dilu){0};
-}
-
 /* Multiple of the request that is the limit on GPUs of the kind. */
 static double limit_factor(const struct dilu *self, uint32_t kind)
 {
@@ -90,15 +66,14 @@ static double limit_factor(const struct dilu *self, uint32_t kind)
 }
 
 /* For the baselines that give an instance its limit at all times. */
-static bool limit_to_request(const struct dilu *self, uint32_t function,
-                             struct dilu_profile *profile, struct error *error)
+static void limit_to_request(const struct dilu *self, struct arena *arena, uint32_t function,
+                             struct dilu_profile *profile)
 {
     const enum dilu_scheme scheme = (enum dilu_scheme)self->values[DILU_SCHEME];
     if (scheme != DILU_INFLESS_L && scheme != DILU_EXCLUSIVE)
-        return true;
+        return;
     const uint32_t limit = profile->levels[profile->level_count - 1].configuration;
-    dilu_profile_clear(profile);
-    return dilu_profile_single(profile, self->workload, self->planner, function, limit, 1, error);
+    dilu_profile_single(profile, arena, self->workload, self->planner, function, limit, 1);
 }
 
 /* Throughput per price of the share that the request holds. */
@@ -119,8 +94,8 @@ static bool profile_better(const struct workload *workload, const struct dilu_pr
 }
 
 /* Adds the profiles for one kind of GPU, in order. */
-static bool profiles_add(struct dilu *self, struct dilu_deployment *deployment, uint32_t kind,
-                         uint32_t smallest, struct error *error)
+static void profiles_add(struct dilu *self, struct arena *arena, struct dilu_deployment *deployment,
+                         uint32_t kind, uint32_t smallest)
 {
     const bool whole = (enum dilu_scheme)self->values[DILU_SCHEME] == DILU_WHOLE;
     const struct dilu_profile_rule rule = {
@@ -130,12 +105,11 @@ static bool profiles_add(struct dilu *self, struct dilu_deployment *deployment, 
         .vcpus = (uint32_t)self->values[DILU_VCPUS],
         .kind = kind};
     uint32_t place = deployment->profile_count++;
-    if (!dilu_profile_fill(&deployment->profiles[place], self->workload, self->planner,
-                           deployment->function, &rule, error) ||
-        !limit_to_request(self, deployment->function, &deployment->profiles[place], error) ||
-        !dilu_profile_single(&deployment->smallest[place], self->workload, self->planner,
-                             deployment->function, smallest, whole ? rule.factor : 1, error))
-        return false;
+    dilu_profile_fill(&deployment->profiles[place], arena, self->workload, self->planner,
+                      deployment->function, &rule);
+    limit_to_request(self, arena, deployment->function, &deployment->profiles[place]);
+    dilu_profile_single(&deployment->smallest[place], arena, self->workload, self->planner,
+                        deployment->function, smallest, whole ? rule.factor : 1);
     deployment->smallest[place].makeshift = true;
     const struct dilu_profile own = deployment->profiles[place];
     const struct dilu_profile least = deployment->smallest[place];
@@ -146,7 +120,6 @@ static bool profiles_add(struct dilu *self, struct dilu_deployment *deployment, 
     }
     deployment->profiles[place] = own;
     deployment->smallest[place] = least;
-    return true;
 }
 
 /* True if the function can run on GPUs of the kind, or of any (SIM_NONE). */
@@ -161,27 +134,24 @@ static bool uses_gpu(const struct dilu *self, uint32_t function, uint32_t kind)
     return uses;
 }
 
-static bool deployment_init(struct dilu *self, struct dilu_deployment *deployment,
-                            struct error *error)
+static void deployment_init(struct dilu *self, struct arena *arena,
+                            struct dilu_deployment *deployment)
 {
     const size_t kinds = self->workload->kind_count;
     const bool gpu = uses_gpu(self, deployment->function, SIM_NONE);
-    deployment->profiles = calloc(kinds, sizeof *deployment->profiles);
-    deployment->smallest = calloc(kinds, sizeof *deployment->smallest);
-    if (deployment->profiles == NULL || deployment->smallest == NULL ||
-        !backlog_start(&deployment->backlog) ||
-        !dilu_window_init(&deployment->window, self->lazy.window))
-        return error_run(error, "policy dilu: out of memory");
+    deployment->profiles = arena_allocate(arena, kinds, sizeof *deployment->profiles);
+    deployment->smallest = arena_allocate(arena, kinds, sizeof *deployment->smallest);
+    backlog_start(&deployment->backlog, arena);
+    dilu_window_init(&deployment->window, arena, self->lazy.window);
     for (uint32_t k = 0; k < kinds; k++) {
         const uint32_t smallest =
             planner_smallest_among(self->planner, UINT64_C(1) << k, deployment->function, 1);
         /* Configurations without a GPU are excluded if there are others. */
         if (gpu && !uses_gpu(self, deployment->function, k))
             continue;
-        if (smallest != SIM_NONE && !profiles_add(self, deployment, k, smallest, error))
-            return false;
+        if (smallest != SIM_NONE)
+            profiles_add(self, arena, deployment, k, smallest);
     }
-    return true;
 }
 
 /* The deployment of a function, created if missing. */
@@ -196,7 +166,7 @@ static struct dilu_deployment *deployment_for(struct dilu *self, uint32_t functi
     return deployment;
 }
 
-static bool deployments_init(struct dilu *self, struct error *error)
+static void deployments_init(struct dilu *self, struct arena *arena)
 {
     const struct workload *workload = self->workload;
     for (size_t a = 0; a < workload->application_count; a++) {
@@ -207,25 +177,20 @@ static bool deployments_init(struct dilu *self, struct error *error)
                 deployment_for(self, application->stages[s].function);
             const sim_time_t budget = planner_budget(self->planner, queue, application->slo);
             deployment->budget = budget < deployment->budget ? budget : deployment->budget;
-            if (!backlog_add(&deployment->backlog, &self->slots[queue],
-                             (uint32_t)(deployment - self->deployments), queue))
-                return error_run(error, "policy dilu: out of memory");
+            backlog_add(&deployment->backlog, arena, &self->slots[queue],
+                        (uint32_t)(deployment - self->deployments), queue);
         }
     }
     for (size_t d = 0; d < self->deployment_count; d++)
-        if (!deployment_init(self, &self->deployments[d], error))
-            return false;
-    return true;
+        deployment_init(self, arena, &self->deployments[d]);
 }
 
-static bool tables_init(struct dilu *self, struct error *error)
+static void tables_init(struct dilu *self, struct arena *arena)
 {
-    const size_t queues = (size_t)self->workload->queue_count + 1;
-    self->deployments = calloc(queues, sizeof *self->deployments);
-    self->slots = calloc(queues, sizeof *self->slots);
-    return (self->deployments != NULL && self->slots != NULL &&
-            unique_fifo_init(&self->turns, queues)) ||
-           error_run(error, "policy dilu: out of memory");
+    const size_t queues = self->workload->queue_count;
+    self->deployments = arena_allocate(arena, queues, sizeof *self->deployments);
+    self->slots = arena_allocate(arena, queues, sizeof *self->slots);
+    unique_fifo_init(&self->turns, arena, queues);
 }
 
 static bool values_check(const double *values, struct error *error)
@@ -266,7 +231,8 @@ static bool trainings_init(struct dilu *self, struct platform *platform, struct 
                                   "under MPS only; set cluster.invokers.….gpus.….sharing to "
                                   "\"mps\", and one model, speed and price for all");
     self->hosts.trainings = &self->trainings;
-    return dilu_trainings_init(&self->trainings, self->workload, &rule, error);
+    return dilu_trainings_init(&self->trainings, platform_arena(platform), self->workload, &rule,
+                               error);
 }
 
 bool dilu_init(void *state, struct platform *platform, const double *values, struct error *error)
@@ -283,14 +249,16 @@ bool dilu_init(void *state, struct platform *platform, const double *values, str
                                    .gamma = values[DILU_GAMMA],
                                    .alpha = values[DILU_ALPHA],
                                    .beta = 1 - values[DILU_ALPHA]};
-    self->planner =
-        planner_create(self->workload, UINT16_MAX, (enum planner_split)values[DILU_SPLIT], error);
-    bool done = self->planner != NULL && tables_init(self, error);
-    done = done && dilu_hosts_init(&self->hosts, self->workload, &rule,
-                                   values[DILU_COUNTED] == COUNTED_NOMINAL, error);
-    done = done && trainings_init(self, platform, error);
-    done = done && deployments_init(self, error);
-    if (!done)
-        dilu_finish(self);
-    return done;
+    struct arena *arena = platform_arena(platform);
+    self->planner = planner_create(arena, self->workload, UINT16_MAX,
+                                   (enum planner_split)values[DILU_SPLIT], error);
+    if (self->planner == NULL)
+        return false;
+    tables_init(self, arena);
+    dilu_hosts_init(&self->hosts, arena, self->workload, &rule,
+                    values[DILU_COUNTED] == COUNTED_NOMINAL);
+    if (!trainings_init(self, platform, error))
+        return false;
+    deployments_init(self, arena);
+    return true;
 }

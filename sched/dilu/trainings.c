@@ -2,9 +2,8 @@
 
 #include <math.h>
 #include <stdio.h>
-#include <stdlib.h>
 
-#include "sim/array.h"
+#include "sched/memory.h"
 
 enum { PARTS = 100 }; /* of a unit */
 
@@ -40,8 +39,9 @@ static void gpus_fill(struct dilu_trainings *trainings, uint32_t per_node, uint3
     }
 }
 
-bool dilu_trainings_init(struct dilu_trainings *trainings, const struct workload *workload,
-                         const struct dilu_trainings_rule *rule, struct error *error)
+bool dilu_trainings_init(struct dilu_trainings *trainings, struct arena *arena,
+                         const struct workload *workload, const struct dilu_trainings_rule *rule,
+                         struct error *error)
 {
     const struct invoker_group *first = &workload->cluster.groups[0];
     uint32_t nodes = 0;
@@ -55,27 +55,12 @@ bool dilu_trainings_init(struct dilu_trainings *trainings, const struct workload
     if (!shape_of(&workload->cluster, &nodes, error))
         return false;
     const uint32_t per_node = (uint32_t)first->gpu_count;
-    if (!dilu_pool_init(&trainings->pool, &rule->pool, nodes, per_node, first->gpus[0].memory_mb,
-                        error))
-        return false;
-    const size_t gpus = (size_t)trainings->pool.gpu_count + 1;
-    trainings->gpus = calloc(gpus, sizeof *trainings->gpus);
-    trainings->grants = calloc(gpus, sizeof *trainings->grants);
-    if (trainings->gpus == NULL || trainings->grants == NULL)
-        return error_run(error, "policy dilu: out of memory");
+    dilu_pool_init(&trainings->pool, arena, &rule->pool, nodes, per_node, first->gpus[0].memory_mb);
+    const size_t gpus = trainings->pool.gpu_count;
+    trainings->gpus = arena_allocate(arena, gpus, sizeof *trainings->gpus);
+    trainings->grants = arena_allocate(arena, gpus, sizeof *trainings->grants);
     gpus_fill(trainings, per_node, first->gpus[0].units);
     return true;
-}
-
-void dilu_trainings_clear(struct dilu_trainings *trainings)
-{
-    dilu_pool_clear(&trainings->pool);
-    free(trainings->items);
-    free(trainings->waiting);
-    free(trainings->gpus);
-    free(trainings->grants);
-    free(trainings->wanted);
-    *trainings = (struct dilu_trainings){0};
 }
 
 /* ---- Trainings ------------------------------------------------------------------------------- */
@@ -111,19 +96,12 @@ const char *dilu_trainings_refuse(struct dilu_trainings *trainings, uint32_t gpu
     return trainings->reason;
 }
 
-static bool items_grow(struct dilu_trainings *trainings, uint32_t id)
-{
-    const size_t wanted = (size_t)id + 1;
-    size_t room = trainings->room;
-    return array_reserve(&trainings->items, &room, wanted, sizeof *trainings->items) &&
-           array_reserve(&trainings->waiting, &trainings->room, wanted, sizeof id);
-}
-
-bool dilu_trainings_arrived(struct dilu_trainings *trainings, struct platform *platform,
+void dilu_trainings_arrived(struct dilu_trainings *trainings, struct platform *platform,
                             uint32_t id)
 {
-    if (!items_grow(trainings, id))
-        return false;
+    struct arena *arena = platform_arena(platform);
+    arena_reserve(arena, &trainings->items, (size_t)id + 1, sizeof *trainings->items);
+    arena_reserve(arena, &trainings->waiting, (size_t)id + 1, sizeof id);
     const struct training_view view = platform_training(platform, id);
     struct dilu_training *training = &trainings->items[id];
     trainings->waiting[trainings->waiting_count++] = id;
@@ -142,7 +120,6 @@ bool dilu_trainings_arrived(struct dilu_trainings *trainings, struct platform *p
     else if (trainings->pool.rule.scheme == DILU_EXCLUSIVE && !(view.request > 0))
         training->request = training->limit = 1;
     trainings->retry = true;
-    return true;
 }
 
 void dilu_trainings_finished(struct dilu_trainings *trainings, uint32_t id)
@@ -161,7 +138,6 @@ uint32_t dilu_trainings_choose(struct dilu_trainings *trainings, struct platform
     const struct training_view view = platform_training(platform, id);
     const struct training_model *model = &platform_training_models(platform)->models[view.model];
     struct dilu_training *training = &trainings->items[id];
-    struct error error = {0};
     const struct dilu_job job = {.kind = kinds[model->type],
                                  .function = trainings->functions + view.service,
                                  .gpus = view.gpus,
@@ -169,8 +145,7 @@ uint32_t dilu_trainings_choose(struct dilu_trainings *trainings, struct platform
                                  .limit = training->limit,
                                  .memory = view.gpu_memory_mb};
     platform_charge(platform, trainings->pool.gpu_count);
-    if (!dilu_pool_start(&trainings->pool, &job, &training->placed, &error))
-        platform_stop(platform, error.message);
+    training->placed = dilu_pool_start(&trainings->pool, &job);
     if (training->placed == DILU_NOT_PLACED)
         return SIM_NONE;
     return trainings->pool.placed[training->placed].count;
@@ -258,11 +233,7 @@ uint32_t dilu_trainings_plan(struct dilu_trainings *trainings, struct platform *
     const uint32_t count = sum_up(trainings, platform, gpu, &requests, &limits);
     uint32_t total = 0;
     platform_charge(platform, count);
-    if (!array_reserve(&trainings->wanted, &trainings->wanted_room, count,
-                       sizeof *trainings->wanted)) {
-        platform_stop(platform, "policy dilu: out of memory");
-        return 0;
-    }
+    arena_reserve(platform_arena(platform), &trainings->wanted, count, sizeof *trainings->wanted);
     for (uint32_t i = 0; i < count; i++) {
         const uint32_t id = platform_resident(platform, here->invoker, here->which, i);
         const struct dilu_training *training = &trainings->items[id];

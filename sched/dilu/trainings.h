@@ -40,14 +40,12 @@ struct dilu_trainings {
     double limit_factor;         /* limit / request where a model does not give its limit */
     double target;               /* part of the full speed that a model has at its request */
     uint32_t functions;          /* of requests; services of a trace are numbered after them */
-    struct dilu_training *items; /* by training; owned */
-    uint32_t *waiting;           /* in order of arrival; owned */
-    size_t room;
+    struct dilu_training *items; /* by training */
+    uint32_t *waiting;           /* in order of arrival */
     uint32_t waiting_count;
-    struct dilu_neighbours *gpus;  /* by GPU, invoker by invoker; owned */
-    struct training_grant *grants; /* scratch, a grant per GPU; owned */
-    uint32_t *wanted;              /* scratch: parts of the trainings of one GPU; owned */
-    size_t wanted_room;
+    struct dilu_neighbours *gpus;  /* by GPU, invoker by invoker */
+    struct training_grant *grants; /* scratch, a grant per GPU */
+    uint32_t *wanted;              /* scratch: parts of the trainings of one GPU */
     uint64_t placed;
 };
 
@@ -57,11 +55,10 @@ struct dilu_trainings_rule {
     double vcpus, limit_factor, target;
 };
 
-/* The GPUs must be alike: as many per invoker, of the same size. False with ERROR_INPUT, or with
- * ERROR_RUN when out of memory; dilu_trainings_clear must still be called. */
-bool dilu_trainings_init(struct dilu_trainings *trainings, const struct workload *workload,
-                         const struct dilu_trainings_rule *rule, struct error *error);
-void dilu_trainings_clear(struct dilu_trainings *trainings);
+/* The GPUs must be alike: as many per invoker, of the same size. False with ERROR_INPUT. */
+bool dilu_trainings_init(struct dilu_trainings *trainings, struct arena *arena,
+                         const struct workload *workload, const struct dilu_trainings_rule *rule,
+                         struct error *error);
 
 /* Request and limit of a model: its own; else the least multiple of 5 % with which it has `target`
  * of its full speed, and `factor` times that; a whole GPU for a model of unknown speed. O(1). */
@@ -70,8 +67,7 @@ void dilu_training_shares(const struct training_model *model, double target, dou
 
 /* Why a gang never fits, see policy.refuses_gang; NULL: it does. O(1). */
 const char *dilu_trainings_refuse(struct dilu_trainings *trainings, uint32_t gpus);
-/* False when out of memory. */
-bool dilu_trainings_arrived(struct dilu_trainings *trainings, struct platform *platform,
+void dilu_trainings_arrived(struct dilu_trainings *trainings, struct platform *platform,
                             uint32_t id);
 
 /* The gang's GPUs are in pool.placed[items[id].placed] until this call. */

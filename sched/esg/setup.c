@@ -60,7 +60,6 @@ void esg_finish(void *state)
     free(esg->functions);
     free(esg->queues);
     free(esg->list);
-    load_index_destroy(esg->loads);
     search_workspace_destroy(esg->workspace);
     memset(esg, 0, sizeof *esg);
 }
@@ -178,10 +177,8 @@ bool esg_init(void *state, struct platform *platform, const double *values, stru
     esg->redistribution = values[PARAMETER_REDISTRIBUTION] > 0;
     esg->locality = (enum placement_preference)values[PARAMETER_LOCALITY];
     bool done = esg_allocate(esg, workload);
-    if (done && values[PARAMETER_PLACEMENT] > 0) {
+    if (done && values[PARAMETER_PLACEMENT] > 0)
         esg->loads = load_index_create(platform);
-        done = esg->loads != NULL;
-    }
     if (!done)
         error_run(error, "policy esg: out of memory");
     for (size_t f = 0; done && f < esg->function_count; f++)

@@ -46,9 +46,8 @@
 #include "sched/fast_gshare/fast_gshare_internal.h"
 #include "sched/policy_instances.h"
 
-#include <stdlib.h>
-
 #include "sched/common/kinds.h"
+#include "sched/memory.h"
 
 #define TICK SIM_NONE
 
@@ -176,10 +175,10 @@ static void scale_down(struct fast_gshare *self, struct platform *platform,
 {
     const double capacity = capacity_of(self, deployment);
     const double wanted = wanted_of(self, deployment);
-    struct scaler_pod *pods = calloc((size_t)deployment->pod_count + 1, sizeof *pods);
+    struct scaler_pod *pods = platform_allocate(platform, deployment->pod_count, sizeof *pods);
     size_t count = 0;
     platform_charge(platform, deployment->pod_count);
-    for (uint32_t i = 0; pods != NULL && i < deployment->pod_count; i++) {
+    for (uint32_t i = 0; i < deployment->pod_count; i++) {
         const uint32_t id = deployment->pods[i];
         const struct pod *pod = &self->pods.pods[id];
         const struct scaler_point *point = &deployment->points.points[pod->point];
@@ -201,7 +200,7 @@ static void scale_down(struct fast_gshare *self, struct platform *platform,
         if (pods[i].remove)
             pods_drain(&self->pods, platform, pods[i].id);
     self->moved = self->moved || removed > 0;
-    free(pods);
+    arena_release(platform_arena(platform), pods);
 }
 
 static bool create(struct fast_gshare *self, struct platform *platform, uint32_t index,
@@ -551,5 +550,4 @@ const struct policy policy_fast_gshare = {
     .on_instance_ready = fast_gshare_on_instance_ready,
     .on_timer = fast_gshare_on_timer,
     .decide = fast_gshare_decide,
-    .finish = fast_gshare_finish,
 };

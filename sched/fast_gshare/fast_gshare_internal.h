@@ -55,11 +55,8 @@ struct fast_gshare {
 extern const struct parameter fast_gshare_parameters[FAST_GSHARE_PARAMETER_COUNT];
 
 /* The policy's init: fills a state that is all zeros. False with ERROR_INPUT for a value that is
- * not a whole number and must be one, or ERROR_RUN when out of memory; the state is then cleared.
- * O(applications × stages × configurations). */
+ * not a whole number and must be one, or ERROR_RUN. O(applications × stages × configurations). */
 bool fast_gshare_init(void *state, struct platform *platform, const double *values,
                       struct error *error);
-/* The policy's finish: frees all that the state owns and sets it to zeros. */
-void fast_gshare_finish(void *state);
 
 #endif

@@ -1,16 +1,13 @@
 #include "sched/fast_gshare/pods.h"
 #include "sched/policy_instances.h"
 
-#include <stdlib.h>
-#include <string.h>
-
 #include "sched/common/kinds.h"
 #include "sched/fast_gshare/tokens.h"
 
 /* Number of GPUs without pods that are searched for an idle container. */
 enum { WARM_PROBES = 16 };
 
-static bool planes_init(struct pods *pods, const struct workload *workload)
+static void planes_init(struct pods *pods, const struct workload *workload)
 {
     const struct cluster_spec *cluster = &workload->cluster;
     uint32_t invoker = 0;
@@ -28,43 +25,27 @@ static bool planes_init(struct pods *pods, const struct workload *workload)
                                         .lends = kinds_divisible(workload, kind),
                                         .position = gpu};
                 pods->gpu_order[gpu] = gpu;
-                if (!rectangles_init(&plane->rectangles, 100, cluster->groups[g].gpus[which].units))
-                    return false;
+                rectangles_init(&plane->rectangles, pods->arena, 100,
+                                cluster->groups[g].gpus[which].units);
             }
         }
     pods->first_gpu[invoker] = gpu;
-    return true;
 }
 
-bool pods_init(struct pods *pods, const struct workload *workload, enum rectangle_rule rule,
-               uint32_t limit, struct error *error)
+void pods_init(struct pods *pods, struct arena *arena, const struct workload *workload,
+               enum rectangle_rule rule, uint32_t limit)
 {
     const struct cluster_spec *cluster = &workload->cluster;
-    *pods = (struct pods){.workload = workload, .rule = rule, .limit = limit};
+    *pods = (struct pods){.arena = arena, .workload = workload, .rule = rule, .limit = limit};
     for (size_t g = 0; g < cluster->group_count; g++)
         pods->gpu_count += cluster->groups[g].count * (uint32_t)cluster->groups[g].gpu_count;
-    pods->planes = calloc((size_t)pods->gpu_count + 1, sizeof *pods->planes);
-    pods->gpu_order = calloc((size_t)pods->gpu_count + 1, sizeof *pods->gpu_order);
-    pods->lend_list = calloc((size_t)pods->gpu_count + 1, sizeof *pods->lend_list);
-    pods->first_gpu = calloc((size_t)cluster->invoker_count + 1, sizeof *pods->first_gpu);
-    pods->claims = calloc((size_t)cluster->invoker_count + 1, sizeof *pods->claims);
-    if (pods->planes == NULL || pods->gpu_order == NULL || pods->lend_list == NULL ||
-        pods->first_gpu == NULL || pods->claims == NULL || !planes_init(pods, workload))
-        return error_run(error, "out of memory for the planes of %u GPUs", pods->gpu_count);
-    return true;
-}
-
-void pods_clear(struct pods *pods)
-{
-    for (uint32_t g = 0; pods->planes != NULL && g < pods->gpu_count; g++)
-        rectangles_clear(&pods->planes[g].rectangles);
-    free(pods->pods);
-    free(pods->planes);
-    free(pods->gpu_order);
-    free(pods->lend_list);
-    free(pods->first_gpu);
-    free(pods->claims);
-    *pods = (struct pods){0};
+    pods->planes = arena_allocate(arena, pods->gpu_count, sizeof *pods->planes);
+    pods->gpu_order = arena_allocate(arena, pods->gpu_count, sizeof *pods->gpu_order);
+    pods->lend_list = arena_allocate(arena, pods->gpu_count, sizeof *pods->lend_list);
+    pods->first_gpu =
+        arena_allocate(arena, (size_t)cluster->invoker_count + 1, sizeof *pods->first_gpu);
+    pods->claims = arena_allocate(arena, cluster->invoker_count, sizeof *pods->claims);
+    planes_init(pods, workload);
 }
 
 static const struct scaler_point *point_of(const struct pods *pods, const struct pod *pod)
@@ -107,13 +88,12 @@ static void take_back(struct pods *pods, struct platform *platform, uint32_t gpu
 
 /* Computes the quota of each pod of the plane: tokens_fluid for working pods, the request for
  * others. */
-static bool shares_of(const struct pods *pods, const struct rectangles *plane, uint32_t *quotas)
+static void shares_of(const struct pods *pods, const struct rectangles *plane, uint32_t *quotas)
 {
-    struct token_pod *working = calloc(plane->used_count + 1, sizeof *working);
-    double *rates = calloc(plane->used_count + 1, sizeof *rates);
+    struct token_pod *working = arena_allocate(pods->arena, plane->used_count, sizeof *working);
+    double *rates = arena_allocate(pods->arena, plane->used_count, sizeof *rates);
     size_t count = 0;
-    bool done = working != NULL && rates != NULL;
-    for (size_t i = 0; done && i < plane->used_count; i++) {
+    for (size_t i = 0; i < plane->used_count; i++) {
         const struct pod *pod = &pods->pods[plane->used[i].owner];
         const struct scaler_point *point = point_of(pods, pod);
         const double request = point->quota / 100.0;
@@ -123,25 +103,23 @@ static bool shares_of(const struct pods *pods, const struct rectangles *plane, u
                 (struct token_pod){point->share, request, limit > request ? limit : request};
     }
     /* The requests of the other pods remain reserved. */
-    for (size_t i = 0; done && i < plane->used_count; i++) {
+    for (size_t i = 0; i < plane->used_count; i++) {
         const struct pod *pod = &pods->pods[plane->used[i].owner];
         const struct scaler_point *point = point_of(pods, pod);
         if (!pod->busy)
             working[count++] =
                 (struct token_pod){point->share, point->quota / 100.0, point->quota / 100.0};
     }
-    if (done)
-        (void)tokens_fluid(plane->height, working, count, rates);
+    (void)tokens_fluid(plane->height, working, count, rates);
     size_t next = 0;
-    for (size_t i = 0; done && i < plane->used_count; i++) {
+    for (size_t i = 0; i < plane->used_count; i++) {
         const struct pod *pod = &pods->pods[plane->used[i].owner];
         const uint32_t request = point_of(pods, pod)->quota;
         quotas[i] = pod->busy ? (uint32_t)(rates[next++] * 100 + 1e-6) : request;
         quotas[i] = quotas[i] > request ? quotas[i] : request;
     }
-    free(working);
-    free(rates);
-    return done;
+    arena_release(pods->arena, working);
+    arena_release(pods->arena, rates);
 }
 
 static void lend(struct pods *pods, struct platform *platform, uint32_t gpu)
@@ -150,19 +128,18 @@ static void lend(struct pods *pods, struct platform *platform, uint32_t gpu)
     bool any = false;
     for (size_t i = 0; i < plane->used_count; i++)
         any = any || point_of(pods, &pods->pods[plane->used[i].owner])->quota < 100;
-    uint32_t *quotas = any ? calloc(plane->used_count, sizeof *quotas) : NULL;
-    if (quotas == NULL)
+    if (!any)
         return;
+    uint32_t *quotas = arena_allocate(pods->arena, plane->used_count, sizeof *quotas);
     platform_charge(platform, plane->used_count);
-    if (shares_of(pods, plane, quotas)) {
-        /* Reductions first, so that there is room for the increases. */
-        for (size_t i = 0; i < plane->used_count; i++)
-            if (quotas[i] < pods->pods[plane->used[i].owner].quota)
-                set_quota(pods, platform, plane->used[i].owner, quotas[i]);
-        for (size_t i = 0; i < plane->used_count; i++)
+    shares_of(pods, plane, quotas);
+    /* Reductions first, so that there is room for the increases. */
+    for (size_t i = 0; i < plane->used_count; i++)
+        if (quotas[i] < pods->pods[plane->used[i].owner].quota)
             set_quota(pods, platform, plane->used[i].owner, quotas[i]);
-    }
-    free(quotas);
+    for (size_t i = 0; i < plane->used_count; i++)
+        set_quota(pods, platform, plane->used[i].owner, quotas[i]);
+    arena_release(pods->arena, quotas);
 }
 
 void pods_lend(struct pods *pods, struct platform *platform)
@@ -259,42 +236,29 @@ static struct choice choose(struct pods *pods, struct platform *platform, uint32
     return best;
 }
 
-static bool pods_grow(struct pods *pods, uint32_t id)
+/* The room is part of the results: looking through it is charged. */
+static void pods_grow(struct pods *pods, uint32_t id)
 {
     uint32_t room = pods->pod_room > 0 ? pods->pod_room : 64;
     while (room <= id)
         room *= 2;
-    if (room == pods->pod_room)
-        return true;
-    struct pod *grown = realloc(pods->pods, room * sizeof *grown);
-    if (grown == NULL)
-        return false;
-    memset(grown + pods->pod_room, 0, (room - pods->pod_room) * sizeof *grown);
-    pods->pods = grown;
+    if (room != pods->pod_room)
+        pods->pods = arena_reallocate(pods->arena, pods->pods, room, sizeof *pods->pods);
     pods->pod_room = room;
-    return true;
 }
 
 /* Makes room for one more pod in the list and in the order, which is rebuilt. */
-static bool deployment_grow(struct pods *pods, struct deployment *deployment)
+static void deployment_grow(struct pods *pods, struct deployment *deployment)
 {
-    if (deployment->pod_count < deployment->pod_room)
-        return true;
-    const uint32_t room = deployment->pod_room > 0 ? 2 * deployment->pod_room : 8;
-    struct queue_order *idle = queue_order_create(room);
-    uint32_t *list =
-        idle != NULL ? realloc(deployment->pods, room * sizeof *deployment->pods) : NULL;
-    if (list == NULL) {
-        queue_order_destroy(idle);
-        return false;
-    }
-    deployment->pods = list;
-    deployment->pod_room = room;
-    queue_order_destroy(deployment->idle);
-    deployment->idle = idle;
+    size_t room = arena_room(deployment->pods, sizeof *deployment->pods);
+    if (deployment->pod_count < room)
+        return;
+    arena_reserve(pods->arena, &deployment->pods, room + 1, sizeof *deployment->pods);
+    room = arena_room(deployment->pods, sizeof *deployment->pods);
+    arena_release(pods->arena, deployment->idle);
+    deployment->idle = queue_order_create(pods->arena, (uint32_t)room);
     for (uint32_t i = 0; i < deployment->pod_count; i++)
         pods_rank(pods, deployment->pods[i]);
-    return true;
 }
 
 void pods_rank(struct pods *pods, uint32_t id)
@@ -355,8 +319,7 @@ uint32_t pods_create(struct pods *pods, struct platform *platform, uint32_t depl
     const struct scaler_point *shape = &owner->points.points[point];
     struct choice choice = {.gpu = SIM_NONE, .room = true};
     uint32_t id;
-    if (!deployment_grow(pods, owner))
-        return SIM_NONE;
+    deployment_grow(pods, owner);
     if (shape->share == 0) {
         id = create_without_gpu(pods, platform, deployment, shape->configuration);
     } else {
@@ -374,12 +337,9 @@ uint32_t pods_create(struct pods *pods, struct platform *platform, uint32_t depl
     }
     if (id == SIM_NONE)
         return SIM_NONE;
-    if (!pods_grow(pods, id) ||
-        (choice.gpu != SIM_NONE &&
-         !rectangles_place(&pods->planes[choice.gpu].rectangles, choice.fit.place, id))) {
-        (void)platform_kill(platform, id);
-        return SIM_NONE;
-    }
+    pods_grow(pods, id);
+    if (choice.gpu != SIM_NONE)
+        (void)rectangles_place(&pods->planes[choice.gpu].rectangles, choice.fit.place, id);
     adopt(pods, platform, id, deployment, point, &choice);
     return id;
 }
@@ -388,8 +348,8 @@ void pods_kill(struct pods *pods, struct platform *platform, uint32_t id)
 {
     struct pod *pod = &pods->pods[id];
     struct deployment *owner = &pods->deployments[pod->deployment];
-    if (pod->gpu != SIM_NONE && !rectangles_remove(&pods->planes[pod->gpu].rectangles, id))
-        return; /* no memory for the list: the pod remains, draining */
+    if (pod->gpu != SIM_NONE)
+        (void)rectangles_remove(&pods->planes[pod->gpu].rectangles, id);
     if (!platform_kill(platform, id))
         return;
     queue_order_remove(owner->idle, pod->slot);

@@ -41,12 +41,11 @@ struct deployment {
     struct backlog backlog;
     sim_time_t budget; /* the smallest budget of its stages */
     struct scaler_points points;
-    uint32_t *pods; /* instances; owned */
-    uint32_t pod_count, pod_room;
+    uint32_t *pods; /* instances */
+    uint32_t pod_count;
     struct queue_order *idle; /* slots of the pods that can take jobs, highest RPR first */
     uint64_t arrivals;        /* jobs since the last scaling step */
-    uint64_t *looks;          /* arrivals between the last scaling steps; a ring; owned by the
-                               * policy */
+    uint64_t *looks;          /* arrivals between the last scaling steps; a ring */
     uint64_t in_window;       /* sum of `looks` */
     double rate;              /* jobs/s over the window, as of the last scaling step */
     uint32_t claim;           /* invoker that is being cleared for its first pod; SIM_NONE */
@@ -65,18 +64,18 @@ struct plane {
 };
 
 struct pods {
+    struct arena *arena; /* has all that follows */
     const struct workload *workload;
     struct deployment *deployments; /* owned by the policy, which sets it */
-    struct pod *pods;               /* by instance; owned */
+    struct pod *pods;               /* by instance */
     uint32_t pod_room;
-    struct plane *planes; /* by GPU; owned */
+    struct plane *planes; /* by GPU */
     uint32_t gpu_count;
-    uint32_t *gpu_order; /* GPUs, those with pods first; owned */
+    uint32_t *gpu_order; /* GPUs, those with pods first */
     uint32_t used_count; /* number of GPUs with pods */
-    uint32_t *first_gpu; /* by invoker, with one extra entry at the end; owned */
-    uint32_t *claims;    /* by invoker: the deployment it is being cleared for, or SIM_NONE;
-                          * owned */
-    uint32_t *lend_list; /* GPUs with lend_again; owned */
+    uint32_t *first_gpu; /* by invoker, with one extra entry at the end */
+    uint32_t *claims;    /* by invoker: the deployment it is being cleared for, or SIM_NONE */
+    uint32_t *lend_list; /* GPUs with lend_again */
     uint32_t lend_count;
     enum rectangle_rule rule;
     uint32_t limit;    /* time is lent up to this quota in per cent; 0: no lending */
@@ -84,14 +83,11 @@ struct pods {
     uint64_t releases; /* number of pods killed */
 };
 
-/* False with ERROR_RUN when out of memory; pods_clear must still be called. */
-bool pods_init(struct pods *pods, const struct workload *workload, enum rectangle_rule rule,
-               uint32_t limit, struct error *error);
-void pods_clear(struct pods *pods);
+void pods_init(struct pods *pods, struct arena *arena, const struct workload *workload,
+               enum rectangle_rule rule, uint32_t limit);
 
-/* Creates a pod of `deployment` at point `point`. SIM_NONE when out of memory or if it fits
- * nowhere; *room is false if no plane has room. Only within decide. O(GPUs with pods × free
- * rectangles), charged. */
+/* Creates a pod of `deployment` at point `point`. SIM_NONE if it fits nowhere; *room is false if no
+ * plane has room. Only within decide. O(GPUs with pods × free rectangles), charged. */
 uint32_t pods_create(struct pods *pods, struct platform *platform, uint32_t deployment,
                      uint32_t point, bool *room);
 

@@ -1,9 +1,6 @@
 #include "sched/fast_gshare/rectangles.h"
 
-#include <stdlib.h>
 #include <string.h>
-
-#include "sim/array.h"
 
 static bool overlap(struct rectangle a, struct rectangle b)
 {
@@ -17,26 +14,16 @@ static bool contains(struct rectangle outer, struct rectangle inner)
            outer.y <= inner.y && inner.y + inner.height <= outer.y + outer.height;
 }
 
-static bool push(struct rectangle **list, size_t *count, size_t *room, struct rectangle one)
+static void push(struct arena *arena, struct rectangle **list, size_t *count, struct rectangle one)
 {
-    if (!array_reserve(list, room, *count + 1, sizeof one) || *list == NULL)
-        return false;
+    arena_reserve(arena, list, *count + 1, sizeof one);
     (*list)[(*count)++] = one;
-    return true;
 }
 
-bool rectangles_init(struct rectangles *plane, uint32_t width, uint32_t height)
+void rectangles_init(struct rectangles *plane, struct arena *arena, uint32_t width, uint32_t height)
 {
-    *plane = (struct rectangles){.width = width, .height = height};
-    return push(&plane->free, &plane->free_count, &plane->free_room,
-                (struct rectangle){0, 0, width, height});
-}
-
-void rectangles_clear(struct rectangles *plane)
-{
-    free(plane->free);
-    free(plane->used);
-    *plane = (struct rectangles){0};
+    *plane = (struct rectangles){.arena = arena, .width = width, .height = height};
+    push(arena, &plane->free, &plane->free_count, (struct rectangle){0, 0, width, height});
 }
 
 static bool better(const struct rectangle_fit *a, const struct rectangle_fit *b)
@@ -106,28 +93,21 @@ static size_t prune(struct rectangle *list, size_t count)
     return kept;
 }
 
-/* Removes `taken` from the free list `*list`. */
-static bool subtract(struct rectangle **list, size_t *count, size_t *room, struct rectangle taken)
+/* Removes `taken` from the free rectangles. */
+static void subtract(struct rectangles *plane, struct rectangle taken)
 {
-    struct rectangle *split_list = NULL;
-    size_t split_count = 0;
-    size_t split_room = 0;
-    bool done = true;
-    for (size_t i = 0; done && i < *count; i++) {
-        struct rectangle parts[4] = {(*list)[i]};
-        const size_t part_count = overlap((*list)[i], taken) ? split((*list)[i], taken, parts) : 1;
-        for (size_t p = 0; done && p < part_count; p++)
-            done = push(&split_list, &split_count, &split_room, parts[p]);
+    struct rectangle *list = NULL;
+    size_t count = 0;
+    for (size_t i = 0; i < plane->free_count; i++) {
+        struct rectangle parts[4] = {plane->free[i]};
+        const size_t part_count =
+            overlap(plane->free[i], taken) ? split(plane->free[i], taken, parts) : 1;
+        for (size_t p = 0; p < part_count; p++)
+            push(plane->arena, &list, &count, parts[p]);
     }
-    if (!done) {
-        free(split_list);
-        return false;
-    }
-    free(*list);
-    *list = split_list;
-    *room = split_room;
-    *count = prune(split_list, split_count);
-    return true;
+    arena_release(plane->arena, plane->free);
+    plane->free = list;
+    plane->free_count = prune(list, count);
 }
 
 bool rectangles_place(struct rectangles *plane, struct rectangle place, uint32_t owner)
@@ -137,10 +117,8 @@ bool rectangles_place(struct rectangles *plane, struct rectangle place, uint32_t
         is_free = contains(plane->free[i], place);
     if (!is_free || place.width == 0 || place.height == 0)
         return false;
-    if (!array_reserve(&plane->used, &plane->used_room, plane->used_count + 1, sizeof *plane->used))
-        return false;
-    if (!subtract(&plane->free, &plane->free_count, &plane->free_room, place))
-        return false;
+    arena_reserve(plane->arena, &plane->used, plane->used_count + 1, sizeof *plane->used);
+    subtract(plane, place);
     plane->used[plane->used_count++] = (struct rectangle_owned){place, owner};
     return true;
 }
@@ -152,20 +130,12 @@ bool rectangles_remove(struct rectangles *plane, uint32_t owner)
         at++;
     if (at == plane->used_count)
         return false;
-    struct rectangle *list = NULL;
-    size_t count = 0;
-    size_t room = 0;
-    bool done = push(&list, &count, &room, (struct rectangle){0, 0, plane->width, plane->height});
-    for (size_t i = 0; done && i < plane->used_count; i++)
-        done = i == at || subtract(&list, &count, &room, plane->used[i].place);
-    if (!done) {
-        free(list);
-        return false;
-    }
-    free(plane->free);
-    plane->free = list;
-    plane->free_count = count;
-    plane->free_room = room;
+    plane->free_count = 0;
+    push(plane->arena, &plane->free, &plane->free_count,
+         (struct rectangle){0, 0, plane->width, plane->height});
+    for (size_t i = 0; i < plane->used_count; i++)
+        if (i != at)
+            subtract(plane, plane->used[i].place);
     plane->used_count--;
     memmove(&plane->used[at], &plane->used[at + 1], (plane->used_count - at) * sizeof *plane->used);
     return true;

@@ -16,6 +16,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "sim/arena.h"
+
 /* [x, x + width) × [y, y + height). */
 struct rectangle {
     uint32_t x, y, width, height;
@@ -32,11 +34,12 @@ struct rectangle_owned {
 };
 
 struct rectangles {
+    struct arena *arena;
     uint32_t width, height;
-    struct rectangle *free; /* all maximal empty rectangles, none within another; owned */
-    size_t free_count, free_room;
-    struct rectangle_owned *used; /* in insertion order; owned */
-    size_t used_count, used_room;
+    struct rectangle *free; /* all maximal empty rectangles, none within another */
+    size_t free_count;
+    struct rectangle_owned *used; /* in insertion order */
+    size_t used_count;
 };
 
 /* A possible position and its score: lower is better, first `leftover`, then `second`. */
@@ -45,9 +48,9 @@ struct rectangle_fit {
     uint64_t leftover, second;
 };
 
-/* Creates an empty plane. False when out of memory; rectangles_clear must still be called. */
-bool rectangles_init(struct rectangles *plane, uint32_t width, uint32_t height);
-void rectangles_clear(struct rectangles *plane);
+/* Creates an empty plane, whose lists grow in the arena. */
+void rectangles_init(struct rectangles *plane, struct arena *arena, uint32_t width,
+                     uint32_t height);
 
 /* Finds a position for a rectangle of `width` by `height` (both >= 1) at the corner of a free one,
  * by `rule`. False if it fits nowhere. O(free rectangles). */
@@ -56,11 +59,10 @@ bool rectangles_find(const struct rectangles *plane, uint32_t width, uint32_t he
 
 /* Allocates `place`, which must be within a free rectangle, to `owner`. Every free rectangle that
  * it overlaps is split into its at most four maximal remainders; those contained in another are
- * removed. False without any change if it is not free or when out of memory. O(free²). */
+ * removed. False without any change if it is not free. O(free²). */
 bool rectangles_place(struct rectangles *plane, struct rectangle place, uint32_t owner);
 
-/* Frees the rectangle of `owner`. False if it has none; false without any change when out of
- * memory. */
+/* Frees the rectangle of `owner`. False if it has none. */
 bool rectangles_remove(struct rectangles *plane, uint32_t owner);
 
 #endif

@@ -111,18 +111,17 @@ static bool has_gpu_point(const struct planner *planner, const struct function *
     return false;
 }
 
-bool scaler_points_fill(struct scaler_points *points, const struct workload *workload,
-                        const struct planner *planner, uint32_t function, sim_time_t budget,
-                        double bound, uint32_t max_batch, const uint32_t *quotas,
-                        size_t quota_count, enum scaler_ties ties, struct error *error)
+void scaler_points_fill(struct scaler_points *points, struct arena *arena,
+                        const struct workload *workload, const struct planner *planner,
+                        uint32_t function, sim_time_t budget, double bound, uint32_t max_batch,
+                        const uint32_t *quotas, size_t quota_count, enum scaler_ties ties)
 {
     const struct function *spec = &workload->functions[function];
     const struct configuration *all = spec->configurations;
     const bool gpu = has_gpu_point(planner, spec, function, max_batch);
     *points = (struct scaler_points){0};
-    points->points = calloc(spec->configuration_count * quota_count + 1, sizeof *points->points);
-    if (points->points == NULL)
-        return error_run(error, "out of memory for the points of function \"%s\"", spec->name);
+    points->points =
+        arena_allocate(arena, spec->configuration_count * quota_count, sizeof *points->points);
     for (uint32_t i = 0; i < spec->configuration_count; i++) {
         if (all[i].batch > max_batch || (all[i].vgpu > 0) != gpu || !first_of_share(all, i))
             continue;
@@ -146,13 +145,6 @@ bool scaler_points_fill(struct scaler_points *points, const struct workload *wor
             (here->time == fastest->time && here->area < fastest->area))
             points->fastest = i;
     }
-    return true;
-}
-
-void scaler_points_clear(struct scaler_points *points)
-{
-    free(points->points);
-    *points = (struct scaler_points){0};
 }
 
 const struct scaler_point *scaler_best(const struct scaler_points *points)

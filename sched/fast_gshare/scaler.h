@@ -60,21 +60,19 @@ struct scaler_point {
 /* The points at which a function can be deployed, in descending RPR (ties: by scaler_ties, then
  * ascending configuration, quota); feasible points first. */
 struct scaler_points {
-    struct scaler_point *points; /* owned */
-    size_t count;                /* >= 1 */
-    size_t feasible;             /* number of feasible points; 0: none can meet the budget */
-    size_t fastest;              /* index of the point of the least time (ties: the least area) */
+    struct scaler_point *points;
+    size_t count;    /* >= 1 */
+    size_t feasible; /* number of feasible points; 0: none can meet the budget */
+    size_t fastest;  /* index of the point of the least time (ties: the least area) */
 };
 
 /* Fills the points of a function. `quotas` ascend, in per cent; kinds of GPU that cannot be held
  * for a part of the time have the last, which must be 100. `budget` is that of the tightest stage;
- * `bound` is in (0, 1]. Includes only points that some invoker could run. False with ERROR_RUN when
- * out of memory. */
-bool scaler_points_fill(struct scaler_points *points, const struct workload *workload,
-                        const struct planner *planner, uint32_t function, sim_time_t budget,
-                        double bound, uint32_t max_batch, const uint32_t *quotas,
-                        size_t quota_count, enum scaler_ties ties, struct error *error);
-void scaler_points_clear(struct scaler_points *points);
+ * `bound` is in (0, 1]. Includes only points that some invoker could run. */
+void scaler_points_fill(struct scaler_points *points, struct arena *arena,
+                        const struct workload *workload, const struct planner *planner,
+                        uint32_t function, sim_time_t budget, double bound, uint32_t max_batch,
+                        const uint32_t *quotas, size_t quota_count, enum scaler_ties ties);
 
 /* The candidate of the highest RPR. The candidates are the feasible points, or points[fastest]
  * alone if there are none. */

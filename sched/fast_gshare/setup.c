@@ -2,8 +2,9 @@
 #include "sched/fast_gshare/fast_gshare_internal.h"
 
 #include <math.h>
-#include <stdlib.h>
 #include <string.h>
+
+#include "sched/memory.h"
 
 enum { POOL_FUNCTION, POOL_APPLICATION };
 
@@ -47,40 +48,19 @@ const struct parameter fast_gshare_parameters[FAST_GSHARE_PARAMETER_COUNT] = {
                               "fraction added to the rate; the paper has none (derived)"},
 };
 
-void fast_gshare_finish(void *state)
-{
-    struct fast_gshare *self = state;
-    for (size_t d = 0; self->deployments != NULL && d < self->deployment_count; d++) {
-        struct deployment *deployment = &self->deployments[d];
-        scaler_points_clear(&deployment->points);
-        backlog_clear(&deployment->backlog);
-        free(deployment->pods);
-        free(deployment->looks);
-        queue_order_destroy(deployment->idle);
-    }
-    free(self->deployments);
-    free(self->slots);
-    free(self->budget);
-    unique_fifo_clear(&self->turns);
-    pods_clear(&self->pods);
-    planner_destroy(self->planner);
-    *self = (struct fast_gshare){0};
-}
-
-static bool deployment_init(struct fast_gshare *self, struct deployment *deployment,
-                            struct error *error)
+static void deployment_init(struct fast_gshare *self, struct arena *arena,
+                            struct deployment *deployment)
 {
     static const uint32_t quotas[] = {20, 40, 60, 80, 100};
     const size_t all = sizeof quotas / sizeof *quotas;
     const bool on = self->values[FAST_GSHARE_QUOTAS] == FAST_GSHARE_ON;
-    deployment->looks = calloc(self->look_count, sizeof *deployment->looks);
-    if (deployment->looks == NULL || !backlog_start(&deployment->backlog))
-        return error_run(error, "policy fast-gshare: out of memory");
-    return scaler_points_fill(
-        &deployment->points, self->workload, self->planner, deployment->function,
-        deployment->budget, self->values[FAST_GSHARE_BOUND],
-        (uint32_t)self->values[FAST_GSHARE_MAX_BATCH], on ? quotas : quotas + all - 1, on ? all : 1,
-        (enum scaler_ties)self->values[FAST_GSHARE_TIES], error);
+    deployment->looks = arena_allocate(arena, self->look_count, sizeof *deployment->looks);
+    backlog_start(&deployment->backlog, arena);
+    scaler_points_fill(&deployment->points, arena, self->workload, self->planner,
+                       deployment->function, deployment->budget, self->values[FAST_GSHARE_BOUND],
+                       (uint32_t)self->values[FAST_GSHARE_MAX_BATCH],
+                       on ? quotas : quotas + all - 1, on ? all : 1,
+                       (enum scaler_ties)self->values[FAST_GSHARE_TIES]);
 }
 
 /* The deployment for a function of one application, created if missing. */
@@ -98,7 +78,7 @@ static struct deployment *deployment_for(struct fast_gshare *self, uint32_t func
     return deployment;
 }
 
-static bool deployments_init(struct fast_gshare *self, struct error *error)
+static void deployments_init(struct fast_gshare *self, struct arena *arena)
 {
     const struct workload *workload = self->workload;
     for (size_t a = 0; a < workload->application_count; a++) {
@@ -112,15 +92,12 @@ static bool deployments_init(struct fast_gshare *self, struct error *error)
             const sim_time_t budget = planner_budget(self->planner, queue, application->slo);
             self->budget[queue] = budget;
             deployment->budget = budget < deployment->budget ? budget : deployment->budget;
-            if (!backlog_add(&deployment->backlog, &self->slots[queue],
-                             (uint32_t)(deployment - self->deployments), queue))
-                return error_run(error, "policy fast-gshare: out of memory");
+            backlog_add(&deployment->backlog, arena, &self->slots[queue],
+                        (uint32_t)(deployment - self->deployments), queue);
         }
     }
     for (size_t d = 0; d < self->deployment_count; d++)
-        if (!deployment_init(self, &self->deployments[d], error))
-            return false;
-    return true;
+        deployment_init(self, arena, &self->deployments[d]);
 }
 
 static bool whole(const double *values, enum fast_gshare_parameter index, struct error *error)
@@ -130,16 +107,14 @@ static bool whole(const double *values, enum fast_gshare_parameter index, struct
                        fast_gshare_parameters[index].name, values[index]);
 }
 
-static bool tables_init(struct fast_gshare *self, struct error *error)
+static void tables_init(struct fast_gshare *self, struct arena *arena)
 {
-    const size_t queues = (size_t)self->workload->queue_count + 1;
-    self->deployments = calloc(queues, sizeof *self->deployments);
-    self->slots = calloc(queues, sizeof *self->slots);
-    self->budget = calloc(queues, sizeof *self->budget);
+    const size_t queues = (size_t)self->workload->queue_count;
+    self->deployments = arena_allocate(arena, queues, sizeof *self->deployments);
+    self->slots = arena_allocate(arena, queues, sizeof *self->slots);
+    self->budget = arena_allocate(arena, queues, sizeof *self->budget);
     self->pods.deployments = self->deployments;
-    return (self->deployments != NULL && self->slots != NULL && self->budget != NULL &&
-            unique_fifo_init(&self->turns, queues)) ||
-           error_run(error, "policy fast-gshare: out of memory");
+    unique_fifo_init(&self->turns, arena, queues);
 }
 
 bool fast_gshare_init(void *state, struct platform *platform, const double *values,
@@ -150,19 +125,20 @@ bool fast_gshare_init(void *state, struct platform *platform, const double *valu
     if (!whole(values, FAST_GSHARE_MAX_BATCH, error) ||
         !whole(values, FAST_GSHARE_MIN_PODS, error) || !whole(values, FAST_GSHARE_LIMIT, error))
         return false;
+    struct arena *arena = platform_arena(platform);
     self->workload = workload;
     memcpy(self->values, values, sizeof self->values);
     self->look_count =
         (size_t)fmax(ceil(values[FAST_GSHARE_WINDOW] / values[FAST_GSHARE_PERIOD] - 1e-9), 1);
     const bool elastic = values[FAST_GSHARE_ELASTIC] == FAST_GSHARE_ON &&
                          values[FAST_GSHARE_QUOTAS] == FAST_GSHARE_ON;
-    self->planner = planner_create(workload, (uint32_t)values[FAST_GSHARE_MAX_BATCH],
+    self->planner = planner_create(arena, workload, (uint32_t)values[FAST_GSHARE_MAX_BATCH],
                                    (enum planner_split)values[FAST_GSHARE_SPLIT], error);
-    bool done = self->planner != NULL;
-    done = done && pods_init(&self->pods, workload, (enum rectangle_rule)values[FAST_GSHARE_FIT],
-                             elastic ? (uint32_t)values[FAST_GSHARE_LIMIT] : 0, error);
-    done = done && tables_init(self, error) && deployments_init(self, error);
-    if (!done)
-        fast_gshare_finish(self);
-    return done;
+    if (self->planner == NULL)
+        return false;
+    pods_init(&self->pods, arena, workload, (enum rectangle_rule)values[FAST_GSHARE_FIT],
+              elastic ? (uint32_t)values[FAST_GSHARE_LIMIT] : 0);
+    tables_init(self, arena);
+    deployments_init(self, arena);
+    return true;
 }

@@ -49,6 +49,7 @@
 
 #include <gsl/gsl_cdf.h>
 
+#include "sched/memory.h"
 #include "traces/profile/interference.h"
 
 enum { SCALINGS = 8 };
@@ -136,7 +137,7 @@ static void rates_take(struct gpulets *self, sim_time_t now)
 
 /* Finds by bisection with SCALINGS bits the largest common factor on the rates for which the plan
  * of the kind is complete. */
-static bool plan_make(struct gpulets *self, uint32_t kind, struct error *error)
+static void plan_make(struct gpulets *self, struct arena *arena, uint32_t kind)
 {
     struct fleet *fleet = &self->fleets[kind];
     const struct neighbours neighbours = {self, kind};
@@ -158,17 +159,16 @@ static bool plan_make(struct gpulets *self, uint32_t kind, struct error *error)
         struct gpulet_plan *plan = &fleet->plan;
         for (size_t q = 0; q < world.task_count; q++)
             fleet->tasks[q].rate = fleet->rates[q] * factor;
-        if (!gpulet_make(&world, plan, error))
-            return false;
+        gpulet_make(&world, arena, plan);
         work += plan->work;
         plan->work = work;
         fleet->scaled = factor < 1;
         if ((plan->complete && factor >= 1) || i > SCALINGS)
-            return true;
+            return;
         range[0] = plan->complete ? factor : range[0];
         range[1] = plan->complete ? range[1] : factor;
         factor = i < SCALINGS || !(range[0] > 0) ? (range[0] + range[1]) / 2 : range[0];
-        gpulet_clear(plan);
+        gpulet_clear(plan, arena);
     }
 }
 
@@ -192,23 +192,21 @@ static bool is_served(const struct gpulets *self, uint32_t queue)
     return false;
 }
 
-static bool let_install(struct gpulets *self, struct platform *platform, const struct gpu *gpu,
-                        const struct gpulet *let, struct error *error)
+static void let_install(struct gpulets *self, struct platform *platform, const struct gpu *gpu,
+                        const struct gpulet *let)
 {
     const struct fleet *fleet = &self->fleets[gpu->kind];
     const struct gpulet_world world = {.parts = fleet->parts, .part_count = fleet->part_count};
     const uint32_t size = size_of(gpu->kind, let->units);
     if (let->units == 0)
-        return true;
-    if (!duty_cycle_add_server(self->rounds, gpu->invoker, size, error))
-        return false;
+        return;
+    duty_cycle_add_server(self->rounds, gpu->invoker, size);
     for (uint32_t q = 0; fleet->scaled && let->count == 0 && q < self->workload->queue_count; q++) {
         struct duty_cycle_slot slot;
         if (!gpulet_orphan(self, q, gpu->invoker, size, &slot))
             continue;
         slot.overflow = is_served(self, q);
-        if (!duty_cycle_add_slot(self->rounds, slot, error))
-            return false;
+        duty_cycle_add_slot(self->rounds, slot);
     }
     for (size_t s = 0; s < let->count; s++) {
         const struct gpulet_share *share = &let->shares[s];
@@ -216,58 +214,50 @@ static bool let_install(struct gpulets *self, struct platform *platform, const s
         const struct duty_cycle_slot slot = {.queue = share->task,
                                              .batch = share->batch,
                                              .ladder = &fleet->tasks[share->task].ladders[part]};
-        if (!duty_cycle_add_slot(self->rounds, slot, error))
-            return false;
+        duty_cycle_add_slot(self->rounds, slot);
         share_load(self, platform, gpu->invoker, share->task);
     }
-    return true;
 }
 
-static bool plan_install(struct gpulets *self, struct platform *platform, struct error *error)
+static void plan_install(struct gpulets *self, struct platform *platform)
 {
     const size_t cells = self->workload->cluster.invoker_count * self->workload->function_count;
-    bool done = true;
     duty_cycle_begin(self->rounds);
     for (uint32_t k = 0; k < self->kinds; k++)
         self->fleets[k].installed = 0;
     for (size_t i = 0; i < cells; i++)
         self->planned[i] = (uint8_t)(self->planned[i] << 1 & 2);
-    for (size_t g = 0; done && g < self->gpu_count; g++) {
+    for (size_t g = 0; g < self->gpu_count; g++) {
         const struct gpu *gpu = &self->gpus[g];
         const struct gpulet_gpu whole = {.lets = {{.units = gpu->units}}};
         struct fleet *fleet = &self->fleets[gpu->kind];
         const struct gpulet_gpu *planned =
             gpu->planned ? &fleet->plan.gpus[fleet->installed++] : &whole;
-        for (size_t i = 0; done && i < GPULETS_PER_GPU; i++)
-            done = let_install(self, platform, gpu, &planned->lets[i], error);
+        for (size_t i = 0; i < GPULETS_PER_GPU; i++)
+            let_install(self, platform, gpu, &planned->lets[i]);
     }
-    for (size_t i = 0; done && i < cells; i++)
+    for (size_t i = 0; i < cells; i++)
         self->planned[i] &= 1;
-    return done && duty_cycle_end(self->rounds, platform, error);
+    duty_cycle_end(self->rounds, platform);
 }
 
 static void replan(struct gpulets *self, struct platform *platform)
 {
     const sim_time_t now = platform_now(platform);
     const sim_time_t epoch = sim_from_s(self->values[PARAMETER_EPOCH]);
-    struct error error = {0};
     self->due = false;
     rates_take(self, now);
     self->interval = 2 * self->interval < epoch ? 2 * self->interval : epoch;
     platform_set_timer(platform, now + self->interval, TIMER_PLAN);
-    /* Without memory for another plan the last one is kept. */
-    bool done = true;
     uint64_t work = 0;
-    for (uint32_t k = 0; done && k < self->kinds; k++) {
-        done = plan_make(self, k, &error);
+    for (uint32_t k = 0; k < self->kinds; k++) {
+        plan_make(self, platform_arena(platform), k);
         work += self->fleets[k].plan.work;
     }
-    if (done) {
-        platform_charge(platform, work);
-        (void)plan_install(self, platform, &error);
-    }
+    platform_charge(platform, work);
+    plan_install(self, platform);
     for (uint32_t k = 0; k < self->kinds; k++)
-        gpulet_clear(&self->fleets[k].plan);
+        gpulet_clear(&self->fleets[k].plan, platform_arena(platform));
 }
 
 /* ---- Events ---------------------------------------------------------------------------------- */
@@ -335,5 +325,4 @@ const struct policy policy_gpulet = {
     .on_timer = gpulet_on_timer,
     .decide = gpulet_decide,
     .keep_alive = gpulet_keep_alive,
-    .finish = gpulet_finish,
 };

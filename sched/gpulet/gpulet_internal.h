@@ -77,10 +77,8 @@ bool gpulet_orphan(const void *context, uint32_t queue, uint32_t invoker, uint32
                    struct duty_cycle_slot *slot);
 
 /* The policy's init: fills a state that is all zeros. False with ERROR_INPUT for a value that is
- * not a whole number and must be one, or ERROR_RUN; the state is then cleared. */
+ * not a whole number and must be one, or ERROR_RUN. */
 bool gpulet_init(void *state, struct platform *platform, const double *values, struct error *error);
-/* The policy's finish: frees all that the state owns and sets it to zeros. */
-void gpulet_finish(void *state);
 
 /* By enum parameter_index. */
 extern const struct parameter gpulet_parameters[PARAMETER_COUNT];

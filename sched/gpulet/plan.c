@@ -550,29 +550,24 @@ static void plan_fill(struct maker *maker, struct order *orders)
     }
 }
 
-bool gpulet_make(const struct gpulet_world *world, struct gpulet_plan *plan, struct error *error)
+void gpulet_make(const struct gpulet_world *world, struct arena *arena, struct gpulet_plan *plan)
 {
-    *plan = (struct gpulet_plan){.gpus = calloc(world->gpu_count + 1, sizeof *plan->gpus),
-                                 .served = calloc(world->task_count + 1, sizeof *plan->served)};
-    struct order *orders = calloc(world->task_count + 1, sizeof *orders);
-    struct maker maker = {world, plan,
-                          calloc(world->gpu_count * GPULETS_PER_GPU + 1, sizeof *maker.refused)};
-    const bool done =
-        plan->gpus != NULL && plan->served != NULL && orders != NULL && maker.refused != NULL;
-    if (done) {
-        gpus_rejoin(&maker);
-        plan_fill(&maker, orders);
-    } else {
-        error_run(error, "out of memory for a plan of %zu tasks", world->task_count);
-    }
-    free(orders);
-    free(maker.refused);
-    return done;
+    *plan = (struct gpulet_plan){
+        .gpus = arena_allocate(arena, world->gpu_count, sizeof *plan->gpus),
+        .served = arena_allocate(arena, world->task_count, sizeof *plan->served)};
+    struct order *orders = arena_allocate(arena, world->task_count, sizeof *orders);
+    struct maker maker = {
+        world, plan,
+        arena_allocate(arena, world->gpu_count * GPULETS_PER_GPU, sizeof *maker.refused)};
+    gpus_rejoin(&maker);
+    plan_fill(&maker, orders);
+    arena_release(arena, orders);
+    arena_release(arena, maker.refused);
 }
 
-void gpulet_clear(struct gpulet_plan *plan)
+void gpulet_clear(struct gpulet_plan *plan, struct arena *arena)
 {
-    free(plan->gpus);
-    free(plan->served);
+    arena_release(arena, plan->gpus);
+    arena_release(arena, plan->served);
     *plan = (struct gpulet_plan){0};
 }

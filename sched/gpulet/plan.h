@@ -89,10 +89,11 @@ size_t gpulet_knee(const struct gpulet_world *world, uint32_t task);
 bool gpulet_residual(const struct gpulet_world *world, uint32_t task, double rate, size_t *part,
                      uint32_t *batch, double *duty);
 
-/* Makes the plan. ERROR_RUN when out of memory; call gpulet_clear in any case. Tasks that no part
- * can serve are skipped and do not make the plan incomplete. O(gpu-lets requested × GPUs). */
-bool gpulet_make(const struct gpulet_world *world, struct gpulet_plan *plan, struct error *error);
-void gpulet_clear(struct gpulet_plan *plan);
+/* Makes the plan. Tasks that no part can serve are skipped and do not make the plan incomplete.
+ * O(gpu-lets requested × GPUs). */
+void gpulet_make(const struct gpulet_world *world, struct arena *arena, struct gpulet_plan *plan);
+/* Gives the memory of a plan back to its arena. */
+void gpulet_clear(struct gpulet_plan *plan, struct arena *arena);
 
 /* Largest part that fits a gpu-let of `units`; part_count if none does. */
 size_t gpulet_part(const struct gpulet_world *world, uint16_t units);

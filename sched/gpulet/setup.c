@@ -2,9 +2,9 @@
 #include "sched/gpulet/gpulet_internal.h"
 
 #include <math.h>
-#include <stdlib.h>
 
 #include "sched/common/kinds.h"
+#include "sched/memory.h"
 
 static const double sizes[SIZES] = {0.2, 0.4, 0.5, 0.6, 0.8, 1};
 
@@ -26,38 +26,14 @@ const struct parameter gpulet_parameters[PARAMETER_COUNT] = {
                         "keep-alive of containers that are not in the plan (assumed)"},
 };
 
-void gpulet_finish(void *state)
-{
-    struct gpulets *self = state;
-    for (uint32_t k = 0; self->fleets != NULL && k < self->kinds; k++) {
-        struct fleet *fleet = &self->fleets[k];
-        const size_t ladders = self->workload->function_count * fleet->part_count;
-        for (size_t i = 0; fleet->ladders != NULL && i < ladders; i++)
-            batch_latency_clear(&fleet->ladders[i]);
-        free(fleet->ladders);
-        free(fleet->tasks);
-        free(fleet->rates);
-    }
-    planner_destroy(self->planner);
-    duty_cycle_destroy(self->rounds);
-    free(self->fleets);
-    free(self->rest);
-    free(self->gpus);
-    free(self->arrived);
-    free(self->planned);
-    *self = (struct gpulets){0};
-}
-
-static bool gpus_fill(struct gpulets *self, struct error *error)
+static void gpus_fill(struct gpulets *self, struct platform *platform)
 {
     const struct cluster_spec *cluster = &self->workload->cluster;
     size_t count = 0;
     for (size_t g = 0; g < cluster->group_count; g++)
         count += cluster->groups[g].count *
                  (cluster->groups[g].gpu_count > 0 ? cluster->groups[g].gpu_count : 1);
-    self->gpus = calloc(count + 1, sizeof *self->gpus);
-    if (self->gpus == NULL)
-        return error_run(error, "policy gpulet: out of memory for %zu GPUs", count);
+    self->gpus = platform_allocate(platform, count, sizeof *self->gpus);
     uint32_t invoker = 0;
     for (size_t g = 0; g < cluster->group_count; g++) {
         const struct invoker_group *group = &cluster->groups[g];
@@ -80,7 +56,6 @@ static bool gpus_fill(struct gpulets *self, struct error *error)
     }
     for (uint32_t k = 0; k < self->kinds; k++)
         self->fleets[k].shared = kinds_divisible(self->workload, k);
-    return true;
 }
 
 /* The number of vCPUs that two gpu-lets of every GPU of the kind can have at the same time. */
@@ -142,7 +117,7 @@ static int share_within(const struct gpulets *self, uint32_t function, uint32_t 
     return share;
 }
 
-static bool ladders_fill(struct gpulets *self, uint32_t kind, struct error *error)
+static void ladders_fill(struct gpulets *self, struct arena *arena, uint32_t kind)
 {
     const struct workload *workload = self->workload;
     const struct fleet *fleet = &self->fleets[kind];
@@ -151,13 +126,11 @@ static bool ladders_fill(struct gpulets *self, uint32_t kind, struct error *erro
         for (size_t p = 0; p < fleet->part_count; p++) {
             const int share =
                 share_within(self, f, kind, fleet->parts[p], p + 1 == fleet->part_count);
-            if (share >= 0 &&
-                !batch_latency_fill(&fleet->ladders[f * fleet->part_count + p], workload,
-                                    self->planner, f, kind, (uint16_t)share, vcpus,
-                                    (uint32_t)self->values[PARAMETER_MAX_BATCH], error))
-                return false;
+            if (share >= 0)
+                batch_latency_fill(&fleet->ladders[f * fleet->part_count + p], arena, workload,
+                                   self->planner, f, kind, (uint16_t)share, vcpus,
+                                   (uint32_t)self->values[PARAMETER_MAX_BATCH]);
         }
-    return true;
 }
 
 static const struct batch_latency *ladders_of(const struct fleet *fleet, uint32_t function)
@@ -193,25 +166,21 @@ static void queues_fill(struct gpulets *self, const struct application *applicat
     slo_rest(application, alone, &self->rest[application->first_queue]);
 }
 
-static bool allocate(struct gpulets *self, struct error *error)
+static void allocate(struct gpulets *self, struct platform *platform)
 {
     const struct workload *workload = self->workload;
-    const size_t queues = (size_t)workload->queue_count + 1;
-    bool done = true;
+    const size_t queues = workload->queue_count;
     for (uint32_t k = 0; k < self->kinds; k++) {
         struct fleet *fleet = &self->fleets[k];
-        fleet->ladders =
-            calloc(workload->function_count * fleet->part_count + 1, sizeof *fleet->ladders);
-        fleet->tasks = calloc(queues, sizeof *fleet->tasks);
-        fleet->rates = calloc(queues, sizeof *fleet->rates);
-        done = done && fleet->ladders != NULL && fleet->tasks != NULL && fleet->rates != NULL;
+        fleet->ladders = platform_allocate(platform, workload->function_count * fleet->part_count,
+                                           sizeof *fleet->ladders);
+        fleet->tasks = platform_allocate(platform, queues, sizeof *fleet->tasks);
+        fleet->rates = platform_allocate(platform, queues, sizeof *fleet->rates);
     }
-    self->rest = calloc(queues, sizeof *self->rest);
-    self->arrived = calloc(queues, sizeof *self->arrived);
-    self->planned =
-        calloc((size_t)workload->cluster.invoker_count * workload->function_count + 1, 1);
-    return (done && self->rest != NULL && self->arrived != NULL && self->planned != NULL) ||
-           error_run(error, "policy gpulet: out of memory for %u queues", workload->queue_count);
+    self->rest = platform_allocate(platform, queues, sizeof *self->rest);
+    self->arrived = platform_allocate(platform, queues, sizeof *self->arrived);
+    self->planned = platform_allocate(
+        platform, (size_t)workload->cluster.invoker_count * workload->function_count, 1);
 }
 
 bool gpulet_orphan(const void *context, uint32_t queue, uint32_t invoker, uint32_t size,
@@ -245,24 +214,22 @@ bool gpulet_orphan(const void *context, uint32_t queue, uint32_t invoker, uint32
                               &function->configurations[ladder->configuration[0]]);
 }
 
-static bool set_up(struct gpulets *self, struct error *error)
+static bool set_up(struct gpulets *self, struct platform *platform, struct error *error)
 {
     const struct workload *workload = self->workload;
-    self->planner = planner_create(workload, (uint32_t)self->values[PARAMETER_MAX_BATCH],
+    struct arena *arena = platform_arena(platform);
+    self->planner = planner_create(arena, workload, (uint32_t)self->values[PARAMETER_MAX_BATCH],
                                    (enum planner_split)self->values[PARAMETER_SPLIT], error);
-    self->kinds = (uint32_t)workload->kind_count;
-    self->fleets = calloc(self->kinds, sizeof *self->fleets);
-    if (self->fleets == NULL)
-        return error_run(error, "policy gpulet: out of memory");
-    if (self->planner == NULL || !gpus_fill(self, error))
+    if (self->planner == NULL)
         return false;
+    self->kinds = (uint32_t)workload->kind_count;
+    self->fleets = platform_allocate(platform, self->kinds, sizeof *self->fleets);
+    gpus_fill(self, platform);
     for (uint32_t k = 0; k < self->kinds; k++)
         parts_fill(self, k);
-    if (!allocate(self, error))
-        return false;
+    allocate(self, platform);
     for (uint32_t k = 0; k < self->kinds; k++)
-        if (!ladders_fill(self, k, error))
-            return false;
+        ladders_fill(self, arena, k);
     for (size_t a = 0; a < workload->application_count; a++)
         queues_fill(self, &workload->applications[a]);
     const struct duty_cycle_rule rule = {.orphan = gpulet_orphan,
@@ -271,13 +238,11 @@ static bool set_up(struct gpulets *self, struct error *error)
                                              self->values[PARAMETER_DROP] > 0 ? NULL : self->rest,
                                          .retry_timer = TIMER_RETRY,
                                          .retry = sim_from_s(self->values[PARAMETER_EPOCH]) / 200};
-    self->rounds = duty_cycle_create(workload, rule, error);
-    if (self->rounds == NULL)
-        return false;
+    self->rounds = duty_cycle_create(arena, workload, rule);
     for (size_t g = 0; g < self->gpu_count; g++)
-        if (!duty_cycle_add_server(self->rounds, self->gpus[g].invoker,
-                                   size_of(self->gpus[g].kind, self->gpus[g].units), error))
-            return false;
+        duty_cycle_add_server(self->rounds, self->gpus[g].invoker,
+                              size_of(self->gpus[g].kind, self->gpus[g].units));
+    duty_cycle_end(self->rounds, platform);
     return true;
 }
 
@@ -290,8 +255,5 @@ bool gpulet_init(void *state, struct platform *platform, const double *values, s
     if (values[PARAMETER_MAX_BATCH] != floor(values[PARAMETER_MAX_BATCH]))
         return error_input(error, "policy.params.max_batch is %g; give a whole number",
                            values[PARAMETER_MAX_BATCH]);
-    if (set_up(self, error) && duty_cycle_end(self->rounds, platform, error))
-        return true;
-    gpulet_finish(self);
-    return false;
+    return set_up(self, platform, error);
 }

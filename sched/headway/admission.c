@@ -1,7 +1,6 @@
 #include "sched/headway/admission.h"
 
 #include <math.h>
-#include <stdlib.h>
 
 struct arrival {
     sim_time_t time;
@@ -25,31 +24,18 @@ struct admission {
     double load;
 };
 
-struct admission *admission_create(const struct workload *workload,
+struct admission *admission_create(struct arena *arena, const struct workload *workload,
                                    const struct admission_settings *settings)
 {
-    struct admission *admission = calloc(1, sizeof *admission);
-    if (admission == NULL)
-        return NULL;
+    struct admission *admission = arena_allocate(arena, 1, sizeof *admission);
     admission->workload = workload;
     admission->settings = *settings;
     admission->limit = settings->start;
-    admission->tallies = calloc(workload->application_count + 1, sizeof *admission->tallies);
-    if (admission->tallies == NULL) {
-        free(admission);
-        return NULL;
-    }
+    admission->tallies =
+        arena_allocate(arena, workload->application_count, sizeof *admission->tallies);
     for (size_t a = 0; a < workload->application_count; a++)
         admission->tallies[a].fraction = 1;
     return admission;
-}
-
-void admission_destroy(struct admission *admission)
-{
-    if (admission == NULL)
-        return;
-    free(admission->tallies);
-    free(admission);
 }
 
 void admission_arrive(struct admission *admission, uint32_t application, sim_time_t now)

@@ -21,6 +21,7 @@
 
 #include <stdbool.h>
 
+#include "sim/arena.h"
 #include "workloads/workload.h"
 
 enum { ADMISSION_WINDOW = 128 };
@@ -35,10 +36,8 @@ struct admission_settings {
 
 struct admission;
 
-/* NULL when out of memory. */
-struct admission *admission_create(const struct workload *workload,
+struct admission *admission_create(struct arena *arena, const struct workload *workload,
                                    const struct admission_settings *settings);
-void admission_destroy(struct admission *admission);
 
 /* A request of `application` arrived. O(1). */
 void admission_arrive(struct admission *admission, uint32_t application, sim_time_t now);

@@ -1,14 +1,10 @@
 #include "sched/headway/flights.h"
 
-#include <stdlib.h>
-
-#include "sim/array.h"
-
 struct flights {
+    struct arena *arena;
     uint32_t max_batch;
     uint32_t invokers;
     uint32_t used, unused; /* `unused` heads the list of free records */
-    size_t capacity;
     struct flight *records;
     sim_time_t *deadlines; /* max_batch per record */
     uint32_t *head, *tail; /* of each invoker's list, oldest first */
@@ -16,64 +12,45 @@ struct flights {
     uint32_t *totals;      /* by function */
 };
 
-struct flights *flights_create(const struct workload *workload, uint32_t max_batch)
+struct flights *flights_create(struct arena *arena, const struct workload *workload,
+                               uint32_t max_batch)
 {
     const size_t invokers = workload->cluster.invoker_count;
-    struct flights *flights = calloc(1, sizeof *flights);
-    if (flights == NULL)
-        return NULL;
+    const size_t functions = workload->function_count;
+    struct flights *flights = arena_allocate(arena, 1, sizeof *flights);
+    flights->arena = arena;
     flights->max_batch = max_batch;
     flights->invokers = (uint32_t)invokers;
     flights->unused = SIM_NONE;
-    flights->head = malloc((invokers + 1) * sizeof *flights->head);
-    flights->tail = malloc((invokers + 1) * sizeof *flights->tail);
-    flights->counts = calloc(workload->function_count * invokers + 1, sizeof *flights->counts);
-    flights->totals = calloc(workload->function_count + 1, sizeof *flights->totals);
-    if (flights->head == NULL || flights->tail == NULL || flights->counts == NULL ||
-        flights->totals == NULL) {
-        flights_destroy(flights);
-        return NULL;
-    }
+    flights->head = arena_allocate(arena, invokers, sizeof *flights->head);
+    flights->tail = arena_allocate(arena, invokers, sizeof *flights->tail);
+    flights->counts = arena_allocate(arena, functions * invokers, sizeof *flights->counts);
+    flights->totals = arena_allocate(arena, functions, sizeof *flights->totals);
     for (size_t i = 0; i < invokers; i++)
         flights->head[i] = flights->tail[i] = SIM_NONE;
     return flights;
 }
 
-void flights_destroy(struct flights *flights)
+static void flights_grow(struct flights *flights)
 {
-    if (flights == NULL)
-        return;
-    free(flights->records);
-    free(flights->deadlines);
-    free(flights->head);
-    free(flights->tail);
-    free(flights->counts);
-    free(flights->totals);
-    free(flights);
-}
-
-static bool flights_grow(struct flights *flights)
-{
-    const size_t wanted = flights->capacity + 1;
-    size_t room = flights->capacity;
-    if (!array_reserve(&flights->records, &room, wanted, sizeof *flights->records) ||
-        !array_reserve(&flights->deadlines, &flights->capacity, wanted,
-                       flights->max_batch * sizeof *flights->deadlines))
-        return false;
+    const size_t wanted = flights->used + (size_t)1;
+    arena_reserve(flights->arena, &flights->records, wanted, sizeof *flights->records);
+    arena_reserve(flights->arena, &flights->deadlines, wanted,
+                  flights->max_batch * sizeof *flights->deadlines);
     for (uint32_t i = 0; i < flights->used; i++)
         flights->records[i].deadlines = &flights->deadlines[(size_t)i * flights->max_batch];
-    return true;
 }
 
 struct flight *flights_add(struct flights *flights, uint32_t function, const struct flight *flight)
 {
     uint32_t place = flights->unused;
+    if (place == SIM_NONE &&
+        flights->used == arena_room(flights->records, sizeof *flights->records))
+        flights_grow(flights);
     if (place != SIM_NONE)
         flights->unused = flights->records[place].next;
-    else if (flights->used < flights->capacity || flights_grow(flights))
-        place = flights->used++;
     else
-        return NULL;
+        place = flights->used++;
     struct flight *record = &flights->records[place];
     *record = *flight;
     record->next = SIM_NONE;

@@ -10,6 +10,7 @@
 #include <stdbool.h>
 
 #include "sched/policy.h"
+#include "sim/arena.h"
 
 struct flight {
     uint32_t queue, configuration, invoker;
@@ -22,12 +23,11 @@ struct flight {
 
 struct flights;
 
-/* For batches of at most `max_batch` jobs. NULL when out of memory. */
-struct flights *flights_create(const struct workload *workload, uint32_t max_batch);
-void flights_destroy(struct flights *flights);
+/* For batches of at most `max_batch` jobs. */
+struct flights *flights_create(struct arena *arena, const struct workload *workload,
+                               uint32_t max_batch);
 
-/* Records a dispatch. The caller then fills `deadlines`. NULL when out of memory; the batch is then
- * not remembered. */
+/* Records a dispatch. The caller then fills `deadlines`. */
 struct flight *flights_add(struct flights *flights, uint32_t function, const struct flight *flight);
 
 /* Removes and returns the record of a finished batch, valid until the next flights_add. NULL if it

@@ -14,7 +14,7 @@
 
 #include <math.h>
 
-#include "sim/array.h"
+#include "sched/memory.h"
 
 /* ---- Order of the queues --------------------------------------------------------------------- */
 
@@ -71,10 +71,11 @@ static bool much_waits(struct headway *self, const struct platform *platform,
     return waiting > self->values[fraction] * self->mean_slo;
 }
 
-static void shed_note(struct headway *self, uint32_t queue, uint64_t request)
+static void shed_note(struct headway *self, struct platform *platform, uint32_t queue,
+                      uint64_t request)
 {
-    if (!array_reserve(&self->sheds, &self->shed_room, self->shed_count + 1, sizeof *self->sheds))
-        return; /* it is served then */
+    arena_reserve(platform_arena(platform), &self->sheds, self->shed_count + 1,
+                  sizeof *self->sheds);
     self->sheds[self->shed_count++] = (struct shed){queue, request};
 }
 
@@ -91,7 +92,7 @@ static void judge(struct headway *self, struct platform *platform, uint32_t queu
                       (!(gate > 0) || admission_limit(self->admission) < gate ||
                        much_waits(self, platform, PARAMETER_GATE_WORK));
     if (!admission_admit(self->admission, application, shed))
-        shed_note(self, queue, platform_job(platform, queue, length - 1).request);
+        shed_note(self, platform, queue, platform_job(platform, queue, length - 1).request);
 }
 
 static void headway_on_ready(void *state, struct platform *platform, uint32_t queue)
@@ -214,15 +215,13 @@ static bool launch(struct headway *self, struct platform *platform, uint32_t que
                                   .dispatched = platform_now(platform),
                                   .warm = warm};
     const struct flight *record = flights_add(self->flights, function, &flight);
-    for (uint32_t i = 0; record != NULL && i < option->batch; i++)
+    for (uint32_t i = 0; i < option->batch; i++)
         record->deadlines[i] = platform_job(platform, queue, i).deadline;
     const sim_time_t waited = platform_now(platform) - platform_job(platform, queue, 0).ready;
     if (!platform_dispatch(platform, queue, option->batch, option->configuration, invoker))
         return false;
-    if (record != NULL)
-        pool_use(self->pool,
-                 &self->workload->functions[function].configurations[option->configuration], true,
-                 platform_now(platform));
+    pool_use(self->pool, &self->workload->functions[function].configurations[option->configuration],
+             true, platform_now(platform));
     if (self->values[PARAMETER_LEARNING] > 0 && self->values[PARAMETER_AHEAD] > 0)
         learn_mean(self, &self->wait[queue], &self->waits[queue], (double)waited);
     queue_update(self, platform, queue);

@@ -89,7 +89,6 @@ struct headway {
     uint32_t max_batch;
     struct shed *sheds;
     size_t shed_count;
-    size_t shed_room;
     uint64_t releases; /* finished batches */
     uint64_t owed;     /* work since the last charge, part of it outside of decisions */
     bool pressed;      /* the step in progress prices work, not dollars */

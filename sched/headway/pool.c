@@ -1,7 +1,6 @@
 #include "sched/headway/pool.h"
 
 #include <math.h>
-#include <stdlib.h>
 
 #include "sched/common/kinds.h"
 #include "sched/common/placement.h"
@@ -79,46 +78,25 @@ static void pool_count(struct pool *pool)
     }
 }
 
-struct pool *pool_create(const struct workload *workload, const struct pool_settings *settings,
-                         const struct flights *flights)
+struct pool *pool_create(struct arena *arena, const struct workload *workload,
+                         const struct pool_settings *settings, const struct flights *flights)
 {
-    const size_t pairs = workload->function_count * workload->cluster.invoker_count;
-    struct pool *pool = calloc(1, sizeof *pool);
-    if (pool == NULL)
-        return NULL;
+    const size_t functions = workload->function_count;
+    const size_t groups = workload->cluster.group_count;
+    const size_t pairs = functions * workload->cluster.invoker_count;
+    struct pool *pool = arena_allocate(arena, 1, sizeof *pool);
     pool->workload = workload;
     pool->settings = *settings;
     pool->flights = flights;
-    pool->targets = calloc(workload->cluster.group_count + 1, sizeof *pool->targets);
-    pool->known = calloc(pairs + 1, sizeof *pool->known);
-    pool->starting = calloc(pairs + 1, sizeof *pool->starting);
-    pool->ready_by = calloc(workload->function_count + 1, sizeof *pool->ready_by);
-    pool->wanted = calloc(workload->function_count + 1, sizeof *pool->wanted);
-    pool->serves =
-        calloc(workload->function_count * workload->cluster.group_count + 1, sizeof *pool->serves);
-    pool->interferes = calloc(workload->kind_count, sizeof *pool->interferes);
-    if (pool->targets == NULL || pool->known == NULL || pool->starting == NULL ||
-        pool->ready_by == NULL || pool->wanted == NULL || pool->serves == NULL ||
-        pool->interferes == NULL) {
-        pool_destroy(pool);
-        return NULL;
-    }
+    pool->targets = arena_allocate(arena, groups, sizeof *pool->targets);
+    pool->known = arena_allocate(arena, pairs, sizeof *pool->known);
+    pool->starting = arena_allocate(arena, pairs, sizeof *pool->starting);
+    pool->ready_by = arena_allocate(arena, functions, sizeof *pool->ready_by);
+    pool->wanted = arena_allocate(arena, functions, sizeof *pool->wanted);
+    pool->serves = arena_allocate(arena, functions * groups, sizeof *pool->serves);
+    pool->interferes = arena_allocate(arena, workload->kind_count, sizeof *pool->interferes);
     pool_count(pool);
     return pool;
-}
-
-void pool_destroy(struct pool *pool)
-{
-    if (pool == NULL)
-        return;
-    free(pool->targets);
-    free(pool->known);
-    free(pool->starting);
-    free(pool->ready_by);
-    free(pool->wanted);
-    free(pool->serves);
-    free(pool->interferes);
-    free(pool);
 }
 
 /* ---- Placement ------------------------------------------------------------------------------- */

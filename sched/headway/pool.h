@@ -29,10 +29,9 @@ struct pool_settings {
 
 struct pool;
 
-/* NULL when out of memory. `flights` must outlive the pool. */
-struct pool *pool_create(const struct workload *workload, const struct pool_settings *settings,
-                         const struct flights *flights);
-void pool_destroy(struct pool *pool);
+/* `flights` must outlive the pool. */
+struct pool *pool_create(struct arena *arena, const struct workload *workload,
+                         const struct pool_settings *settings, const struct flights *flights);
 
 /* A batch of the configuration holds its GPU units from now on, or no longer. */
 void pool_use(struct pool *pool, const struct configuration *configuration, bool held,

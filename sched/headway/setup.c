@@ -1,8 +1,7 @@
 /* Parameters of headway, and what it allocates before a run. */
 #include "sched/headway/headway_internal.h"
 
-#include <stdlib.h>
-
+#include "sched/memory.h"
 #include "workloads/gpu_sharing.h"
 
 const struct parameter headway_parameters[PARAMETER_COUNT] = {
@@ -60,26 +59,7 @@ const struct parameter headway_parameters[PARAMETER_COUNT] = {
 
 void headway_finish(void *state)
 {
-    struct headway *self = state;
-    suffix_destroy(self->suffix);
-    admission_destroy(self->admission);
-    pool_destroy(self->pool);
-    flights_destroy(self->flights);
-    queue_order_destroy(self->order);
-    free(self->risks);
-    free(self->delay);
-    free(self->delays);
-    free(self->wait);
-    free(self->waits);
-    free(self->works);
-    free(self->part);
-    free(self->container_share);
-    free(self->queues);
-    free(self->skipped);
-    free(self->options);
-    free(self->left);
-    free(self->sheds);
-    *self = (struct headway){0};
+    suffix_clear(((struct headway *)state)->suffix);
 }
 
 static bool kind_interferes(const struct workload *workload, uint32_t kind)
@@ -137,31 +117,27 @@ static void parts_start(struct headway *self)
         self->part[f] /= total;
 }
 
-static bool headway_allocate(struct headway *self)
+static void headway_allocate(struct headway *self, struct arena *arena)
 {
     const struct workload *workload = self->workload;
-    const size_t queues = (size_t)workload->queue_count + 1;
-    self->risks = calloc(workload->function_count * workload->kind_count + 1, sizeof *self->risks);
-    self->delay = calloc(queues, sizeof *self->delay);
-    self->delays = calloc(queues, sizeof *self->delays);
-    self->wait = calloc(queues, sizeof *self->wait);
-    self->waits = calloc(queues, sizeof *self->waits);
-    self->part = calloc(workload->function_count + 1, sizeof *self->part);
-    self->container_share = calloc(workload->function_count + 1, sizeof *self->container_share);
-    self->works = calloc(workload->application_count + 1, sizeof *self->works);
-    self->queues = calloc(queues, sizeof *self->queues);
-    self->skipped = calloc(queues, sizeof *self->skipped);
-    self->left = calloc(self->max_batch, sizeof *self->left);
-    self->order = queue_order_create(workload->queue_count);
-    self->flights = flights_create(workload, self->max_batch);
-    return self->risks != NULL && self->delay != NULL && self->delays != NULL &&
-           self->wait != NULL && self->waits != NULL && self->part != NULL &&
-           self->container_share != NULL && self->works != NULL && self->queues != NULL &&
-           self->skipped != NULL && self->left != NULL && self->order != NULL &&
-           self->flights != NULL;
+    const size_t queues = workload->queue_count;
+    const size_t functions = workload->function_count;
+    self->risks = arena_allocate(arena, functions * workload->kind_count, sizeof *self->risks);
+    self->delay = arena_allocate(arena, queues, sizeof *self->delay);
+    self->delays = arena_allocate(arena, queues, sizeof *self->delays);
+    self->wait = arena_allocate(arena, queues, sizeof *self->wait);
+    self->waits = arena_allocate(arena, queues, sizeof *self->waits);
+    self->part = arena_allocate(arena, functions, sizeof *self->part);
+    self->container_share = arena_allocate(arena, functions, sizeof *self->container_share);
+    self->works = arena_allocate(arena, workload->application_count, sizeof *self->works);
+    self->queues = arena_allocate(arena, queues, sizeof *self->queues);
+    self->skipped = arena_allocate(arena, queues, sizeof *self->skipped);
+    self->left = arena_allocate(arena, self->max_batch, sizeof *self->left);
+    self->order = queue_order_create(arena, workload->queue_count);
+    self->flights = flights_create(arena, workload, self->max_batch);
 }
 
-static bool headway_create_parts(struct headway *self, struct error *error)
+static bool headway_create_parts(struct headway *self, struct arena *arena, struct error *error)
 {
     const double *values = self->values;
     const struct admission_settings admission = {(enum shedding)values[PARAMETER_SHEDDING],
@@ -173,21 +149,17 @@ static bool headway_create_parts(struct headway *self, struct error *error)
     const struct pool_settings pool = {
         (enum headway_placement)values[PARAMETER_PLACEMENT], values[PARAMETER_DENSE],
         headway_time(self, PARAMETER_WINDOW), (int)values[PARAMETER_POOL]};
-    self->pool = pool_create(self->workload, &pool, self->flights);
-    if (self->pool == NULL)
-        return error_run(error, "policy headway: out of memory");
+    self->pool = pool_create(arena, self->workload, &pool, self->flights);
+    self->admission = admission_create(arena, self->workload, &admission);
     const struct suffix_settings plans = {values[PARAMETER_RESERVE], values[PARAMETER_RESERVE_LAST],
                                           self->max_batch, pool_capacity_units(self->pool),
                                           pool_capacity_vcpus(self->pool)};
     const struct suffix_inputs inputs = {self->risks, self->delay, self->wait,
                                          self->container_share};
-    self->suffix = suffix_create(self->workload, &plans, &inputs, error);
+    self->suffix = suffix_create(arena, self->workload, &plans, &inputs, error);
     if (self->suffix == NULL)
         return false;
-    self->options = calloc(suffix_room(self->suffix), sizeof *self->options);
-    self->admission = admission_create(self->workload, &admission);
-    if (self->options == NULL || self->admission == NULL)
-        return error_run(error, "policy headway: out of memory");
+    self->options = arena_allocate(arena, suffix_room(self->suffix), sizeof *self->options);
     return true;
 }
 
@@ -199,18 +171,11 @@ bool headway_init(void *state, struct platform *platform, const double *values, 
     self->workload = platform_workload(platform);
     self->max_batch = (uint32_t)values[PARAMETER_MAX_BATCH];
     self->timer = SIM_FOREVER;
-    bool done = headway_allocate(self);
-    if (!done)
-        error_run(error, "policy headway: out of memory");
-    if (done) {
-        risks_start(self);
-        parts_start(self);
-        done = headway_create_parts(self, error);
-    }
-    for (size_t a = 0; done && a < self->workload->application_count; a++)
+    headway_allocate(self, platform_arena(platform));
+    risks_start(self);
+    parts_start(self);
+    for (size_t a = 0; a < self->workload->application_count; a++)
         self->mean_slo +=
             self->workload->applications[a].weight * (double)self->workload->applications[a].slo;
-    if (!done)
-        headway_finish(self);
-    return done;
+    return headway_create_parts(self, platform_arena(platform), error);
 }

@@ -63,16 +63,14 @@ static size_t level_of(const struct suffix *suffix, double batch)
     return level;
 }
 
-static bool stage_start(const struct suffix *suffix, struct stage_tables *stage, uint32_t function,
-                        struct error *error)
+static bool stage_start(const struct suffix *suffix, struct arena *arena,
+                        struct stage_tables *stage, uint32_t function, struct error *error)
 {
     const struct function *spec = &suffix->workload->functions[function];
     stage->function = spec;
     stage->fastest = SIM_FOREVER;
-    stage->entries = calloc(spec->configuration_count + 1, sizeof *stage->entries);
-    stage->factors = calloc(suffix->workload->kind_count, sizeof *stage->factors);
-    if (stage->entries == NULL || stage->factors == NULL)
-        return error_run(error, "out of memory for the configurations of \"%s\"", spec->name);
+    stage->entries = arena_allocate(arena, spec->configuration_count, sizeof *stage->entries);
+    stage->factors = arena_allocate(arena, suffix->workload->kind_count, sizeof *stage->factors);
     bool single = false;
     for (uint32_t k = 0; k < spec->configuration_count; k++) {
         const struct configuration *here = &spec->configurations[k];
@@ -91,32 +89,15 @@ static bool stage_start(const struct suffix *suffix, struct stage_tables *stage,
                        spec->name);
 }
 
-static bool suffix_allocate(struct suffix *suffix)
+static bool suffix_start(struct suffix *suffix, struct arena *arena, struct error *error)
 {
     const struct workload *workload = suffix->workload;
-    size_t most = 1;
-    for (size_t f = 0; f < workload->function_count; f++)
-        if (workload->functions[f].configuration_count > most)
-            most = workload->functions[f].configuration_count;
-    suffix->room = most;
-    suffix->stages = calloc((size_t)workload->queue_count + 1, sizeof *suffix->stages);
-    suffix->plans = calloc(workload->application_count + 1, sizeof *suffix->plans);
-    suffix->inflated = calloc(most, sizeof *suffix->inflated);
-    return suffix->stages != NULL && suffix->plans != NULL && suffix->inflated != NULL;
-}
-
-static bool suffix_start(struct suffix *suffix, struct error *error)
-{
-    const struct workload *workload = suffix->workload;
-    if (!suffix_allocate(suffix))
-        return error_run(error, "out of memory for the plans of %zu applications",
-                         workload->application_count);
     for (size_t a = 0; a < workload->application_count; a++) {
         const struct application *application = &workload->applications[a];
         const double quantum = (double)application->base_latency / QUANTA;
         suffix->plans[a].quantum = quantum > 1 ? quantum : 1;
         for (uint32_t s = 0; s < application->stage_count; s++)
-            if (!stage_start(suffix, &suffix->stages[application->first_queue + s],
+            if (!stage_start(suffix, arena, &suffix->stages[application->first_queue + s],
                              application->stages[s].function, error))
                 return false;
     }
@@ -126,45 +107,38 @@ static bool suffix_start(struct suffix *suffix, struct error *error)
                              workload->application_count);
 }
 
-struct suffix *suffix_create(const struct workload *workload,
+struct suffix *suffix_create(struct arena *arena, const struct workload *workload,
                              const struct suffix_settings *settings,
                              const struct suffix_inputs *inputs, struct error *error)
 {
-    struct suffix *suffix = calloc(1, sizeof *suffix);
-    if (suffix == NULL) {
-        error_run(error, "out of memory for the plans of %zu applications",
-                  workload->application_count);
-        return NULL;
-    }
+    struct suffix *suffix = arena_allocate(arena, 1, sizeof *suffix);
     *suffix = (struct suffix){
-        .workload = workload, .settings = *settings, .inputs = *inputs, .levels = 1};
+        .workload = workload, .settings = *settings, .inputs = *inputs, .levels = 1, .room = 1};
     while (suffix->levels < LEVELS_MOST && (UINT32_C(1) << suffix->levels) <= settings->max_batch)
         suffix->levels++;
-    if (suffix_start(suffix, error))
+    for (size_t f = 0; f < workload->function_count; f++)
+        if (workload->functions[f].configuration_count > suffix->room)
+            suffix->room = workload->functions[f].configuration_count;
+    suffix->stages = arena_allocate(arena, workload->queue_count, sizeof *suffix->stages);
+    suffix->plans = arena_allocate(arena, workload->application_count, sizeof *suffix->plans);
+    suffix->inflated = arena_allocate(arena, suffix->room, sizeof *suffix->inflated);
+    if (suffix_start(suffix, arena, error))
         return suffix;
-    suffix_destroy(suffix);
+    suffix_clear(suffix);
     return NULL;
 }
 
-void suffix_destroy(struct suffix *suffix)
+void suffix_clear(struct suffix *suffix)
 {
     if (suffix == NULL)
         return;
-    for (size_t q = 0; suffix->stages != NULL && q < suffix->workload->queue_count; q++) {
-        for (size_t l = 0; l < suffix->levels; l++)
-            for (size_t o = 0; o < OBJECTIVE_COUNT; o++)
+    for (size_t l = 0; l < suffix->levels; l++)
+        for (size_t o = 0; o < OBJECTIVE_COUNT; o++) {
+            for (size_t q = 0; q < suffix->workload->queue_count; q++)
                 search_table_destroy(suffix->stages[q].tables[o][l]);
-        free(suffix->stages[q].entries);
-        free(suffix->stages[q].factors);
-    }
-    for (size_t a = 0; suffix->plans != NULL && a < suffix->workload->application_count; a++)
-        for (size_t l = 0; l < suffix->levels; l++)
-            for (size_t o = 0; o < OBJECTIVE_COUNT; o++)
+            for (size_t a = 0; a < suffix->workload->application_count; a++)
                 frontier_destroy(suffix->plans[a].sets[o][l]);
-    free(suffix->stages);
-    free(suffix->plans);
-    free(suffix->inflated);
-    free(suffix);
+        }
 }
 
 /* ---- Tables ---------------------------------------------------------------------------------- */

@@ -22,6 +22,7 @@
 #define ESGSIM_SCHED_HEADWAY_SUFFIX_H
 
 #include "sched/headway/risk.h"
+#include "sim/arena.h"
 #include "sim/error.h"
 #include "workloads/workload.h"
 
@@ -58,10 +59,11 @@ struct suffix_inputs {
 
 /* Fills the tables once. NULL with ERROR_INPUT if a function has no usable configuration,
  * ERROR_RUN when out of memory. */
-struct suffix *suffix_create(const struct workload *workload,
+struct suffix *suffix_create(struct arena *arena, const struct workload *workload,
                              const struct suffix_settings *settings,
                              const struct suffix_inputs *inputs, struct error *error);
-void suffix_destroy(struct suffix *suffix);
+/* Frees what the search allocated, which is not in the arena. */
+void suffix_clear(struct suffix *suffix);
 
 /* Fills again the tables of each application whose inflated times have moved by more than the
  * fraction `change` of a stage's fastest time, or container shares by as much. Returns the number

@@ -71,6 +71,7 @@
 
 #include "sched/common/kinds.h"
 #include "sched/infless/pool.h"
+#include "sched/memory.h"
 
 static const double VCPU_GFLOPS = 64, GPU_GFLOPS = 14200;
 
@@ -155,30 +156,6 @@ static const struct parameter infless_parameters[PARAMETER_COUNT] = {
 
 /* ---- Set-up ---------------------------------------------------------------------------------- */
 
-static void infless_finish(void *state)
-{
-    struct infless *self = state;
-    for (size_t i = 0; self->pools != NULL && i < self->pool_count; i++) {
-        backlog_clear(&self->pools[i].backlog);
-        free(self->pools[i].instances);
-    }
-    planner_destroy(self->planner);
-    free(self->pools);
-    free(self->slots);
-    free(self->looks);
-    free(self->failing);
-    free(self->candidates);
-    free(self->instances);
-    unique_fifo_clear(&self->turns);
-    free(self->shares);
-    free(self->share_ids);
-    free(self->lsth);
-    free(self->function_count);
-    free((void *)self->groups);
-    free(self->worth);
-    memset(self, 0, sizeof *self);
-}
-
 static void groups_fill(struct infless *self)
 {
     const struct cluster_spec *cluster = &self->workload->cluster;
@@ -217,34 +194,36 @@ static void set_rule(struct infless *self, const double *values)
         self->worth[k] = kinds_scale(workload, k);
 }
 
-static bool pools_allocate(struct infless *self, bool by_function, size_t *candidates)
+static void pools_allocate(struct infless *self, struct platform *platform, bool by_function)
 {
     const struct workload *workload = self->workload;
-    *candidates = 0;
+    const size_t functions = workload->function_count;
+    const size_t queues = workload->queue_count;
+    size_t candidates = 0;
     for (size_t a = 0; a < workload->application_count; a++)
         for (size_t s = 0; s < workload->applications[a].stage_count; s++)
-            *candidates += workload->functions[workload->applications[a].stages[s].function]
-                               .configuration_count;
-    const size_t most = by_function ? workload->function_count : workload->queue_count;
-    self->pools = calloc(most + 1, sizeof *self->pools);
-    self->slots = calloc((size_t)workload->queue_count + 1, sizeof *self->slots);
-    self->failing = calloc((size_t)workload->queue_count + 1, sizeof *self->failing);
-    self->looks = calloc((most + 1) * self->look_count, sizeof *self->looks);
-    self->candidates = calloc(*candidates + 1, sizeof *self->candidates);
-    self->lsth = calloc(workload->function_count + 1, sizeof *self->lsth);
-    self->function_count = calloc(workload->function_count + 1, sizeof *self->function_count);
-    self->groups = calloc((size_t)workload->cluster.invoker_count + 1, sizeof(void *));
-    self->worth = calloc(workload->kind_count, sizeof *self->worth);
-    return self->pools != NULL && unique_fifo_init(&self->turns, most) && self->slots != NULL &&
-           self->failing != NULL && self->looks != NULL && self->candidates != NULL &&
-           self->lsth != NULL && self->function_count != NULL && self->groups != NULL &&
-           self->worth != NULL;
+            candidates += workload->functions[workload->applications[a].stages[s].function]
+                              .configuration_count;
+    const size_t most = by_function ? functions : queues;
+    /* One more than there can be: a pool without a queue is tried at the end. */
+    self->pools = platform_allocate(platform, most + 1, sizeof *self->pools);
+    unique_fifo_init(&self->turns, platform_arena(platform), most);
+    self->slots = platform_allocate(platform, queues, sizeof *self->slots);
+    self->failing = platform_allocate(platform, queues, sizeof *self->failing);
+    self->looks = platform_allocate(platform, (most + 1) * self->look_count, sizeof *self->looks);
+    self->candidates = platform_allocate(platform, candidates + 1, sizeof *self->candidates);
+    self->lsth = platform_allocate(platform, functions, sizeof *self->lsth);
+    self->function_count = platform_allocate(platform, functions, sizeof *self->function_count);
+    self->groups =
+        platform_allocate(platform, workload->cluster.invoker_count, sizeof *self->groups);
+    self->worth = platform_allocate(platform, workload->kind_count, sizeof *self->worth);
 }
 
 /* Makes a pool of the queues of `function` in [`first`, `end`). */
-static bool pool_fill(struct infless *self, const struct platform *platform, uint32_t function,
+static void pool_fill(struct infless *self, struct platform *platform, uint32_t function,
                       uint32_t first, uint32_t end)
 {
+    struct arena *arena = platform_arena(platform);
     struct infless_pool *pool = &self->pools[self->pool_count];
     *pool = (struct infless_pool){.function = function,
                                   .slo = SIM_FOREVER,
@@ -257,29 +236,23 @@ static bool pool_fill(struct infless *self, const struct platform *platform, uin
         const sim_time_t slo = self->workload->applications[a].slo;
         const sim_time_t budget = planner_budget(self->planner, q, slo);
         pool->slo = budget < pool->slo ? budget : pool->slo;
-        if (!backlog_add(&pool->backlog, &self->slots[q], (uint32_t)self->pool_count, q)) {
-            backlog_clear(&pool->backlog);
-            return false;
-        }
+        backlog_add(&pool->backlog, arena, &self->slots[q], (uint32_t)self->pool_count, q);
     }
     if (pool->backlog.queue_count == 0)
-        return true;
+        return;
     self->pool_count++;
-    return backlog_start(&pool->backlog);
+    backlog_start(&pool->backlog, arena);
 }
 
-static bool fill_pools(struct infless *self, const struct platform *platform, bool by_function,
-                       struct error *error)
+static void fill_pools(struct infless *self, struct platform *platform, bool by_function)
 {
     const uint32_t queues = self->workload->queue_count;
-    bool done = true;
     if (by_function)
-        for (uint32_t f = 0; done && f < self->workload->function_count; f++)
-            done = pool_fill(self, platform, f, 0, queues);
+        for (uint32_t f = 0; f < self->workload->function_count; f++)
+            pool_fill(self, platform, f, 0, queues);
     else
-        for (uint32_t q = 0; done && q < queues; q++)
-            done = pool_fill(self, platform, platform_queue_function(platform, q), q, q + 1);
-    return done || error_run(error, "policy infless: out of memory");
+        for (uint32_t q = 0; q < queues; q++)
+            pool_fill(self, platform, platform_queue_function(platform, q), q, q + 1);
 }
 
 /* The share of the profile that is nearest to half a GPU of the kind; of two the smaller. */
@@ -331,7 +304,7 @@ static void pool_candidates(struct infless *self, struct infless_pool *pool, uin
         pool->candidate_count = infless_best_effort(&self->rule, function, allowed, room);
 }
 
-static bool fill_candidates(struct infless *self, uint32_t max_batch, struct error *error)
+static void fill_candidates(struct infless *self, struct arena *arena, uint32_t max_batch)
 {
     struct infless_candidate *room = self->candidates;
     size_t most = 1;
@@ -339,15 +312,12 @@ static bool fill_candidates(struct infless *self, uint32_t max_batch, struct err
         const size_t here = self->workload->functions[f].configuration_count;
         most = here > most ? here : most;
     }
-    bool *allowed = calloc(most, sizeof *allowed);
-    if (allowed == NULL)
-        return error_run(error, "policy infless: out of memory");
+    bool *allowed = arena_allocate(arena, most, sizeof *allowed);
     for (size_t p = 0; p < self->pool_count; p++) {
         pool_candidates(self, &self->pools[p], max_batch, allowed, room);
         room += self->pools[p].candidate_count;
     }
-    free(allowed);
-    return true;
+    arena_release(arena, allowed);
 }
 
 static bool infless_init(void *state, struct platform *platform, const double *values,
@@ -362,10 +332,8 @@ static bool infless_init(void *state, struct platform *platform, const double *v
         return error_input(error, "policy.params.max_batch is %g; give a whole number", max_batch);
     self->tick = sim_from_s(values[PARAMETER_TICK]);
     self->look_count = (size_t)fmax(1, round(values[PARAMETER_WINDOW] / values[PARAMETER_TICK]));
-    size_t candidates = 0;
-    if (!pools_allocate(self, by_function, &candidates))
-        return error_run(error, "policy infless: out of memory");
-    self->planner = planner_create(workload, (uint32_t)max_batch,
+    pools_allocate(self, platform, by_function);
+    self->planner = planner_create(platform_arena(platform), workload, (uint32_t)max_batch,
                                    (enum planner_split)values[PARAMETER_SPLIT], error);
     if (self->planner == NULL)
         return false;
@@ -385,8 +353,9 @@ static bool infless_init(void *state, struct platform *platform, const double *v
         lsth_init(&self->lsth[f], sim_from_s(values[PARAMETER_BIN]),
                   sim_from_s(values[PARAMETER_LSTH_WINDOW]),
                   sim_from_s(values[PARAMETER_LSTH_WINDOW] / 24), values[PARAMETER_GAMMA]);
-    return fill_pools(self, platform, by_function, error) &&
-           fill_candidates(self, (uint32_t)max_batch, error);
+    fill_pools(self, platform, by_function);
+    fill_candidates(self, platform_arena(platform), (uint32_t)max_batch);
+    return true;
 }
 
 /* ---- Callbacks ------------------------------------------------------------------------------- */
@@ -552,5 +521,4 @@ const struct policy policy_infless = {
     .on_timer = infless_on_timer,
     .decide = infless_decide,
     .keep_alive = infless_keep_alive,
-    .finish = infless_finish,
 };

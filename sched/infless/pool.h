@@ -45,7 +45,6 @@ struct infless_pool {
     double best;         /* result of infless_best_throughput */
     uint32_t *instances; /* instance ids, oldest first */
     size_t instance_count;
-    size_t instance_room;
     uint32_t due;      /* head of the list of due instances, linked by next_due */
     uint64_t arrivals; /* in the current tick */
     uint64_t *looks;   /* arrivals of the last ticks; a ring of look_count; not owned */
@@ -93,7 +92,6 @@ struct infless {
                         * processed */
     struct infless_share *shares; /* scratch, with room for all instances of a pool */
     uint32_t *share_ids;
-    size_t share_room;
     struct lsth *lsth;                   /* by function */
     uint32_t *function_count;            /* living instances by function */
     const struct invoker_group **groups; /* by invoker */

@@ -3,8 +3,8 @@
 
 #include "sched/common/placement.h"
 #include "sched/infless/pool.h"
+#include "sched/memory.h"
 #include "sched/policy_instances.h"
-#include "sim/array.h"
 
 /* As a fraction of the rate: a smaller excess makes no instances [code]. */
 static const double LEAST_EXCESS = 0.03;
@@ -82,17 +82,14 @@ static bool fullest_slot(void *context, const struct infless_candidate *candidat
 
 /* ---- Instances of a pool --------------------------------------------------------------------- */
 
-static bool room_for(struct infless *self, struct infless_pool *pool, uint32_t id)
+static void room_for(struct infless *self, struct arena *arena, struct infless_pool *pool,
+                     uint32_t id)
 {
-    const size_t old = self->instance_room;
-    if (!array_reserve(&pool->instances, &pool->instance_room, pool->instance_count + 1,
-                       sizeof id) ||
-        !array_reserve(&self->instances, &self->instance_room, (size_t)id + 1,
-                       sizeof *self->instances))
-        return false;
-    for (size_t i = old; i < self->instance_room; i++)
-        self->instances[i] = (struct infless_instance){.pool = SIM_NONE};
-    return true;
+    arena_reserve(arena, &pool->instances, pool->instance_count + 1, sizeof id);
+    arena_reserve(arena, &self->instances, (size_t)id + 1, sizeof *self->instances);
+    const size_t room = arena_room(self->instances, sizeof *self->instances);
+    for (; self->instance_room < room; self->instance_room++)
+        self->instances[self->instance_room] = (struct infless_instance){.pool = SIM_NONE};
 }
 
 static bool instance_make(struct infless *self, struct platform *platform,
@@ -106,10 +103,7 @@ static bool instance_make(struct infless *self, struct platform *platform,
                                              .gpu = choice->slot.gpu});
     if (id == SIM_NONE)
         return false;
-    if (!room_for(self, pool, id)) {
-        (void)platform_kill(platform, id);
-        return false;
-    }
+    room_for(self, platform_arena(platform), pool, id);
     self->instances[id] = (struct infless_instance){.pool = infless_index(self, pool),
                                                     .candidate = *choice->candidate,
                                                     .alternatives = choice->looked,
@@ -183,13 +177,6 @@ static void observe(const struct infless *self, struct infless_pool *pool)
     pool->missed = missing;
 }
 
-static bool share_scratch(struct infless *self, size_t count)
-{
-    size_t room = self->share_room;
-    return array_reserve(&self->shares, &room, count, sizeof *self->shares) &&
-           array_reserve(&self->share_ids, &self->share_room, count, sizeof *self->share_ids);
-}
-
 /* Collects the pool's instances, makeshift or not; without `all`, only those that have started. */
 static size_t collect(const struct infless *self, const struct platform *platform,
                       const struct infless_pool *pool, bool all, bool makeshift)
@@ -245,8 +232,10 @@ void infless_rates(struct infless *self, struct platform *platform, struct infle
 {
     pool->ticked = false;
     observe(self, pool);
-    if (!share_scratch(self, pool->instance_count + 1))
-        return;
+    arena_reserve(platform_arena(platform), &self->shares, pool->instance_count,
+                  sizeof *self->shares);
+    arena_reserve(platform_arena(platform), &self->share_ids, pool->instance_count,
+                  sizeof *self->share_ids);
     divide(self, platform, pool);
     for (size_t i = 0; i < pool->instance_count; i++)
         if (self->instances[pool->instances[i]].rate > 0)

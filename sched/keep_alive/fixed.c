@@ -7,10 +7,11 @@ struct fixed {
     sim_time_t ttl;
 };
 
-static bool fixed_init(void *state, const struct workload *workload, const double *values,
-                       struct error *error)
+static bool fixed_init(void *state, struct arena *arena, const struct workload *workload,
+                       const double *values, struct error *error)
 {
     struct fixed *self = state;
+    (void)arena;
     (void)workload;
     (void)error;
     self->ttl = sim_from_s(values[0]);

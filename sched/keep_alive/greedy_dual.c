@@ -21,8 +21,6 @@
  * - FaasCache evicts in batches outside the request path to make room in advance. Here only as many
  *   as needed are evicted, and eviction takes no time.
  */
-#include <stdlib.h>
-
 #include "sched/keep_alive.h"
 
 enum size { SIZE_SCARCE, SIZE_GPU, SIZE_HOST };
@@ -58,21 +56,19 @@ static bool gpu_memory_is_scarce(const struct workload *workload)
     return gpu_needed * host > host_needed * gpu;
 }
 
-static bool greedy_dual_init(void *state, const struct workload *workload, const double *values,
-                             struct error *error)
+static bool greedy_dual_init(void *state, struct arena *arena, const struct workload *workload,
+                             const double *values, struct error *error)
 {
     struct greedy_dual *self = state;
+    (void)error;
     const size_t invokers = workload->cluster.invoker_count;
     self->variant = (enum variant)values[0];
     self->ttl = values[1] > 0 ? sim_from_s(values[1]) : SIM_FOREVER;
     self->functions = workload->function_count;
-    self->cost_ms = calloc(self->functions, sizeof *self->cost_ms);
-    self->size_mb = calloc(self->functions, sizeof *self->size_mb);
-    self->clock = calloc(invokers, sizeof *self->clock);
-    self->frequency = calloc(invokers * self->functions, sizeof *self->frequency);
-    if (self->cost_ms == NULL || self->size_mb == NULL || self->clock == NULL ||
-        self->frequency == NULL)
-        return error_run(error, "out of memory for keep-alive greedy-dual");
+    self->cost_ms = arena_allocate(arena, self->functions, sizeof *self->cost_ms);
+    self->size_mb = arena_allocate(arena, self->functions, sizeof *self->size_mb);
+    self->clock = arena_allocate(arena, invokers, sizeof *self->clock);
+    self->frequency = arena_allocate(arena, invokers * self->functions, sizeof *self->frequency);
     const enum size chosen = (enum size)values[2];
     const bool weights =
         chosen == SIZE_GPU || (chosen == SIZE_SCARCE && gpu_memory_is_scarce(workload));
@@ -143,15 +139,6 @@ static void greedy_dual_on_evict(void *state, const struct idle_container *conta
         *frequency_of(self, container->function, container->invoker) = 0;
 }
 
-static void greedy_dual_finish(void *state)
-{
-    struct greedy_dual *self = state;
-    free(self->cost_ms);
-    free(self->size_mb);
-    free(self->clock);
-    free(self->frequency);
-}
-
 static const struct parameter greedy_dual_parameters[] = {
     {"variant", VARIANT_GREEDY_DUAL, 0, 4, "greedy-dual|lru|freq|size|landlord",
      "priority of idle containers [code: faascache-sim]"},
@@ -172,5 +159,4 @@ const struct keep_alive keep_alive_greedy_dual = {
     .on_idle = greedy_dual_on_idle,
     .priority = greedy_dual_priority,
     .on_evict = greedy_dual_on_evict,
-    .finish = greedy_dual_finish,
 };

@@ -47,17 +47,12 @@ struct hybrid {
     double values[PARAMETERS];
 };
 
-static bool history_init(const void *state, void *memory)
+static void history_init(const void *state, struct arena *arena, void *memory)
 {
     const struct hybrid *self = state;
     struct history *history = memory;
     history->forecast_ns = -1;
-    return idle_histogram_init(&history->histogram, self->times.width, self->times.bin_count);
-}
-
-static void history_clear(void *memory)
-{
-    idle_histogram_clear(&((struct history *)memory)->histogram);
+    idle_histogram_init(&history->histogram, arena, self->times.width, self->times.bin_count);
 }
 
 static void history_add(const void *state, void *memory, sim_time_t idle)
@@ -88,19 +83,19 @@ static struct idle_window history_window(const void *state, const void *memory,
     return idle_times_window(&self->times, histogram);
 }
 
-static const struct idle_rule hybrid_rule = {.name = "hybrid-histogram",
-                                             .memory_bytes = sizeof(struct history),
+static const struct idle_rule hybrid_rule = {.memory_bytes = sizeof(struct history),
                                              .init = history_init,
-                                             .clear = history_clear,
                                              .add = history_add,
                                              .window = history_window};
 
-static bool hybrid_init(void *state, const struct workload *workload, const double *values,
-                        struct error *error)
+static bool hybrid_init(void *state, struct arena *arena, const struct workload *workload,
+                        const double *values, struct error *error)
 {
     struct hybrid *self = state;
+    (void)error;
     memcpy(self->values, values, sizeof self->values);
-    return idle_times_init(&self->times, &hybrid_rule, workload, values, values[LEAD] == 0, error);
+    idle_times_init(&self->times, &hybrid_rule, arena, workload, values, values[LEAD] == 0);
+    return true;
 }
 
 static const struct parameter hybrid_parameters[] = {
@@ -131,5 +126,4 @@ const struct keep_alive keep_alive_hybrid_histogram = {
     .on_use = idle_times_on_use,
     .on_idle = idle_times_on_idle,
     .on_expiry = idle_times_on_expiry,
-    .finish = idle_times_finish,
 };

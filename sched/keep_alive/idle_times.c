@@ -1,20 +1,13 @@
 #include "sched/keep_alive/idle_times.h"
 
 #include <math.h>
-#include <stdlib.h>
 #include <string.h>
 
-bool idle_histogram_init(struct idle_histogram *histogram, sim_time_t width, uint32_t bin_count)
+void idle_histogram_init(struct idle_histogram *histogram, struct arena *arena, sim_time_t width,
+                         uint32_t bin_count)
 {
     *histogram = (struct idle_histogram){.width = width, .bin_count = bin_count};
-    histogram->bins = calloc(bin_count, sizeof *histogram->bins);
-    return histogram->bins != NULL;
-}
-
-void idle_histogram_clear(struct idle_histogram *histogram)
-{
-    free(histogram->bins);
-    *histogram = (struct idle_histogram){0};
+    histogram->bins = arena_allocate(arena, bin_count, sizeof *histogram->bins);
 }
 
 void idle_histogram_add(struct idle_histogram *histogram, sim_time_t idle)
@@ -91,32 +84,20 @@ static void *memory_of(const struct idle_times *self, size_t function)
     return self->memories + function * self->rule->memory_bytes;
 }
 
-bool idle_times_init(struct idle_times *self, const struct idle_rule *rule,
-                     const struct workload *workload, const double *values, bool lead,
-                     struct error *error)
+void idle_times_init(struct idle_times *self, const struct idle_rule *rule, struct arena *arena,
+                     const struct workload *workload, const double *values, bool lead)
 {
     self->rule = rule;
     memcpy(self->values, values, sizeof self->values);
     self->width = sim_from_s(values[IDLE_BIN_S]);
     self->bin_count = (uint32_t)values[IDLE_BINS];
-    self->uses = calloc(workload->function_count, sizeof *self->uses);
-    self->memories = calloc(workload->function_count, rule->memory_bytes);
-    bool good = self->uses != NULL && self->memories != NULL;
-    while (good && self->functions < workload->function_count) {
-        const double cold_ms = workload->functions[self->functions].gpus[0].cold_start_mean_ms;
-        self->uses[self->functions].lead = lead ? sim_from_ms(cold_ms) : 0;
-        good = rule->init(self, memory_of(self, self->functions++));
+    self->uses = arena_allocate(arena, workload->function_count, sizeof *self->uses);
+    self->memories = arena_allocate(arena, workload->function_count, rule->memory_bytes);
+    for (size_t f = 0; f < workload->function_count; f++) {
+        self->uses[f].lead =
+            lead ? sim_from_ms(workload->functions[f].gpus[0].cold_start_mean_ms) : 0;
+        rule->init(self, arena, memory_of(self, f));
     }
-    return good || error_run(error, "out of memory for keep-alive %s", rule->name);
-}
-
-void idle_times_finish(void *state)
-{
-    struct idle_times *self = state;
-    for (size_t f = 0; f < self->functions; f++)
-        self->rule->clear(memory_of(self, f));
-    free(self->memories);
-    free(self->uses);
 }
 
 struct idle_window idle_times_window(const struct idle_times *self,

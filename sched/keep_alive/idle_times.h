@@ -26,9 +26,9 @@ struct idle_histogram {
     double squares; /* sum of the squared bin counts */
 };
 
-/* False when out of memory; free with idle_histogram_clear in either case. */
-bool idle_histogram_init(struct idle_histogram *histogram, sim_time_t width, uint32_t bin_count);
-void idle_histogram_clear(struct idle_histogram *histogram);
+/* An empty histogram, whose bins the arena has. */
+void idle_histogram_init(struct idle_histogram *histogram, struct arena *arena, sim_time_t width,
+                         uint32_t bin_count);
 void idle_histogram_add(struct idle_histogram *histogram, sim_time_t idle);
 /* Removes an idle time that was added earlier. */
 void idle_histogram_remove(struct idle_histogram *histogram, sim_time_t idle);
@@ -44,11 +44,8 @@ struct idle_window {
 /* What a policy supplies. `state` is its own state, which begins with a struct idle_times. `memory`
  * is that of one function, of `memory_bytes`, zeroed before `init`. */
 struct idle_rule {
-    const char *name; /* name of the policy */
     size_t memory_bytes;
-    /* False when out of memory; free with `clear` in either case. */
-    bool (*init)(const void *state, void *memory);
-    void (*clear)(void *memory);
+    void (*init)(const void *state, struct arena *arena, void *memory);
     void (*add)(const void *state, void *memory, sim_time_t idle);
     /* Returns `standard`, from 0 to the end of the bins, if the memory has no usable window. */
     struct idle_window (*window)(const void *state, const void *memory,
@@ -63,16 +60,14 @@ struct idle_times {
     double values[IDLE_PARAMETERS];
     sim_time_t width; /* width of a bin */
     uint32_t bin_count;
-    size_t functions;
     struct idle_uses *uses; /* per function */
     char *memories;         /* per function */
 };
 
 /* `values` begins with the values of this enum. With `lead`, containers start a mean cold start in
- * advance. False with ERROR_RUN when out of memory; free with idle_times_finish in either case. */
-bool idle_times_init(struct idle_times *self, const struct idle_rule *rule,
-                     const struct workload *workload, const double *values, bool lead,
-                     struct error *error);
+ * advance. */
+void idle_times_init(struct idle_times *self, const struct idle_rule *rule, struct arena *arena,
+                     const struct workload *workload, const double *values, bool lead);
 
 /* The window with the policy's head, tail and margin. */
 struct idle_window idle_times_window(const struct idle_times *self,
@@ -84,6 +79,5 @@ struct keep_windows idle_times_on_idle(void *state, const struct idle_container 
                                        bool used, sim_time_t now);
 sim_time_t idle_times_on_expiry(void *state, const struct idle_container *container,
                                 sim_time_t now);
-void idle_times_finish(void *state);
 
 #endif

@@ -15,7 +15,6 @@
  *   As in the paper, it covers spans of time and the gaps between invocations
  *   (sched/infless/lsth.h).
  */
-#include <stdlib.h>
 #include <string.h>
 
 #include "sched/keep_alive/idle_times.h"
@@ -43,23 +42,14 @@ struct lsth {
     uint64_t long_samples, short_samples;
 };
 
-static bool memory_init(const void *state, void *own)
+static void memory_init(const void *state, struct arena *arena, void *own)
 {
     const struct lsth *self = state;
     const struct idle_times *times = &self->times;
     struct memory *memory = own;
-    memory->ring = calloc(self->long_samples, sizeof *memory->ring);
-    return idle_histogram_init(&memory->longer, times->width, times->bin_count) &&
-           idle_histogram_init(&memory->shorter, times->width, times->bin_count) &&
-           memory->ring != NULL;
-}
-
-static void memory_clear(void *own)
-{
-    struct memory *memory = own;
-    idle_histogram_clear(&memory->longer);
-    idle_histogram_clear(&memory->shorter);
-    free(memory->ring);
+    memory->ring = arena_allocate(arena, self->long_samples, sizeof *memory->ring);
+    idle_histogram_init(&memory->longer, arena, times->width, times->bin_count);
+    idle_histogram_init(&memory->shorter, arena, times->width, times->bin_count);
 }
 
 static void memory_add(const void *state, void *own, sim_time_t idle)
@@ -92,15 +82,13 @@ static struct idle_window memory_window(const void *state, const void *own,
                                 gamma * of_long.tail_ns + (1 - gamma) * of_short.tail_ns};
 }
 
-static const struct idle_rule lsth_rule = {.name = "lsth",
-                                           .memory_bytes = sizeof(struct memory),
+static const struct idle_rule lsth_rule = {.memory_bytes = sizeof(struct memory),
                                            .init = memory_init,
-                                           .clear = memory_clear,
                                            .add = memory_add,
                                            .window = memory_window};
 
-static bool lsth_init(void *state, const struct workload *workload, const double *values,
-                      struct error *error)
+static bool lsth_init(void *state, struct arena *arena, const struct workload *workload,
+                      const double *values, struct error *error)
 {
     struct lsth *self = state;
     memcpy(self->values, values, sizeof self->values);
@@ -110,7 +98,8 @@ static bool lsth_init(void *state, const struct workload *workload, const double
                            values[SHORT_SAMPLES], values[LONG_SAMPLES]);
     self->long_samples = (uint64_t)values[LONG_SAMPLES];
     self->short_samples = (uint64_t)values[SHORT_SAMPLES];
-    return idle_times_init(&self->times, &lsth_rule, workload, values, values[LEAD] == 0, error);
+    idle_times_init(&self->times, &lsth_rule, arena, workload, values, values[LEAD] == 0);
+    return true;
 }
 
 static const struct parameter lsth_parameters[] = {
@@ -138,5 +127,4 @@ const struct keep_alive keep_alive_lsth = {
     .on_use = idle_times_on_use,
     .on_idle = idle_times_on_idle,
     .on_expiry = idle_times_on_expiry,
-    .finish = idle_times_finish,
 };

@@ -3,6 +3,7 @@
 
 #include <math.h>
 
+#include "sched/memory.h"
 #include "sched/nexus/split.h"
 
 static double best_throughput(const struct squishy_session *session)
@@ -95,8 +96,8 @@ static void cost_fill(struct squishy_session *sessions, const double *rates, siz
     }
 }
 
-bool budgets_fill(struct squishy_session *sessions, const double *rates, struct platform *platform,
-                  const struct budgets_rule *rule, double *cost, struct error *error)
+void budgets_fill(struct squishy_session *sessions, const double *rates, struct platform *platform,
+                  const struct budgets_rule *rule, double *cost)
 {
     const struct workload *workload = platform_workload(platform);
     const size_t queues = workload->queue_count;
@@ -106,8 +107,8 @@ bool budgets_fill(struct squishy_session *sessions, const double *rates, struct 
         double share[WORKLOAD_MAX_STAGES];
         double total = (double)INFINITY;
         cost_fill(sessions, rates, queues, application, rule, cost);
-        if (!split_budgets(application, cost, rule->steps, share, &total, &work, error))
-            return false;
+        split_budgets(platform_arena(platform), application, cost, rule->steps, share, &total,
+                      &work);
         for (size_t i = 0; isfinite(total) && i < rule->kinds * application->stage_count; i++) {
             const size_t s = i % application->stage_count;
             const size_t kind = i / application->stage_count;
@@ -116,5 +117,4 @@ bool budgets_fill(struct squishy_session *sessions, const double *rates, struct 
         }
     }
     platform_charge(platform, work);
-    return true;
 }

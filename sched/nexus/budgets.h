@@ -22,9 +22,9 @@ void budgets_divide(struct squishy_session *sessions, size_t queues,
 /* Sets the SLO of each session (by kind and queue; ladder and overhead are given) to its stage's
  * budget; `rates` has the rate of each queue. If no split serves every stage of an application in
  * time, its sessions keep theirs. `cost` is scratch for max_stages × (steps + 1) numbers. The sums
- * compared are charged as decision time. False with ERROR_RUN when out of memory. O(applications ×
+ * compared are charged as decision time. O(applications ×
  * stages × steps × (steps + ladder)). */
-bool budgets_fill(struct squishy_session *sessions, const double *rates, struct platform *platform,
-                  const struct budgets_rule *rule, double *cost, struct error *error);
+void budgets_fill(struct squishy_session *sessions, const double *rates, struct platform *platform,
+                  const struct budgets_rule *rule, double *cost);
 
 #endif

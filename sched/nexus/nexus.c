@@ -43,6 +43,7 @@
  */
 #include "sched/nexus/nexus_internal.h"
 
+#include "sched/memory.h"
 enum { SCALINGS = 8 };
 
 static const double least_rate = 0.1;
@@ -72,8 +73,8 @@ static bool rates_take(struct nexus *nexus, sim_time_t now)
 
 /* The plan for the nodes of one kind. Finds by bisection with SCALINGS bits the largest common
  * factor on the rates for which it fits. */
-static bool plan_make(struct nexus *nexus, uint32_t kind, struct squishy_plan *plan,
-                      struct error *error)
+static void plan_make(struct nexus *nexus, struct arena *arena, uint32_t kind,
+                      struct squishy_plan *plan)
 {
     struct squishy_session *sessions = session_of(nexus, kind, 0);
     const size_t queues = nexus->workload->queue_count;
@@ -84,25 +85,22 @@ static bool plan_make(struct nexus *nexus, uint32_t kind, struct squishy_plan *p
     uint64_t work = 0;
     for (int i = 0; i <= SCALINGS + 1; i++) {
         if (!(factor > 0))
-            break;
+            return;
         for (size_t q = 0; q < queues; q++)
             sessions[q].rate *= factor / applied;
         applied = factor;
         const bool done =
-            squishy_pack(sessions, queues, rule, nexus->nodes_of_kind[kind], plan, error);
+            squishy_pack(arena, sessions, queues, rule, nexus->nodes_of_kind[kind], plan);
         work += plan->work;
         plan->work = work;
-        if (error->kind != ERROR_NONE)
-            return false;
         if (done && (factor >= 1 || i > SCALINGS))
-            return true;
+            return;
         range[0] = done ? factor : range[0];
         range[1] = done ? range[1] : factor;
         factor = i < SCALINGS ? (range[0] + range[1]) / 2 : range[0];
-        squishy_clear(plan);
+        squishy_clear(plan, arena);
         plan->work = work;
     }
-    return true;
 }
 
 /* Number of the plan's sessions whose function the node served before; -1: it cannot run them. */
@@ -167,7 +165,7 @@ static void plan_load(struct nexus *nexus, struct platform *platform)
         nexus->planned[i] &= 1;
 }
 
-static bool plan_install(struct nexus *nexus, const struct platform *platform, struct error *error)
+static void plan_install(struct nexus *nexus, const struct platform *platform)
 {
     duty_cycle_begin(nexus->rounds);
     for (uint32_t q = 0; q < nexus->workload->queue_count; q++)
@@ -175,40 +173,35 @@ static bool plan_install(struct nexus *nexus, const struct platform *platform, s
     for (uint32_t n = 0; n < nexus->node_count; n++) {
         const struct node *node = &nexus->nodes[n];
         const struct squishy_plan *plan = &nexus->plans[node->kind];
-        if (!duty_cycle_add_server(nexus->rounds, node->invoker, n, error))
-            return false;
+        duty_cycle_add_server(nexus->rounds, node->invoker, n);
         if (node->plan == SIM_NONE)
             continue;
         const struct squishy_node *planned = &plan->nodes[node->plan];
         for (uint32_t s = 0; s < planned->count; s++) {
             const struct squishy_share *share = &plan->shares[planned->first + s];
-            const struct duty_cycle_slot slot =
-                slot_of(nexus, node->kind, share->session, share->batch);
-            if (!duty_cycle_add_slot(nexus->rounds, slot, error))
-                return false;
+            duty_cycle_add_slot(nexus->rounds,
+                                slot_of(nexus, node->kind, share->session, share->batch));
             nexus->served[share->session] += share->batch / sim_to_s(planned->duty);
         }
     }
-    return duty_cycle_end(nexus->rounds, platform, error);
+    duty_cycle_end(nexus->rounds, platform);
 }
 
-/* The budgets of all stages, and a plan for each kind of GPU with its part of the rates. False when
- * out of memory. */
-static bool plans_make(struct nexus *nexus, struct platform *platform,
-                       const struct budgets_rule *rule, struct error *error)
+/* The budgets of all stages, and a plan for each kind of GPU with its part of the rates. */
+static void plans_make(struct nexus *nexus, struct platform *platform,
+                       const struct budgets_rule *rule)
 {
     const uint32_t queues = nexus->workload->queue_count;
-    bool done = nexus->values[PARAMETER_SPLIT] != SPLIT_DP ||
-                budgets_fill(nexus->sessions, nexus->rates, platform, rule, nexus->cost, error);
-    for (uint32_t q = 0; done && q < queues; q++)
+    if (nexus->values[PARAMETER_SPLIT] == SPLIT_DP)
+        budgets_fill(nexus->sessions, nexus->rates, platform, rule, nexus->cost);
+    for (uint32_t q = 0; q < queues; q++)
         budgets_divide(&nexus->sessions[q], queues, rule, nexus->rates[q]);
     uint64_t work = 0;
-    for (uint32_t k = 0; done && k < nexus->kinds; k++) {
-        done = plan_make(nexus, k, &nexus->plans[k], error);
+    for (uint32_t k = 0; k < nexus->kinds; k++) {
+        plan_make(nexus, platform_arena(platform), k, &nexus->plans[k]);
         work += nexus->plans[k].work;
     }
     platform_charge(platform, work);
-    return done;
 }
 
 static void replan(struct nexus *nexus, struct platform *platform)
@@ -222,25 +215,22 @@ static void replan(struct nexus *nexus, struct platform *platform)
                                           (enum squishy_rule)nexus->values[PARAMETER_RESIDUAL],
                                       .parts = nexus->parts,
                                       .kinds = nexus->kinds};
-    struct error error = {0};
     nexus->due = false;
     const bool left = rates_take(nexus, now);
     nexus->interval = 2 * nexus->interval < least ? 2 * nexus->interval : least;
     platform_set_timer(platform, now + nexus->interval, TIMER_PLAN);
     if (!begun && !left && now - nexus->planned_at < sim_from_s(nexus->values[PARAMETER_EPOCH]))
         return;
-    /* Without memory for a better plan the last one is kept. */
-    if (plans_make(nexus, platform, &rule, &error)) {
-        for (size_t n = 0; n < nexus->node_count; n++)
-            nexus->nodes[n].plan = SIM_NONE;
-        for (uint32_t k = 0; k < nexus->kinds; k++)
-            plan_assign(nexus, k);
-        plan_load(nexus, platform);
-        if (plan_install(nexus, platform, &error))
-            nexus->planned_at = now;
-    }
+    plans_make(nexus, platform, &rule);
+    for (size_t n = 0; n < nexus->node_count; n++)
+        nexus->nodes[n].plan = SIM_NONE;
     for (uint32_t k = 0; k < nexus->kinds; k++)
-        squishy_clear(&nexus->plans[k]);
+        plan_assign(nexus, k);
+    plan_load(nexus, platform);
+    plan_install(nexus, platform);
+    nexus->planned_at = now;
+    for (uint32_t k = 0; k < nexus->kinds; k++)
+        squishy_clear(&nexus->plans[k], platform_arena(platform));
 }
 
 /* ---- Events ---------------------------------------------------------------------------------- */
@@ -308,5 +298,4 @@ const struct policy policy_nexus = {
     .on_timer = nexus_on_timer,
     .decide = nexus_decide,
     .keep_alive = nexus_keep_alive,
-    .finish = nexus_finish,
 };

@@ -80,10 +80,8 @@ static inline struct duty_cycle_slot slot_of(const struct nexus *nexus, uint32_t
 bool nexus_runs_on(const struct nexus *nexus, const struct node *node, uint32_t queue);
 
 /* The policy's init: fills a state that is all zeros. False with ERROR_INPUT for a value that is
- * not a whole number and must be one, or ERROR_RUN; the state is then cleared. */
+ * not a whole number and must be one, or ERROR_RUN. */
 bool nexus_init(void *state, struct platform *platform, const double *values, struct error *error);
-/* The policy's finish: frees all that the state owns and sets it to zeros. */
-void nexus_finish(void *state);
 
 /* By enum parameter_index. */
 extern const struct parameter nexus_parameters[PARAMETER_COUNT];

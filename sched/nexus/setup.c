@@ -2,7 +2,8 @@
 #include "sched/nexus/nexus_internal.h"
 
 #include <math.h>
-#include <stdlib.h>
+
+#include "sched/memory.h"
 
 const struct parameter nexus_parameters[PARAMETER_COUNT] = {
     [PARAMETER_VGPU] = {"vgpu", 0, 0, 65535, NULL,
@@ -25,29 +26,6 @@ const struct parameter nexus_parameters[PARAMETER_COUNT] = {
     [PARAMETER_KEEP] = {"keep_s", 600, 0, 1e6, NULL,
                         "keep-alive of containers that are not in the plan (assumed)"},
 };
-
-void nexus_finish(void *state)
-{
-    struct nexus *nexus = state;
-    const size_t ladders = nexus->workload->function_count * nexus->kinds;
-    for (size_t i = 0; nexus->ladders != NULL && i < ladders; i++)
-        batch_latency_clear(&nexus->ladders[i]);
-    planner_destroy(nexus->planner);
-    duty_cycle_destroy(nexus->rounds);
-    free(nexus->ladders);
-    free(nexus->rest);
-    free(nexus->nodes);
-    free(nexus->nodes_of_kind);
-    free(nexus->parts);
-    free(nexus->arrived);
-    free(nexus->rates);
-    free(nexus->plans);
-    free(nexus->served);
-    free(nexus->sessions);
-    free(nexus->cost);
-    free(nexus->planned);
-    *nexus = (struct nexus){0};
-}
 
 static uint32_t shares_of(const struct gpu_spec *gpu, uint32_t vgpu)
 {
@@ -134,19 +112,17 @@ static struct batch_latency *ladder_of(const struct nexus *nexus, uint32_t funct
     return &nexus->ladders[(size_t)function * nexus->kinds + kind];
 }
 
-static bool ladders_fill(struct nexus *nexus, uint32_t vgpu, struct error *error)
+static void ladders_fill(struct nexus *nexus, struct arena *arena, uint32_t vgpu)
 {
     const struct workload *workload = nexus->workload;
     for (uint32_t k = 0; k < nexus->kinds; k++) {
         const uint16_t vcpus = vcpus_of_node(&workload->cluster, k, vgpu);
         for (uint32_t f = 0; f < workload->function_count; f++) {
             const uint16_t share = share_of(nexus, f, k, vgpu > 0 ? vgpu : UINT16_MAX);
-            if (!batch_latency_fill(ladder_of(nexus, f, k), workload, nexus->planner, f, k, share,
-                                    vcpus, (uint32_t)nexus->values[PARAMETER_MAX_BATCH], error))
-                return false;
+            batch_latency_fill(ladder_of(nexus, f, k), arena, workload, nexus->planner, f, k, share,
+                               vcpus, (uint32_t)nexus->values[PARAMETER_MAX_BATCH]);
         }
     }
-    return true;
 }
 
 /* A job alone on the kind of GPU on which this is fastest. */
@@ -169,33 +145,31 @@ static void rest_fill(struct nexus *nexus, const struct application *application
     slo_rest(application, alone, &nexus->rest[application->first_queue]);
 }
 
-static bool allocate(struct nexus *nexus, uint32_t vgpu, struct error *error)
+static void allocate(struct nexus *nexus, struct platform *platform, uint32_t vgpu)
 {
     const struct workload *workload = nexus->workload;
     const struct cluster_spec *cluster = &workload->cluster;
-    const size_t queues = (size_t)workload->queue_count + 1;
-    size_t nodes = 1;
+    const size_t queues = workload->queue_count;
+    const size_t steps = (size_t)nexus->values[PARAMETER_STEPS];
+    size_t nodes = 0;
     for (size_t g = 0; g < cluster->group_count; g++)
         nodes += (size_t)cluster->groups[g].count * nodes_of(&cluster->groups[g], vgpu);
     nexus->kinds = (uint32_t)workload->kind_count;
-    nexus->ladders = calloc(workload->function_count * nexus->kinds + 1, sizeof *nexus->ladders);
-    nexus->rest = calloc(queues, sizeof *nexus->rest);
-    nexus->nodes = calloc(nodes, sizeof *nexus->nodes);
-    nexus->nodes_of_kind = calloc(nexus->kinds, sizeof *nexus->nodes_of_kind);
-    nexus->parts = calloc(nexus->kinds, sizeof *nexus->parts);
-    nexus->rates = calloc(queues, sizeof *nexus->rates);
-    nexus->plans = calloc(nexus->kinds, sizeof *nexus->plans);
-    nexus->arrived = calloc(queues, sizeof *nexus->arrived);
-    nexus->served = calloc(queues, sizeof *nexus->served);
-    nexus->sessions = calloc(queues * nexus->kinds, sizeof *nexus->sessions);
-    nexus->cost = calloc(workload->max_stages * ((size_t)nexus->values[PARAMETER_STEPS] + 1) + 1,
-                         sizeof *nexus->cost);
-    nexus->planned = calloc((size_t)cluster->invoker_count * workload->function_count + 1, 1);
-    return (nexus->ladders != NULL && nexus->rest != NULL && nexus->nodes != NULL &&
-            nexus->arrived != NULL && nexus->served != NULL && nexus->sessions != NULL &&
-            nexus->cost != NULL && nexus->planned != NULL && nexus->nodes_of_kind != NULL &&
-            nexus->parts != NULL && nexus->rates != NULL && nexus->plans != NULL) ||
-           error_run(error, "policy nexus: out of memory for %zu nodes", nodes);
+    nexus->ladders = platform_allocate(platform, workload->function_count * nexus->kinds,
+                                       sizeof *nexus->ladders);
+    nexus->rest = platform_allocate(platform, queues, sizeof *nexus->rest);
+    nexus->nodes = platform_allocate(platform, nodes, sizeof *nexus->nodes);
+    nexus->nodes_of_kind = platform_allocate(platform, nexus->kinds, sizeof *nexus->nodes_of_kind);
+    nexus->parts = platform_allocate(platform, nexus->kinds, sizeof *nexus->parts);
+    nexus->rates = platform_allocate(platform, queues, sizeof *nexus->rates);
+    nexus->plans = platform_allocate(platform, nexus->kinds, sizeof *nexus->plans);
+    nexus->arrived = platform_allocate(platform, queues, sizeof *nexus->arrived);
+    nexus->served = platform_allocate(platform, queues, sizeof *nexus->served);
+    nexus->sessions = platform_allocate(platform, queues * nexus->kinds, sizeof *nexus->sessions);
+    nexus->cost =
+        platform_allocate(platform, workload->max_stages * (steps + 1), sizeof *nexus->cost);
+    nexus->planned =
+        platform_allocate(platform, (size_t)cluster->invoker_count * workload->function_count, 1);
 }
 
 bool nexus_runs_on(const struct nexus *nexus, const struct node *node, uint32_t queue)
@@ -219,19 +193,19 @@ static bool nexus_orphan(const void *context, uint32_t queue, uint32_t invoker, 
     return nexus_runs_on(nexus, node, queue);
 }
 
-static bool set_up(struct nexus *nexus, struct error *error)
+static bool set_up(struct nexus *nexus, struct platform *platform, struct error *error)
 {
     const struct workload *workload = nexus->workload;
     const uint32_t vgpu = (uint32_t)nexus->values[PARAMETER_VGPU];
     nexus->planner = planner_create(
-        workload, (uint32_t)nexus->values[PARAMETER_MAX_BATCH],
+        platform_arena(platform), workload, (uint32_t)nexus->values[PARAMETER_MAX_BATCH],
         nexus->values[PARAMETER_SPLIT] == SPLIT_EQUAL ? PLANNER_EQUAL : PLANNER_PROPORTIONAL,
         error);
-    if (nexus->planner == NULL || !allocate(nexus, vgpu, error))
+    if (nexus->planner == NULL)
         return false;
+    allocate(nexus, platform, vgpu);
     nodes_fill(nexus, vgpu);
-    if (!ladders_fill(nexus, vgpu, error))
-        return false;
+    ladders_fill(nexus, platform_arena(platform), vgpu);
     for (size_t a = 0; a < workload->application_count; a++) {
         const struct application *application = &workload->applications[a];
         rest_fill(nexus, application);
@@ -249,12 +223,10 @@ static bool set_up(struct nexus *nexus, struct error *error)
         .rest = nexus->values[PARAMETER_DROP] > 0 ? NULL : nexus->rest,
         .retry_timer = TIMER_RETRY,
         .retry = sim_from_s(nexus->values[PARAMETER_MIN_EPOCH]) / 100};
-    nexus->rounds = duty_cycle_create(workload, rule, error);
-    if (nexus->rounds == NULL)
-        return false;
+    nexus->rounds = duty_cycle_create(platform_arena(platform), workload, rule);
     for (uint32_t n = 0; n < nexus->node_count; n++)
-        if (!duty_cycle_add_server(nexus->rounds, nexus->nodes[n].invoker, n, error))
-            return false;
+        duty_cycle_add_server(nexus->rounds, nexus->nodes[n].invoker, n);
+    duty_cycle_end(nexus->rounds, platform);
     return true;
 }
 
@@ -268,8 +240,5 @@ bool nexus_init(void *state, struct platform *platform, const double *values, st
         if (values[i] != floor(values[i]))
             return error_input(error, "policy.params.%s is %g; give a whole number",
                                nexus_parameters[i].name, values[i]);
-    if (set_up(nexus, error) && duty_cycle_end(nexus->rounds, platform, error))
-        return true;
-    nexus_finish(nexus);
-    return false;
+    return set_up(nexus, platform, error);
 }

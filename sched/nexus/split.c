@@ -153,21 +153,15 @@ static void stretch(const struct application *application, const double *least, 
     }
 }
 
-bool split_budgets(const struct application *application, const double *cost, size_t steps,
-                   double *share, double *total, uint64_t *work, struct error *error)
+void split_budgets(struct arena *arena, const struct application *application, const double *cost,
+                   size_t steps, double *share, double *total, uint64_t *work)
 {
     const size_t count = application->stage_count;
     const size_t cells = count * (steps + 1);
     double least[WORKLOAD_MAX_STAGES];
     struct table table = {.width = steps + 1, .cost = cost};
-    double *room = calloc(2 * cells + steps + 1, sizeof *room);
-    table.own = calloc(cells, sizeof *table.own);
-    if (room == NULL || table.own == NULL) {
-        free(room);
-        free(table.own);
-        return error_run(error, "out of memory for the split of application \"%s\"",
-                         application->name);
-    }
+    double *room = arena_allocate(arena, 2 * cells + steps + 1, sizeof *room);
+    table.own = arena_allocate(arena, cells, sizeof *table.own);
     table.best = room;
     double *sums = room + cells;
     double *below = sums + cells;
@@ -180,7 +174,6 @@ bool split_budgets(const struct application *application, const double *cost, si
     }
     if (isfinite(*total))
         stretch(application, least, share);
-    free(room);
-    free(table.own);
-    return true;
+    arena_release(arena, room);
+    arena_release(arena, table.own);
 }

@@ -13,15 +13,15 @@
 #ifndef ESGSIM_SCHED_NEXUS_SPLIT_H
 #define ESGSIM_SCHED_NEXUS_SPLIT_H
 
-#include "sim/error.h"
+#include "sim/arena.h"
 #include "workloads/workload.h"
 
 /* Splits the SLO. cost[s × (steps + 1) + k] is the number of GPUs of stage s with a budget of k of
  * `steps` equal parts of the SLO. It must not increase with k, and is INFINITY if the budget is too
  * short. Fills share[s], each stage's part of the SLO, and `total`, the minimal sum of costs.
  * `total` is INFINITY if no split serves all stages; share is then not written. `work` counts the
- * sums compared. O(stages × steps²). False with ERROR_RUN when out of memory. */
-bool split_budgets(const struct application *application, const double *cost, size_t steps,
-                   double *share, double *total, uint64_t *work, struct error *error);
+ * sums compared. O(stages × steps²). */
+void split_budgets(struct arena *arena, const struct application *application, const double *cost,
+                   size_t steps, double *share, double *total, uint64_t *work);
 
 #endif

@@ -228,33 +228,30 @@ static bool pack(struct packing *packing, size_t count, enum squishy_rule rule, 
     return true;
 }
 
-bool squishy_pack(const struct squishy_session *sessions, size_t count, enum squishy_rule rule,
-                  size_t node_limit, struct squishy_plan *plan, struct error *error)
+bool squishy_pack(struct arena *arena, const struct squishy_session *sessions, size_t count,
+                  enum squishy_rule rule, size_t node_limit, struct squishy_plan *plan)
 {
-    *plan = (struct squishy_plan){.nodes = calloc(node_limit + 1, sizeof *plan->nodes),
-                                  .shares = calloc(node_limit + count + 1, sizeof *plan->shares)};
+    *plan = (struct squishy_plan){
+        .nodes = arena_allocate(arena, node_limit + 1, sizeof *plan->nodes),
+        .shares = arena_allocate(arena, node_limit + count + 1, sizeof *plan->shares)};
     struct packing packing = {.sessions = sessions,
                               .plan = plan,
-                              .residuals = calloc(count + 1, sizeof *packing.residuals),
-                              .heads = calloc(count + 1, sizeof *packing.heads),
-                              .duties = calloc(count + 1, sizeof *packing.duties),
-                              .occupancies = calloc(count + 1, sizeof *packing.occupancies)};
-    bool packed = false;
-    if (plan->nodes == NULL || plan->shares == NULL || packing.residuals == NULL ||
-        packing.heads == NULL || packing.duties == NULL || packing.occupancies == NULL)
-        error_run(error, "out of memory for a plan of %zu sessions", count);
-    else
-        packed = pack(&packing, count, rule, node_limit);
-    free(packing.residuals);
-    free(packing.heads);
-    free(packing.duties);
-    free(packing.occupancies);
+                              .residuals = arena_allocate(arena, count, sizeof *packing.residuals),
+                              .heads = arena_allocate(arena, count, sizeof *packing.heads),
+                              .duties = arena_allocate(arena, count, sizeof *packing.duties),
+                              .occupancies =
+                                  arena_allocate(arena, count, sizeof *packing.occupancies)};
+    const bool packed = pack(&packing, count, rule, node_limit);
+    arena_release(arena, packing.residuals);
+    arena_release(arena, packing.heads);
+    arena_release(arena, packing.duties);
+    arena_release(arena, packing.occupancies);
     return packed;
 }
 
-void squishy_clear(struct squishy_plan *plan)
+void squishy_clear(struct squishy_plan *plan, struct arena *arena)
 {
-    free(plan->nodes);
-    free(plan->shares);
+    arena_release(arena, plan->nodes);
+    arena_release(arena, plan->shares);
     *plan = (struct squishy_plan){0};
 }

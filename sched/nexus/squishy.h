@@ -59,10 +59,11 @@ bool squishy_residual(const struct squishy_session *session, double rate, enum s
                       uint32_t *batch, sim_time_t *duty);
 
 /* Packs the sessions. Those with rate 0, or for which even a batch of one is too slow (2 l(1) >
- * slo), get nothing. False if more than `node_limit` nodes are needed (no error set) or when out of
- * memory (error set). Call squishy_clear in any case. O(count × nodes × sessions per node). */
-bool squishy_pack(const struct squishy_session *sessions, size_t count, enum squishy_rule rule,
-                  size_t node_limit, struct squishy_plan *plan, struct error *error);
-void squishy_clear(struct squishy_plan *plan);
+ * slo), get nothing. False if more than `node_limit` nodes are needed. O(count × nodes × sessions
+ * per node). */
+bool squishy_pack(struct arena *arena, const struct squishy_session *sessions, size_t count,
+                  enum squishy_rule rule, size_t node_limit, struct squishy_plan *plan);
+/* Gives the memory of a plan back to its arena. */
+void squishy_clear(struct squishy_plan *plan, struct arena *arena);
 
 #endif

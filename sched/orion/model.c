@@ -1,7 +1,6 @@
 #include "sched/orion/model.h"
 
 #include <math.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "sched/common/dominators.h"
@@ -9,73 +8,55 @@
 
 /* ---- Ladders --------------------------------------------------------------------------------- */
 
-static void batch_latency_clear(struct orion_ladder *ladder)
+/* Entries of the table (ascending time) that cost less than all faster ones, last first. `kept` is
+ * scratch. */
+static void ladder_fill(struct orion_ladder *ladder, const struct search_table *table,
+                        uint32_t max_batch, size_t *kept)
 {
-    for (size_t i = 0; ladder->execution != NULL && i < ladder->count; i++)
-        free(ladder->execution[i].mass);
-    free(ladder->execution);
-    free(ladder->configuration);
-    free(ladder->cost);
-    free(ladder->time);
-    memset(ladder, 0, sizeof *ladder);
-}
-
-/* Entries of the table (ascending time) that cost less than all faster ones, last first. */
-static bool batch_latency_fill(struct orion_ladder *ladder, const struct search_table *table,
-                               uint32_t max_batch)
-{
-    size_t *kept = malloc(table->count * sizeof *kept);
-    size_t count = 0;
-    for (size_t i = 0; kept != NULL && i < table->count; i++)
+    for (size_t i = 0; i < table->count; i++)
         if (table->batch[i] <= max_batch &&
-            (count == 0 || table->cost[i] < table->cost[kept[count - 1]]))
-            kept[count++] = i;
-    ladder->configuration = malloc((count + 1) * sizeof *ladder->configuration);
-    ladder->cost = malloc((count + 1) * sizeof *ladder->cost);
-    ladder->time = malloc((count + 1) * sizeof *ladder->time);
-    ladder->execution = calloc(count + 1, sizeof *ladder->execution);
-    const bool done = kept != NULL && ladder->configuration != NULL && ladder->cost != NULL &&
-                      ladder->time != NULL && ladder->execution != NULL;
-    for (size_t i = 0; done && i < count; i++) {
-        const size_t entry = kept[count - 1 - i];
+            (ladder->count == 0 || table->cost[i] < table->cost[kept[ladder->count - 1]]))
+            kept[ladder->count++] = i;
+    for (size_t i = 0; i < ladder->count; i++) {
+        const size_t entry = kept[ladder->count - 1 - i];
         ladder->configuration[i] = table->index[entry];
         ladder->cost[i] = table->cost[entry];
         ladder->time[i] = table->time[entry];
     }
-    ladder->count = done ? count : 0;
-    free(kept);
-    return done;
 }
 
 /* Copies the used part of `scratch` into a distribution of its own. */
-static bool distribution_keep(struct distribution *kept, const struct distribution *scratch)
+static void distribution_keep(struct distribution *kept, struct arena *arena,
+                              const struct distribution *scratch)
 {
     *kept = *scratch;
-    kept->mass = malloc((scratch->count + 1) * sizeof *kept->mass);
-    if (kept->mass == NULL)
-        return false;
+    kept->mass = arena_allocate(arena, scratch->count, sizeof *kept->mass);
     memcpy(kept->mass, scratch->mass, scratch->count * sizeof *kept->mass);
-    return true;
 }
 
-static bool batch_latency_build(struct orion_model *model, const struct workload *workload,
-                                size_t stage, uint32_t max_batch, struct error *error)
+static bool ladder_build(struct orion_model *model, const struct workload *workload, size_t stage,
+                         uint32_t max_batch, struct error *error)
 {
     struct orion_ladder *ladder = &model->ladders[stage];
     const uint32_t index = model->application->stages[stage].function;
     const struct function *function = &workload->functions[index];
+    const size_t most = function->configuration_count;
+    size_t *kept = arena_allocate(model->arena, most, sizeof *kept);
+    ladder->configuration = arena_allocate(model->arena, most, sizeof *ladder->configuration);
+    ladder->cost = arena_allocate(model->arena, most, sizeof *ladder->cost);
+    ladder->time = arena_allocate(model->arena, most, sizeof *ladder->time);
+    ladder->execution = arena_allocate(model->arena, most, sizeof *ladder->execution);
     struct search_table *table = search_table_create_placeable(workload, index, error);
     if (table == NULL)
         return false;
-    bool done = batch_latency_fill(ladder, table, max_batch);
+    ladder_fill(ladder, table, max_batch, kept);
     search_table_destroy(table);
-    for (size_t i = 0; done && i < ladder->count; i++) {
+    arena_release(model->arena, kept);
+    for (size_t i = 0; i < ladder->count; i++) {
         distribution_execution(function, function->configurations[ladder->configuration[i]].kind,
                                ladder->time[i], model->bin, model->horizon, &model->scratch[0]);
-        done = distribution_keep(&ladder->execution[i], &model->scratch[0]);
+        distribution_keep(&ladder->execution[i], model->arena, &model->scratch[0]);
     }
-    if (!done)
-        return error_run(error, "policy orion: out of memory");
     return ladder->count > 0 ||
            error_input(error,
                        "function '%s': no configuration of a batch of at most %u fits the cluster; "
@@ -112,30 +93,24 @@ static void find_dominators(struct orion_model *model)
     }
 }
 
-static bool model_allocate(struct orion_model *model)
+static void model_allocate(struct orion_model *model)
 {
     const size_t room = (size_t)model->horizon + 1;
     const size_t stages = model->application->stage_count;
     const size_t scratch = sizeof model->scratch / sizeof *model->scratch;
-    model->masses = calloc((stages + scratch) * room, sizeof *model->masses);
-    if (model->masses == NULL)
-        return false;
+    double *masses = arena_allocate(model->arena, (stages + scratch) * room, sizeof *masses);
     for (size_t s = 0; s < stages; s++)
-        model->from_dominator[s].mass = model->masses + s * room;
+        model->from_dominator[s].mass = masses + s * room;
     for (size_t i = 0; i < scratch; i++)
-        model->scratch[i].mass = model->masses + (stages + i) * room;
-    return true;
+        model->scratch[i].mass = masses + (stages + i) * room;
 }
 
-struct orion_model *orion_model_create(const struct workload *workload, size_t application,
-                                       uint32_t max_batch, uint32_t bins, double percentile,
-                                       struct error *error)
+struct orion_model *orion_model_create(struct arena *arena, const struct workload *workload,
+                                       size_t application, uint32_t max_batch, uint32_t bins,
+                                       double percentile, struct error *error)
 {
-    struct orion_model *model = calloc(1, sizeof *model);
-    if (model == NULL) {
-        error_run(error, "policy orion: out of memory");
-        return NULL;
-    }
+    struct orion_model *model = arena_allocate(arena, 1, sizeof *model);
+    model->arena = arena;
     model->application = &workload->applications[application];
     model->bin = fmax((double)model->application->slo / bins, 1);
     model->target = (uint32_t)((double)model->application->slo / model->bin + 1e-9);
@@ -144,23 +119,11 @@ struct orion_model *orion_model_create(const struct workload *workload, size_t a
     model->horizon = bins * (uint32_t)(model->application->stage_count + 1);
     model->percentile = percentile;
     find_dominators(model);
-    bool done = model_allocate(model) || error_run(error, "policy orion: out of memory");
+    model_allocate(model);
+    bool done = true;
     for (size_t s = 0; done && s < model->application->stage_count; s++)
-        done = batch_latency_build(model, workload, s, max_batch, error);
-    if (done)
-        return model;
-    orion_model_destroy(model);
-    return NULL;
-}
-
-void orion_model_destroy(struct orion_model *model)
-{
-    if (model == NULL)
-        return;
-    for (size_t s = 0; s < WORKLOAD_MAX_STAGES; s++)
-        batch_latency_clear(&model->ladders[s]);
-    free(model->masses);
-    free(model);
+        done = ladder_build(model, workload, s, max_batch, error);
+    return done ? model : NULL;
 }
 
 /* ---- Latency --------------------------------------------------------------------------------- */

@@ -15,6 +15,7 @@
 #define ESGSIM_SCHED_ORION_MODEL_H
 
 #include "sched/orion/distribution.h"
+#include "sim/arena.h"
 #include "sim/error.h"
 
 struct orion_ladder {
@@ -26,6 +27,7 @@ struct orion_ladder {
 };
 
 struct orion_model {
+    struct arena *arena; /* has the model and what it points to */
     const struct application *application;
     double bin;       /* width in ns */
     uint32_t horizon; /* in bins; a percentile beyond it is horizon + 1 */
@@ -37,16 +39,14 @@ struct orion_model {
     struct orion_ladder ladders[WORKLOAD_MAX_STAGES];
     struct distribution from_dominator[WORKLOAD_MAX_STAGES];
     struct distribution scratch[4];
-    double *masses; /* storage of the distributions above, except the ladders' */
 };
 
 /* Models batches of at most `max_batch`, with `bins` bins up to the SLO; `percentile` is in (0, 1).
  * The workload must outlive the model. NULL with ERROR_INPUT if a stage has no configuration of at
  * most that batch that the cluster can run, ERROR_RUN when out of memory. */
-struct orion_model *orion_model_create(const struct workload *workload, size_t application,
-                                       uint32_t max_batch, uint32_t bins, double percentile,
-                                       struct error *error);
-void orion_model_destroy(struct orion_model *model);
+struct orion_model *orion_model_create(struct arena *arena, const struct workload *workload,
+                                       size_t application, uint32_t max_batch, uint32_t bins,
+                                       double percentile, struct error *error);
 
 /* The percentile of the application's end-to-end latency under the plan `steps`, in bins. */
 uint32_t orion_model_latency(struct orion_model *model, const uint16_t *steps);

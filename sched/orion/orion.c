@@ -50,14 +50,13 @@
 #include "sched/policy.h"
 
 #include <math.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "sched/common/kinds.h"
 #include "sched/common/placement.h"
 #include "sched/common/planner.h"
+#include "sched/memory.h"
 #include "sched/orion/requests.h"
-#include "sim/array.h"
 
 enum { HOME_PROBES = 4, LEVELS_MAX = 64, CUTOFF_MAX = 10000000 };
 
@@ -121,7 +120,6 @@ static const struct parameter orion_parameters[PARAMETER_COUNT] = {
 struct orion_sizing {
     struct orion_model *model;
     struct orion_plan **plans; /* by target in bins, made on first use */
-    struct orion_plan spare;   /* used if there is no memory for another */
 };
 
 /* Jobs planned together. The record exists while a request or a timer refers to it. */
@@ -143,7 +141,6 @@ struct orion {
     struct orion_requests requests;
     struct orion_bundle *bundles;
     uint32_t bundle_count, bundle_free;
-    size_t bundle_room;
     uint32_t *expected; /* by function: number of due stages */
     uint32_t *starting; /* by function: containers that this policy started and that should not
                          * be ready yet */
@@ -151,27 +148,6 @@ struct orion {
 };
 
 /* ---- Set-up ---------------------------------------------------------------------------------- */
-
-static void orion_finish(void *state)
-{
-    struct orion *orion = state;
-    if (orion->workload == NULL)
-        return;
-    const size_t count = orion->workload->application_count * orion->level_count;
-    for (size_t i = 0; orion->sizings != NULL && i < count; i++) {
-        struct orion_sizing *sizing = &orion->sizings[i];
-        for (size_t t = 0; sizing->plans != NULL && t <= sizing->model->target; t++)
-            free(sizing->plans[t]);
-        free(sizing->plans);
-        orion_model_destroy(sizing->model);
-    }
-    free(orion->sizings);
-    orion_requests_clear(&orion->requests);
-    free(orion->bundles);
-    free(orion->expected);
-    free(orion->starting);
-    memset(orion, 0, sizeof *orion);
-}
 
 /* One level for any batch size, or one per smaller batch size. */
 static void find_levels(struct orion *orion)
@@ -197,20 +173,17 @@ static void find_levels(struct orion *orion)
     orion->levels[orion->level_count++] = most;
 }
 
-static bool sizing_init(struct orion *orion, struct orion_sizing *sizing, size_t application,
-                        uint32_t max_batch, struct error *error)
+static bool sizing_init(struct orion *orion, struct platform *platform, struct orion_sizing *sizing,
+                        size_t application, uint32_t max_batch, struct error *error)
 {
-    const struct application *planned = &orion->workload->applications[application];
-    sizing->model = orion_model_create(orion->workload, application, max_batch,
-                                       (uint32_t)orion->values[PARAMETER_BINS],
+    sizing->model = orion_model_create(platform_arena(platform), orion->workload, application,
+                                       max_batch, (uint32_t)orion->values[PARAMETER_BINS],
                                        orion->values[PARAMETER_PERCENTILE], error);
     if (sizing->model == NULL)
         return false;
-    sizing->plans = calloc((size_t)sizing->model->target + 1, sizeof(struct orion_plan *));
-    for (size_t s = 0; s < planned->stage_count; s++)
-        sizing->spare.configuration[s] =
-            sizing->model->ladders[s].configuration[sizing->model->ladders[s].count - 1];
-    return sizing->plans != NULL || error_run(error, "policy orion: out of memory");
+    sizing->plans =
+        platform_allocate(platform, (size_t)sizing->model->target + 1, sizeof *sizing->plans);
+    return true;
 }
 
 static bool orion_init(void *state, struct platform *platform, const double *values,
@@ -222,39 +195,36 @@ static bool orion_init(void *state, struct platform *platform, const double *val
     memcpy(orion->values, values, sizeof orion->values);
     orion->bundle_free = SIM_NONE;
     find_levels(orion);
-    orion->sizings =
-        calloc(workload->application_count * orion->level_count + 1, sizeof *orion->sizings);
-    orion->expected = calloc(workload->function_count + 1, sizeof *orion->expected);
-    orion->starting = calloc(workload->function_count + 1, sizeof *orion->starting);
-    if (orion->sizings == NULL || orion->expected == NULL || orion->starting == NULL) {
-        orion_finish(orion);
-        return error_run(error, "policy orion: out of memory");
-    }
+    orion->sizings = platform_allocate(platform, workload->application_count * orion->level_count,
+                                       sizeof *orion->sizings);
+    orion->expected =
+        platform_allocate(platform, workload->function_count, sizeof *orion->expected);
+    orion->starting =
+        platform_allocate(platform, workload->function_count, sizeof *orion->starting);
     bool done = true;
     for (size_t a = 0; done && a < workload->application_count; a++)
         for (size_t l = 0; done && l < orion->level_count; l++)
-            done = sizing_init(orion, &orion->sizings[a * orion->level_count + l], a,
+            done = sizing_init(orion, platform, &orion->sizings[a * orion->level_count + l], a,
                                orion->levels[l], error);
-    if (!done)
-        orion_finish(orion);
     return done;
 }
 
 /* ---- Bundles --------------------------------------------------------------------------------- */
 
-/* Opens a bundle. SIM_NONE when out of memory; its jobs then run without prewarming. */
-static uint32_t bundle_open(struct orion *orion, const struct orion_plan *plan,
-                            uint32_t application)
+/* Opens a bundle. SIM_NONE if there are too many for a timer's id; its jobs then run without
+ * prewarming. */
+static uint32_t bundle_open(struct orion *orion, struct platform *platform,
+                            const struct orion_plan *plan, uint32_t application)
 {
     uint32_t index = orion->bundle_free;
     if (index != SIM_NONE) {
         orion->bundle_free = orion->bundles[index].next_free;
     } else {
-        if (orion->bundle_count == BUNDLES_MAX ||
-            !array_reserve(&orion->bundles, &orion->bundle_room, (size_t)orion->bundle_count + 1,
-                           sizeof *orion->bundles))
+        if (orion->bundle_count == BUNDLES_MAX)
             return SIM_NONE;
         index = orion->bundle_count++;
+        arena_reserve(platform_arena(platform), &orion->bundles, orion->bundle_count,
+                      sizeof *orion->bundles);
     }
     orion->bundles[index] = (struct orion_bundle){.plan = plan, .application = application};
     return index;
@@ -386,13 +356,10 @@ static const struct orion_plan *orion_plan(struct orion *orion, struct platform 
     struct orion_plan *plan = sizing->plans[target];
     const bool known = plan != NULL;
     if (!known) {
-        plan = malloc(sizeof *plan);
-        if (plan == NULL)
-            return &sizing->spare;
+        plan = platform_allocate(platform, 1, sizeof *plan);
         sizing->plans[target] = plan;
-        /* Out of memory it still returns the best plan found so far, which is usable. */
-        (void)orion_plan_search(sizing->model, target, (uint32_t)orion->values[PARAMETER_CUTOFF],
-                                (enum orion_method)orion->values[PARAMETER_METHOD], plan);
+        orion_plan_search(sizing->model, target, (uint32_t)orion->values[PARAMETER_CUTOFF],
+                          (enum orion_method)orion->values[PARAMETER_METHOD], plan);
     }
     if (known && orion->values[PARAMETER_CHARGE] == CHARGE_FIRST) {
         platform_charge(platform, 1);
@@ -473,7 +440,8 @@ static void forget_stale(struct orion *orion, sim_time_t now)
 }
 
 /* Stores the plan of a new request. */
-static void orion_remember(struct orion *orion, const struct job_view *job, uint32_t bundle,
+static void orion_remember(struct orion *orion, struct platform *platform,
+                           const struct job_view *job, uint32_t bundle,
                            const struct orion_plan *plan, uint32_t application)
 {
     const struct orion_request request = {
@@ -482,19 +450,19 @@ static void orion_remember(struct orion *orion, const struct job_view *job, uint
         .bundle = bundle,
         .stages_left = (uint32_t)orion->workload->applications[application].stage_count,
         .deadline = job->deadline};
-    if (orion_requests_add(&orion->requests, &request) && bundle != SIM_NONE)
+    orion_requests_add(&orion->requests, platform_arena(platform), &request);
+    if (bundle != SIM_NONE)
         orion->bundles[bundle].references++;
 }
 
 /* A job of a batch is dispatched: its request is kept until its last stage has been dispatched. */
-static void job_leaves(struct orion *orion, const struct job_view *job, uint32_t bundle,
-                       const struct orion_plan *plan, uint32_t application, uint32_t stage)
+static void job_leaves(struct orion *orion, struct platform *platform, const struct job_view *job,
+                       uint32_t bundle, const struct orion_plan *plan, uint32_t application,
+                       uint32_t stage)
 {
     if (orion_requests_find(&orion->requests, job->request) == NULL)
-        orion_remember(orion, job, bundle, plan, application);
+        orion_remember(orion, platform, job, bundle, plan, application);
     struct orion_request *request = orion_requests_find(&orion->requests, job->request);
-    if (request == NULL)
-        return; /* no memory: its next stage is planned again */
     const uint32_t own = request->bundle;
     if (own != SIM_NONE)
         bundle_dispatched(orion, own, stage);
@@ -521,11 +489,11 @@ static const struct orion_plan *orion_admit(struct orion *orion, struct platform
     if (orion->requests.count * 2 >= orion->requests.room && orion->requests.room >= SWEEP_FROM)
         forget_stale(orion, platform_now(platform));
     const struct orion_plan *plan = orion_plan(orion, platform, queue, &head);
-    *bundle = bundle_open(orion, plan, application);
-    /* Held until the head is in the map, released if it cannot be stored. */
+    *bundle = bundle_open(orion, platform, plan, application);
+    /* Held until the head is in the map. */
     if (*bundle != SIM_NONE)
         orion->bundles[*bundle].references = 1;
-    orion_remember(orion, &head, *bundle, plan, application);
+    orion_remember(orion, platform, &head, *bundle, plan, application);
     if (*bundle != SIM_NONE) {
         const bool kept = orion->bundles[*bundle].references > 1;
         bundle_release(orion, *bundle);
@@ -557,7 +525,7 @@ static bool orion_try(struct orion *orion, struct platform *platform, uint32_t q
         orion->bundles[bundle].references++;
     for (uint32_t i = 0; i < jobs; i++) {
         const struct job_view job = platform_job(platform, queue, i);
-        job_leaves(orion, &job, bundle, plan, application, stage);
+        job_leaves(orion, platform, &job, bundle, plan, application, stage);
     }
     if (bundle != SIM_NONE)
         bundle_release(orion, bundle);
@@ -598,5 +566,4 @@ const struct policy policy_orion = {
     .init = orion_init,
     .on_timer = orion_on_timer,
     .decide = orion_decide,
-    .finish = orion_finish,
 };

@@ -1,9 +1,6 @@
 #include "sched/orion/plan.h"
 
-#include <stdlib.h>
 #include <string.h>
-
-#include "sim/array.h"
 
 /* An evaluated plan. Its children differ from it by one step. */
 struct node {
@@ -21,7 +18,6 @@ struct search {
     bool found;
     struct node *nodes; /* binary heap; first: nearest to the target, then cheapest */
     size_t node_count;
-    size_t node_room;
     uint32_t made;
     uint16_t *seen; /* open addressing with `stages` steps per slot */
     bool *used;
@@ -61,17 +57,13 @@ static size_t seen_slot(const struct search *search, const uint16_t *steps)
     return slot;
 }
 
-static bool seen_grow(struct search *search)
+static void seen_grow(struct search *search)
 {
     struct search larger = *search;
     larger.seen_room = search->seen_room > 0 ? search->seen_room * 2 : 64;
-    larger.seen = malloc(larger.seen_room * search->stages * sizeof *larger.seen);
-    larger.used = calloc(larger.seen_room, sizeof *larger.used);
-    if (larger.seen == NULL || larger.used == NULL) {
-        free(larger.seen);
-        free(larger.used);
-        return false;
-    }
+    struct arena *arena = search->model->arena;
+    larger.seen = arena_allocate(arena, larger.seen_room * search->stages, sizeof *larger.seen);
+    larger.used = arena_allocate(arena, larger.seen_room, sizeof *larger.used);
     for (size_t i = 0; i < search->seen_room; i++) {
         if (!search->used[i])
             continue;
@@ -80,19 +72,16 @@ static bool seen_grow(struct search *search)
         larger.used[slot] = true;
         memcpy(larger.seen + slot * search->stages, steps, search->stages * sizeof *steps);
     }
-    free(search->seen);
-    free(search->used);
+    arena_release(arena, search->seen);
+    arena_release(arena, search->used);
     *search = larger;
-    return true;
 }
 
 /* Adds the plan to the set; true if it was not in it. */
-static bool seen_add(struct search *search, const uint16_t *steps, bool *memory)
+static bool seen_add(struct search *search, const uint16_t *steps)
 {
-    if (search->seen_count * 2 >= search->seen_room && !seen_grow(search)) {
-        *memory = false;
-        return false;
-    }
+    if (search->seen_count * 2 >= search->seen_room)
+        seen_grow(search);
     const size_t slot = seen_slot(search, steps);
     if (search->used[slot])
         return false;
@@ -111,17 +100,15 @@ static bool node_before(const struct node *a, const struct node *b)
     return a->cost != b->cost ? a->cost < b->cost : a->order < b->order;
 }
 
-static bool node_push(struct search *search, const struct node *node)
+static void node_push(struct search *search, const struct node *node)
 {
-    if (!array_reserve(&search->nodes, &search->node_room, search->node_count + 1, sizeof *node))
-        return false;
+    arena_reserve(search->model->arena, &search->nodes, search->node_count + 1, sizeof *node);
     size_t at = search->node_count++;
     while (at > 0 && node_before(node, &search->nodes[(at - 1) / 2])) {
         search->nodes[at] = search->nodes[(at - 1) / 2];
         at = (at - 1) / 2;
     }
     search->nodes[at] = *node;
-    return true;
 }
 
 static struct node node_pop(struct search *search)
@@ -184,38 +171,36 @@ static void cut_slow(struct search *search, uint16_t *first)
 /* Evaluates `steps`. An infeasible plan is queued. A feasible plan is stored if it is the cheapest,
  * and not queued, because every step from it costs more. A plan that costs at least as much as the
  * best is discarded for the same reason. */
-static bool offer(struct search *search, const uint16_t *steps)
+static void offer(struct search *search, const uint16_t *steps)
 {
-    bool memory = true;
     struct node node = {.cost = orion_model_cost(search->model, steps), .order = search->made};
     if ((search->found && node.cost >= search->plan->cost_usd) || exhausted(search) ||
-        !seen_add(search, steps, &memory))
-        return memory;
+        !seen_add(search, steps))
+        return;
     const uint32_t latency = evaluate(search, steps);
     search->made++;
     if (latency <= search->target) {
         keep(search, steps, latency, node.cost);
-        return true;
+        return;
     }
     node.distance = latency - search->target;
     memcpy(node.steps, steps, search->stages * sizeof *steps);
-    return node_push(search, &node);
+    node_push(search, &node);
 }
 
-static bool best_first(struct search *search, const uint16_t *first)
+static void best_first(struct search *search, const uint16_t *first)
 {
-    bool memory = offer(search, first);
-    while (memory && search->node_count > 0 && !exhausted(search)) {
+    offer(search, first);
+    while (search->node_count > 0 && !exhausted(search)) {
         struct node node = node_pop(search);
-        for (size_t s = 0; memory && s < search->stages; s++) {
+        for (size_t s = 0; s < search->stages; s++) {
             if (node.steps[s] + 1u >= search->model->ladders[s].count)
                 continue;
             node.steps[s]++;
-            memory = offer(search, node.steps);
+            offer(search, node.steps);
             node.steps[s]--;
         }
     }
-    return memory;
 }
 
 /* From the cheapest plan, the step that lowers the percentile most, until the target is met. */
@@ -254,7 +239,7 @@ static void plan_complete(struct search *search)
     orion_model_starts(search->model, plan->steps, plan->start);
 }
 
-bool orion_plan_search(struct orion_model *model, uint32_t target, uint32_t cutoff,
+void orion_plan_search(struct orion_model *model, uint32_t target, uint32_t cutoff,
                        enum orion_method method, struct orion_plan *plan)
 {
     struct search search = {.model = model,
@@ -268,20 +253,18 @@ bool orion_plan_search(struct orion_model *model, uint32_t target, uint32_t cuto
     const uint32_t latency = evaluate(&search, steps);
     keep(&search, steps, latency, orion_model_cost(model, steps));
     search.found = latency <= target;
-    bool memory = true;
     if (search.found && method == ORION_GREEDY && !exhausted(&search)) {
         steepest(&search);
     } else if (search.found && method == ORION_BEST_FIRST) {
         uint16_t first[WORKLOAD_MAX_STAGES] = {0};
         cut_slow(&search, first);
-        memory = best_first(&search, first);
+        best_first(&search, first);
     }
     plan->feasible = search.found;
     plan_complete(&search);
-    free(search.nodes);
-    free(search.seen);
-    free(search.used);
-    return memory;
+    arena_release(model->arena, search.nodes);
+    arena_release(model->arena, search.seen);
+    arena_release(model->arena, search.used);
 }
 
 uint32_t orion_fit_jobs(const struct function *function, uint32_t planned, uint32_t jobs)

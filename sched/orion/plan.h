@@ -24,9 +24,8 @@ struct orion_plan {
 /* Searches a plan for a target of `target` bins with at most `cutoff` (>= 1) evaluations. If none
  * is found, `feasible` is false and the plan is the fastest one. The fastest plan is evaluated
  * first. BEST_FIRST then excludes steps that cannot be part of a feasible plan (too slow even with
- * all other stages at their fastest); these checks count as evaluations. False only when out of
- * memory. */
-bool orion_plan_search(struct orion_model *model, uint32_t target, uint32_t cutoff,
+ * all other stages at their fastest); these checks count as evaluations. */
+void orion_plan_search(struct orion_model *model, uint32_t target, uint32_t cutoff,
                        enum orion_method method, struct orion_plan *plan);
 
 /* The planned vCPUs and vGPUs with the smallest batch that holds `jobs`, if that is not slower. */

@@ -1,7 +1,5 @@
 #include "sched/orion/requests.h"
 
-#include <stdlib.h>
-
 /* Request numbers are consecutive; multiplication scatters them (Fibonacci hashing). */
 static size_t home(const struct orion_requests *requests, uint64_t number)
 {
@@ -24,28 +22,25 @@ struct orion_request *orion_requests_find(const struct orion_requests *requests,
     return found->plan != NULL ? found : NULL;
 }
 
-static bool grow(struct orion_requests *requests)
+static void grow(struct orion_requests *requests, struct arena *arena)
 {
     struct orion_requests larger = {.count = requests->count,
                                     .room = requests->room > 0 ? requests->room * 2 : 64};
-    larger.slots = calloc(larger.room, sizeof *larger.slots);
-    if (larger.slots == NULL)
-        return false;
+    larger.slots = arena_allocate(arena, larger.room, sizeof *larger.slots);
     for (size_t i = 0; i < requests->room; i++)
         if (requests->slots[i].plan != NULL)
             larger.slots[slot_of(&larger, requests->slots[i].number)] = requests->slots[i];
-    free(requests->slots);
+    arena_release(arena, requests->slots);
     *requests = larger;
-    return true;
 }
 
-bool orion_requests_add(struct orion_requests *requests, const struct orion_request *request)
+void orion_requests_add(struct orion_requests *requests, struct arena *arena,
+                        const struct orion_request *request)
 {
-    if (requests->count * 2 >= requests->room && !grow(requests))
-        return false;
+    if (requests->count * 2 >= requests->room)
+        grow(requests, arena);
     requests->slots[slot_of(requests, request->number)] = *request;
     requests->count++;
-    return true;
 }
 
 void orion_requests_remove(struct orion_requests *requests, uint64_t number)
@@ -66,10 +61,4 @@ void orion_requests_remove(struct orion_requests *requests, uint64_t number)
     }
     requests->slots[hole].plan = NULL;
     requests->count--;
-}
-
-void orion_requests_clear(struct orion_requests *requests)
-{
-    free(requests->slots);
-    *requests = (struct orion_requests){0};
 }

@@ -21,10 +21,9 @@ struct orion_requests {
  */
 struct orion_request *orion_requests_find(const struct orion_requests *requests, uint64_t number);
 
-/* Inserts a request whose number is not in the map. False when out of memory; the request is then
- * not inserted. */
-bool orion_requests_add(struct orion_requests *requests, const struct orion_request *request);
+/* Inserts a request whose number is not in the map, which grows in the arena. */
+void orion_requests_add(struct orion_requests *requests, struct arena *arena,
+                        const struct orion_request *request);
 void orion_requests_remove(struct orion_requests *requests, uint64_t number);
-void orion_requests_clear(struct orion_requests *requests);
 
 #endif

@@ -352,7 +352,6 @@ void gangs_plan_tiresias(struct gangs *gangs)
         .refuses_gang = gangs_refuse,                                                              \
         .on_timer = gangs_on_timer,                                                                \
         .decide = gangs_decide,                                                                    \
-        .finish = gangs_finish,                                                                    \
         .on_training_arrived = gangs_on_arrived,                                                   \
         .on_training_finished = gangs_on_finished,                                                 \
         .serves = SERVES_TRAININGS,                                                                \

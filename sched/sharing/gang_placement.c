@@ -4,23 +4,21 @@
 #include <stdlib.h>
 #include <string.h>
 
-bool gang_cluster_open(struct gang_cluster *cluster, const uint32_t *gpus, size_t node_count,
-                       double gpu_memory_mb)
+void gang_cluster_open(struct gang_cluster *cluster, struct arena *arena, const uint32_t *gpus,
+                       size_t node_count, double gpu_memory_mb)
 {
     *cluster = (struct gang_cluster){.node_count = node_count};
     for (size_t n = 0; n < node_count; n++)
         cluster->gpu_count += gpus[n];
     cluster->empty = cluster->gpu_count;
-    cluster->nodes = calloc(node_count + 1, sizeof *cluster->nodes);
-    cluster->gpus = calloc(cluster->gpu_count + 1, sizeof *cluster->gpus);
-    cluster->order = calloc(node_count + 1, sizeof *cluster->order);
-    cluster->keys = calloc(node_count + 1, sizeof *cluster->keys);
-    cluster->alone = calloc(cluster->gpu_count + 1, sizeof *cluster->alone);
-    cluster->shared = calloc(cluster->gpu_count + 1, sizeof *cluster->shared);
-    cluster->candidates = calloc(cluster->gpu_count + 1, sizeof *cluster->candidates);
-    if (cluster->nodes == NULL || cluster->gpus == NULL || cluster->order == NULL ||
-        cluster->alone == NULL || cluster->shared == NULL || cluster->candidates == NULL)
-        return false;
+    const size_t gpu_count = cluster->gpu_count;
+    cluster->nodes = arena_allocate(arena, node_count + 1, sizeof *cluster->nodes);
+    cluster->gpus = arena_allocate(arena, gpu_count + 1, sizeof *cluster->gpus);
+    cluster->order = arena_allocate(arena, node_count + 1, sizeof *cluster->order);
+    cluster->keys = arena_allocate(arena, node_count + 1, sizeof *cluster->keys);
+    cluster->alone = arena_allocate(arena, gpu_count + 1, sizeof *cluster->alone);
+    cluster->shared = arena_allocate(arena, gpu_count + 1, sizeof *cluster->shared);
+    cluster->candidates = arena_allocate(arena, gpu_count + 1, sizeof *cluster->candidates);
     uint32_t first = 0;
     for (uint32_t n = 0; n < node_count; n++) {
         cluster->nodes[n] = (struct gang_node){.first = first, .gpus = gpus[n], .empty = gpus[n]};
@@ -28,18 +26,6 @@ bool gang_cluster_open(struct gang_cluster *cluster, const uint32_t *gpus, size_
         for (uint32_t g = 0; g < gpus[n]; g++)
             cluster->gpus[first++] = (struct gang_gpu){.free_mb = gpu_memory_mb, .node = n};
     }
-    return true;
-}
-
-void gang_cluster_close(struct gang_cluster *cluster)
-{
-    free(cluster->nodes);
-    free(cluster->gpus);
-    free(cluster->order);
-    free(cluster->keys);
-    free(cluster->alone);
-    free(cluster->shared);
-    free(cluster->candidates);
 }
 
 /* ---- Residents ------------------------------------------------------------------------------- */

@@ -12,6 +12,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "sim/arena.h"
+
 enum { GANG_RESIDENTS = 2 };
 
 struct gang_gpu {
@@ -56,11 +58,10 @@ struct gang_request {
     void *context;
 };
 
-/* Empty nodes of so many GPUs each. False without memory; free in any case. vCPUs are not counted:
- * no gang gets more than its GPUs' part of them. */
-bool gang_cluster_open(struct gang_cluster *cluster, const uint32_t *gpus, size_t node_count,
-                       double gpu_memory_mb);
-void gang_cluster_close(struct gang_cluster *cluster);
+/* Empty nodes of so many GPUs each. vCPUs are not counted: no gang gets more than its GPUs' part of
+ * them. */
+void gang_cluster_open(struct gang_cluster *cluster, struct arena *arena, const uint32_t *gpus,
+                       size_t node_count, double gpu_memory_mb);
 
 /* Adds and removes a resident on GPUs in ascending order. */
 void gang_take(struct gang_cluster *cluster, uint32_t training, double memory_mb,

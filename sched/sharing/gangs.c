@@ -1,11 +1,10 @@
 #include "sched/sharing/gangs.h"
 
 #include <math.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "sched/policy_reproduction.h"
-#include "sim/array.h"
+#include "sched/memory.h"
 
 #define RETRY SIM_S
 
@@ -35,7 +34,7 @@ const struct parameter gang_parameters[GANG_PARAMETERS] = {
 };
 
 /* Whole GPUs of all invokers, in order, as nodes of the module's cluster. */
-static bool open_cluster(struct gangs *gangs, const struct cluster_spec *spec, struct error *error)
+static void open_cluster(struct gangs *gangs, struct arena *arena, const struct cluster_spec *spec)
 {
     size_t nodes = 0;
     size_t gpus = 0;
@@ -44,16 +43,14 @@ static bool open_cluster(struct gangs *gangs, const struct cluster_spec *spec, s
         nodes += spec->groups[g].count;
         gpus += (size_t)spec->groups[g].count * spec->groups[g].gpu_count;
     }
-    uint32_t *counts = calloc(nodes + 1, sizeof *counts);
-    gangs->slots = calloc(gpus + 1, sizeof *gangs->slots);
-    gangs->chosen = calloc(gpus + 1, sizeof *gangs->chosen);
-    gangs->grants = calloc(gpus + 1, sizeof *gangs->grants);
-    gangs->held_grants = calloc(gpus + 1, sizeof *gangs->held_grants);
-    bool good = counts != NULL && gangs->slots != NULL && gangs->chosen != NULL &&
-                gangs->grants != NULL && gangs->held_grants != NULL;
+    uint32_t *counts = arena_allocate(arena, nodes, sizeof *counts);
+    gangs->slots = arena_allocate(arena, gpus + 1, sizeof *gangs->slots);
+    gangs->chosen = arena_allocate(arena, gpus + 1, sizeof *gangs->chosen);
+    gangs->grants = arena_allocate(arena, gpus + 1, sizeof *gangs->grants);
+    gangs->held_grants = arena_allocate(arena, gpus + 1, sizeof *gangs->held_grants);
     uint32_t node = 0;
     size_t slot = 0;
-    for (size_t g = 0; good && g < spec->group_count; g++) {
+    for (size_t g = 0; g < spec->group_count; g++) {
         const struct invoker_group *group = &spec->groups[g];
         for (uint32_t i = 0; i < group->count; i++, node++) {
             counts[node] = (uint32_t)group->gpu_count;
@@ -68,9 +65,8 @@ static bool open_cluster(struct gangs *gangs, const struct cluster_spec *spec, s
             }
         }
     }
-    good = good && gang_cluster_open(&gangs->cluster, counts, nodes, memory_mb);
-    free(counts);
-    return good || error_run(error, "out of memory");
+    gang_cluster_open(&gangs->cluster, arena, counts, nodes, memory_mb);
+    arena_release(arena, counts);
 }
 
 /* Gangs that share need GPUs that can be shared, and to know what that costs. */
@@ -112,57 +108,22 @@ bool gangs_init(struct gangs *gangs, const struct gang_discipline *discipline,
     gangs->interval_s = values[GANG_INTERVAL];
     gangs->muri = values[GANG_RESTART_MODE] > 0;
     gangs->vcpus_per_gpu = values[GANG_VCPUS];
-    return (!discipline->share || check_sharing(platform, spec, error)) &&
-           open_cluster(gangs, spec, error);
-}
-
-static void free_entry(struct gang_entry *entry)
-{
-    if (entry == NULL)
-        return;
-    free(entry->place);
-    free(entry);
-}
-
-void gangs_finish(void *state)
-{
-    struct gangs *gangs = state;
-    for (size_t i = 0; i < gangs->capacity; i++)
-        free_entry(gangs->entries[i]);
-    free(gangs->entries);
-    free(gangs->list);
-    free(gangs->scratch);
-    free(gangs->grants);
-    free(gangs->held_grants);
-    free(gangs->chosen);
-    free(gangs->slots);
-    gang_cluster_close(&gangs->cluster);
+    if (discipline->share && !check_sharing(platform, spec, error))
+        return false;
+    open_cluster(gangs, platform_arena(platform), spec);
+    return true;
 }
 
 /* ---- Trainings ------------------------------------------------------------------------------- */
 
-static bool reserve(struct gangs *gangs, uint32_t training)
-{
-    const size_t size = sizeof(struct gang_entry *), wanted = gangs->count + 1;
-    size_t room = gangs->room;
-    return array_reserve_zeroed(&gangs->entries, &gangs->capacity, (size_t)training + 1, size) &&
-           array_reserve(&gangs->list, &room, wanted, size) &&
-           array_reserve(&gangs->scratch, &gangs->room, wanted, size);
-}
-
-static struct gang_entry *new_entry(const struct gangs *gangs, const struct platform *platform,
+static struct gang_entry *new_entry(const struct gangs *gangs, struct platform *platform,
                                     uint32_t training)
 {
     const struct training_view view = platform_training(platform, training);
     const struct training_model *model = &platform_training_models(platform)->models[view.model];
     const double vcpus = gangs->vcpus_per_gpu > 0 ? gangs->vcpus_per_gpu : model->demand_vcpus;
-    struct gang_entry *entry = calloc(1, sizeof *entry);
-    uint32_t *numbers = calloc(2 * (size_t)view.gpus, sizeof *numbers);
-    if (entry == NULL || numbers == NULL) {
-        free(entry);
-        free(numbers);
-        return NULL;
-    }
+    struct gang_entry *entry = platform_allocate(platform, 1, sizeof *entry);
+    uint32_t *numbers = platform_allocate(platform, 2 * (size_t)view.gpus, sizeof *numbers);
     *entry =
         (struct gang_entry){.id = training,
                             .gpus = view.gpus,
@@ -181,11 +142,11 @@ static struct gang_entry *new_entry(const struct gangs *gangs, const struct plat
 void gangs_on_arrived(void *state, struct platform *platform, uint32_t training)
 {
     struct gangs *gangs = state;
-    struct gang_entry *entry = NULL;
-    if (!reserve(gangs, training) || (entry = new_entry(gangs, platform, training)) == NULL) {
-        platform_stop(platform, "out of memory");
-        return;
-    }
+    struct gang_entry *entry = new_entry(gangs, platform, training);
+    struct arena *arena = platform_arena(platform);
+    arena_reserve(arena, &gangs->entries, (size_t)training + 1, sizeof(struct gang_entry *));
+    arena_reserve(arena, &gangs->list, gangs->count + 1, sizeof(struct gang_entry *));
+    arena_reserve(arena, &gangs->scratch, gangs->count + 1, sizeof(struct gang_entry *));
     gangs->entries[training] = entry;
     gangs->list[gangs->count++] = entry;
     gangs->due = true;
@@ -196,7 +157,6 @@ void gangs_on_finished(void *state, struct platform *platform, uint32_t training
     struct gangs *gangs = state;
     struct gang_entry *entry = gangs->entries[training];
     size_t i = 0;
-    (void)platform;
     gang_unplan(gangs, entry);
     gangs->held -= entry->held ? 1 : 0;
     while (gangs->list[i] != entry)
@@ -205,7 +165,8 @@ void gangs_on_finished(void *state, struct platform *platform, uint32_t training
     gangs->sorted -= i < gangs->sorted ? 1 : 0;
     memmove(&gangs->list[i], &gangs->list[i + 1], (gangs->count - i) * sizeof *gangs->list);
     gangs->entries[training] = NULL;
-    free_entry(entry);
+    arena_release(platform_arena(platform), entry->place);
+    arena_release(platform_arena(platform), entry);
     gangs->due = true;
 }
 

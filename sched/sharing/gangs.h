@@ -63,12 +63,11 @@ struct gangs {
     struct gang_cluster cluster;
     struct gang_slot {
         uint32_t invoker, gpu, units;
-        double vcpus, host_mb;   /* its part of the invoker */
-    } * slots;                   /* by GPU of the cluster */
-    struct gang_entry **entries; /* by training; NULL: not there */
-    size_t capacity;
+        double vcpus, host_mb;           /* its part of the invoker */
+    } * slots;                           /* by GPU of the cluster */
+    struct gang_entry **entries;         /* by training; NULL: not there */
     struct gang_entry **list, **scratch; /* unfinished, in the order of the last event */
-    size_t count, room;
+    size_t count;
     size_t sorted;        /* of the list, in order; what arrived later is behind them */
     size_t planned, held; /* of the list; loops over these end at the last of them */
     struct training_grant *grants, *held_grants; /* [GPUs] */
@@ -93,7 +92,6 @@ void gangs_on_arrived(void *state, struct platform *platform, uint32_t training)
 void gangs_on_finished(void *state, struct platform *platform, uint32_t training);
 void gangs_on_timer(void *state, struct platform *platform, uint32_t id);
 bool gangs_decide(void *state, struct platform *platform);
-void gangs_finish(void *state);
 
 /* ---- For disciplines ---- */
 

@@ -20,11 +20,11 @@
  *   others, whatever the value of `head_of_line`, because Clipper has one queue per model.
  */
 #include <math.h>
-#include <stdlib.h>
 
 #include "sched/common/batch_table.h"
 #include "sched/common/kinds.h"
 #include "sched/common/static_plan.h"
+#include "sched/memory.h"
 
 struct clipper {
     struct dispatcher dispatcher; /* first member, so that the dispatcher's functions accept this
@@ -133,27 +133,15 @@ static void clipper_on_finish(void *state, struct platform *platform,
         *cap = largest;
 }
 
-static void clipper_finish(void *state)
+static void tables_fill(struct clipper *self, struct platform *platform, int units)
 {
-    struct clipper *self = state;
-    dispatcher_finish(&self->dispatcher);
-    batch_table_clear(&self->table);
-    free(self->cap);
-    self->cap = NULL;
-}
-
-static bool clipper_allocate(struct clipper *self, const struct workload *workload, int units,
-                             struct error *error)
-{
+    const struct workload *workload = platform_workload(platform);
     const size_t caps = workload->function_count * workload->kind_count;
-    self->cap = calloc(caps + 1, sizeof *self->cap);
-    if (self->cap == NULL)
-        return error_run(error, "out of memory for a policy over %zu functions",
-                         workload->function_count);
+    self->cap = platform_allocate(platform, caps, sizeof *self->cap);
     for (size_t i = 0; i < caps; i++)
         self->cap[i] = 1;
-    return batch_table_fill(&self->table, workload, self->dispatcher.planner,
-                            self->dispatcher.max_batch, units, error);
+    batch_table_fill(&self->table, platform_arena(platform), workload, self->dispatcher.planner,
+                     self->dispatcher.max_batch, units);
 }
 
 static bool clipper_init(void *state, struct platform *platform, const double *values,
@@ -173,11 +161,8 @@ static bool clipper_init(void *state, struct platform *platform, const double *v
     self->delay = sim_from_ms(own[3]);
     if (self->delay > 0)
         self->dispatcher.skip_blocked = true;
-    if (clipper_allocate(self, platform_workload(platform),
-                         own[4] > 0 ? (int)own[4] : BATCH_TABLE_MOST_UNITS, error))
-        return true;
-    clipper_finish(self);
-    return false;
+    tables_fill(self, platform, own[4] > 0 ? (int)own[4] : BATCH_TABLE_MOST_UNITS);
+    return true;
 }
 
 static const struct parameter clipper_parameters[] = {
@@ -202,5 +187,4 @@ const struct policy policy_clipper = {
     .on_withdrawn = dispatcher_on_withdrawn,
     .on_finish = clipper_on_finish,
     .decide = dispatcher_decide,
-    .finish = clipper_finish,
 };

@@ -37,12 +37,12 @@
  *   decision time.
  */
 #include <math.h>
-#include <stdlib.h>
 
 #include "sched/common/batch_table.h"
 #include "sched/common/dispatcher.h"
 #include "sched/common/kinds.h"
 #include "sched/common/sliding_window.h"
+#include "sched/memory.h"
 
 #define PERCENTILE 0.99 /* of the measured times [code] */
 
@@ -367,65 +367,33 @@ static void clockwork_on_finish(void *state, struct platform *platform,
         rest_refill(self, platform_workload(platform), function);
 }
 
-static bool estimates_make(struct clockwork *self)
+static void estimates_make(struct clockwork *self, struct arena *arena)
 {
     const size_t rows = self->table.function_count * self->table.kinds;
-    self->estimates = calloc(rows + 1, sizeof *self->estimates);
-    bool done = self->estimates != NULL;
-    for (size_t r = 0; done && r < rows; r++) {
+    self->estimates = arena_allocate(arena, rows, sizeof *self->estimates);
+    for (size_t r = 0; r < rows; r++) {
         const struct batches_of_function *row = &self->table.rows[r];
-        self->estimates[r] = calloc(row->level_count + 1, sizeof *self->estimates[r]);
-        done = self->estimates[r] != NULL;
-        for (size_t i = 0; done && i < row->level_count; i++) {
+        self->estimates[r] = arena_allocate(arena, row->level_count, sizeof *self->estimates[r]);
+        for (size_t i = 0; i < row->level_count; i++) {
             self->estimates[r][i].time = row->levels[i].time;
             if (self->window > 0)
-                done = sliding_window_init(&self->estimates[r][i].measured, self->window);
+                sliding_window_init(&self->estimates[r][i].measured, arena, self->window);
         }
     }
-    return done;
-}
-
-static void estimates_free(struct clockwork *self)
-{
-    const size_t rows = self->table.function_count * self->table.kinds;
-    for (size_t r = 0; self->estimates != NULL && r < rows; r++) {
-        const size_t levels = self->table.rows[r].level_count;
-        for (size_t i = 0; self->estimates[r] != NULL && i < levels; i++)
-            sliding_window_clear(&self->estimates[r][i].measured);
-        free(self->estimates[r]);
-    }
-    free(self->estimates);
-    self->estimates = NULL;
 }
 
 /* ---- The policy ------------------------------------------------------------------------------ */
 
-static void clockwork_finish(void *state)
+static void tables_fill(struct clockwork *self, struct platform *platform, int units)
 {
-    struct clockwork *self = state;
-    estimates_free(self); /* needs the table */
-    dispatcher_finish(&self->dispatcher);
-    batch_table_clear(&self->table);
-    free(self->rest);
-    free(self->share);
-    free(self->loaded_by);
-    self->rest = NULL;
-    self->share = NULL;
-    self->loaded_by = NULL;
-}
-
-static bool clockwork_allocate(struct clockwork *self, const struct workload *workload, int units,
-                               struct error *error)
-{
-    self->rest = calloc((size_t)workload->queue_count + 1, sizeof *self->rest);
-    self->share = calloc((size_t)workload->queue_count + 1, sizeof *self->share);
-    self->loaded_by = calloc(workload->function_count + 1, sizeof *self->loaded_by);
-    const bool done = self->rest != NULL && self->share != NULL && self->loaded_by != NULL;
-    if (done && !batch_table_fill(&self->table, workload, self->dispatcher.planner,
-                                  self->dispatcher.max_batch, units, error))
-        return false;
-    return (done && estimates_make(self)) ||
-           error_run(error, "out of memory for a policy over %u queues", workload->queue_count);
+    const struct workload *workload = platform_workload(platform);
+    self->rest = platform_allocate(platform, workload->queue_count, sizeof *self->rest);
+    self->share = platform_allocate(platform, workload->queue_count, sizeof *self->share);
+    self->loaded_by =
+        platform_allocate(platform, workload->function_count, sizeof *self->loaded_by);
+    batch_table_fill(&self->table, platform_arena(platform), workload, self->dispatcher.planner,
+                     self->dispatcher.max_batch, units);
+    estimates_make(self, platform_arena(platform));
 }
 
 static bool clockwork_init(void *state, struct platform *platform, const double *values,
@@ -447,11 +415,7 @@ static bool clockwork_init(void *state, struct platform *platform, const double 
     self->reserve_rest = own[2] > 0;
     self->window = (uint32_t)own[3];
     self->buffer = sim_from_ms(own[4]);
-    if (!clockwork_allocate(self, workload, own[1] > 0 ? (int)own[1] : BATCH_TABLE_MOST_UNITS,
-                            error)) {
-        clockwork_finish(self);
-        return false;
-    }
+    tables_fill(self, platform, own[1] > 0 ? (int)own[1] : BATCH_TABLE_MOST_UNITS);
     for (size_t a = 0; a < workload->application_count; a++)
         rest_fill(self, &workload->applications[a]);
     for (uint32_t q = 0; q < workload->queue_count; q++)
@@ -486,5 +450,4 @@ const struct policy policy_clockwork = {
     .on_finish = clockwork_on_finish,
     .on_timer = clockwork_on_timer,
     .decide = clockwork_decide,
-    .finish = clockwork_finish,
 };

@@ -72,5 +72,4 @@ const struct policy policy_edf = {
     .on_withdrawn = dispatcher_on_withdrawn,
     .on_finish = dispatcher_on_finish,
     .decide = edf_decide,
-    .finish = dispatcher_finish,
 };

@@ -47,5 +47,4 @@ const struct policy policy_fifo = {
         "requests in order of arrival, one static configuration per stage within its SLO share",
     .init = fifo_init,
     DISPATCHER_POLICY(struct fifo, fifo_parameters),
-    .finish = dispatcher_finish,
 };

@@ -22,6 +22,7 @@
 #include "sched/common/batch_table.h"
 #include "sched/common/kinds.h"
 #include "sched/common/dispatcher.h"
+#include "sched/memory.h"
 
 struct grandslam {
     struct dispatcher dispatcher; /* first member, so that the dispatcher's functions accept this
@@ -122,13 +123,6 @@ static uint32_t grandslam_configure(const void *state, const struct platform *pl
                                 best.slack);
 }
 
-static void grandslam_finish(void *state)
-{
-    struct grandslam *self = state;
-    dispatcher_finish(&self->dispatcher);
-    batch_table_clear(&self->table);
-}
-
 static bool grandslam_init(void *state, struct platform *platform, const double *values,
                            struct error *error)
 {
@@ -138,11 +132,9 @@ static bool grandslam_init(void *state, struct platform *platform, const double 
                          (struct dispatch_rule){grandslam_rank, grandslam_configure}, values,
                          (enum planner_split)values[DISPATCHER_PARAMETER_COUNT], error))
         return false;
-    if (batch_table_fill(&self->table, platform_workload(platform), self->dispatcher.planner,
-                         self->dispatcher.max_batch, BATCH_TABLE_ANY_UNITS, error))
-        return true;
-    grandslam_finish(self);
-    return false;
+    batch_table_fill(&self->table, platform_arena(platform), platform_workload(platform),
+                     self->dispatcher.planner, self->dispatcher.max_batch, BATCH_TABLE_ANY_UNITS);
+    return true;
 }
 
 static const struct parameter grandslam_parameters[] = {
@@ -158,5 +150,4 @@ const struct policy policy_grandslam = {
     .summary = "stage slack in proportion to stage time, filled with the largest possible batch",
     .init = grandslam_init,
     DISPATCHER_POLICY(struct grandslam, grandslam_parameters),
-    .finish = grandslam_finish,
 };

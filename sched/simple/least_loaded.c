@@ -36,14 +36,6 @@ static uint32_t least_loaded_place(void *state, struct platform *platform, uint3
     return self->chosen;
 }
 
-static void least_loaded_finish(void *state)
-{
-    struct least_loaded *self = state;
-    dispatcher_finish(&self->dispatcher);
-    load_index_destroy(self->loads);
-    self->loads = NULL;
-}
-
 static bool least_loaded_init(void *state, struct platform *platform, const double *values,
                               struct error *error)
 {
@@ -57,10 +49,6 @@ static bool least_loaded_init(void *state, struct platform *platform, const doub
     self->chosen = SIM_NONE;
     self->ignore_warm = own[1] > 0;
     self->loads = load_index_create(platform);
-    if (self->loads == NULL) {
-        least_loaded_finish(self);
-        return error_run(error, "out of memory for an index of the cluster's invokers");
-    }
     return true;
 }
 
@@ -101,5 +89,4 @@ const struct policy policy_least_loaded = {
     .on_withdrawn = dispatcher_on_withdrawn,
     .on_finish = least_loaded_on_finish,
     .decide = least_loaded_decide,
-    .finish = least_loaded_finish,
 };

@@ -13,8 +13,6 @@
  * - Each batch is configured as in "edf": the cheapest configuration within the stage's share of
  *   the time left until the deadline, else the fastest.
  */
-#include <stdlib.h>
-
 #include "sched/common/dispatcher.h"
 #include "sched/common/kinds.h"
 
@@ -62,22 +60,10 @@ static bool llf_init(void *state, struct platform *platform, const double *value
                          (struct dispatch_rule){llf_rank, dispatcher_configure_slack}, values,
                          (enum planner_split)values[DISPATCHER_PARAMETER_COUNT], error))
         return false;
-    llf->remaining = calloc((size_t)workload->queue_count + 1, sizeof *llf->remaining);
-    if (llf->remaining == NULL) {
-        dispatcher_finish(&llf->dispatcher);
-        return error_run(error, "out of memory for a policy over %u queues", workload->queue_count);
-    }
+    llf->remaining = platform_allocate(platform, workload->queue_count, sizeof *llf->remaining);
     for (size_t a = 0; a < workload->application_count; a++)
         remaining_fill(llf, workload, &workload->applications[a]);
     return true;
-}
-
-static void llf_finish(void *state)
-{
-    struct llf *llf = state;
-    dispatcher_finish(&llf->dispatcher);
-    free(llf->remaining);
-    llf->remaining = NULL;
 }
 
 static const struct parameter llf_parameters[] = {
@@ -91,5 +77,4 @@ const struct policy policy_llf = {
     .summary = "least laxity first: deadline minus the remaining nominal time",
     .init = llf_init,
     DISPATCHER_POLICY(struct llf, llf_parameters),
-    .finish = llf_finish,
 };

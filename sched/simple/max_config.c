@@ -31,5 +31,4 @@ const struct policy policy_max_config = {
     .summary = "every job with the most vGPUs and vCPUs (exclusive), in order of arrival",
     .init = max_config_init,
     DISPATCHER_POLICY(struct dispatcher, max_config_parameters),
-    .finish = dispatcher_finish,
 };

@@ -32,5 +32,4 @@ const struct policy policy_min_config = {
     .summary = "every batch with the fewest vGPUs and vCPUs, in order of arrival",
     .init = min_config_init,
     DISPATCHER_POLICY(struct dispatcher, min_config_parameters),
-    .finish = dispatcher_finish,
 };

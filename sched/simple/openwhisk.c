@@ -65,5 +65,4 @@ const struct policy policy_openwhisk = {
         "requests in order of arrival, each to its function's home invoker or the next in its walk",
     .init = openwhisk_init,
     DISPATCHER_POLICY(struct openwhisk, openwhisk_parameters),
-    .finish = dispatcher_finish,
 };

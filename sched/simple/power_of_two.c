@@ -18,8 +18,6 @@
  *   drawn.
  * - Order and configuration are those of "fifo". Parameter `placement` has no effect.
  */
-#include <stdlib.h>
-
 #include "sched/common/kinds.h"
 #include "sched/common/static_plan.h"
 #include "sim/engine/random.h"
@@ -43,15 +41,15 @@ static bool has_kind(const struct invoker_group *group, uint32_t kind)
     return false;
 }
 
-static bool lists_fill(struct power_of_two *self, const struct workload *workload)
+static void lists_fill(struct power_of_two *self, struct platform *platform)
 {
+    const struct workload *workload = platform_workload(platform);
     const uint32_t kinds = (uint32_t)workload->kind_count;
     const struct cluster_spec *cluster = &workload->cluster;
     size_t count = 0;
-    self->invokers = calloc((size_t)cluster->invoker_count * kinds + 1, sizeof *self->invokers);
-    self->end = calloc(kinds, sizeof *self->end);
-    if (self->invokers == NULL || self->end == NULL)
-        return false;
+    self->invokers =
+        platform_allocate(platform, (size_t)cluster->invoker_count * kinds, sizeof *self->invokers);
+    self->end = platform_allocate(platform, kinds, sizeof *self->end);
     for (uint32_t k = 0; k < kinds; k++) {
         uint32_t invoker = 0;
         for (size_t g = 0; g < cluster->group_count; g++)
@@ -60,7 +58,6 @@ static bool lists_fill(struct power_of_two *self, const struct workload *workloa
                     self->invokers[count++] = invoker;
         self->end[k] = count;
     }
-    return true;
 }
 
 /* Draws two different invokers with GPUs of the kind, or the only one twice. */
@@ -119,16 +116,6 @@ static uint32_t power_of_two_place(void *state, struct platform *platform, uint3
     return invoker;
 }
 
-static void power_of_two_finish(void *state)
-{
-    struct power_of_two *self = state;
-    dispatcher_finish(&self->dispatcher);
-    free(self->invokers);
-    free(self->end);
-    self->invokers = NULL;
-    self->end = NULL;
-}
-
 static bool power_of_two_init(void *state, struct platform *platform, const double *values,
                               struct error *error)
 {
@@ -140,10 +127,8 @@ static bool power_of_two_init(void *state, struct platform *platform, const doub
         return false;
     self->dispatcher.place = power_of_two_place;
     self->ignore_warm = own[1] > 0;
-    if (lists_fill(self, platform_workload(platform)))
-        return true;
-    power_of_two_finish(self);
-    return error_run(error, "policy power-of-two: out of memory");
+    lists_fill(self, platform);
+    return true;
 }
 
 static const struct parameter power_of_two_parameters[] = {
@@ -158,5 +143,4 @@ const struct policy policy_power_of_two = {
     .summary = "requests in order of arrival, each to the less loaded of two random invokers",
     .init = power_of_two_init,
     DISPATCHER_POLICY(struct power_of_two, power_of_two_parameters),
-    .finish = power_of_two_finish,
 };

@@ -41,5 +41,4 @@ const struct policy policy_sjf = {
     .summary = "shortest predicted execution first, one static configuration per stage",
     .init = sjf_init,
     DISPATCHER_POLICY(struct sjf, sjf_parameters),
-    .finish = dispatcher_finish,
 };

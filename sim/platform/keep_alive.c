@@ -1,6 +1,3 @@
-#include <stdlib.h>
-
-#include "sim/array.h"
 #include "sim/platform/keep_alive.h"
 #include "sim/platform/containers.h"
 #include "sim/platform/policy_api.h"
@@ -41,24 +38,13 @@ bool keep_alive_init(struct platform *platform)
     keep_alive_state->reload_free = SIM_NONE;
     if (policy == NULL)
         return true;
-    keep_alive_state->state = calloc(1, policy->state_bytes > 0 ? policy->state_bytes : 1);
-    keep_alive_state->uses =
-        calloc(platform->workload->function_count, sizeof *keep_alive_state->uses);
-    if (keep_alive_state->state == NULL || keep_alive_state->uses == NULL)
-        return error_run(platform->error, "out of memory for keep-alive %s", policy->name);
+    keep_alive_state->state = arena_allocate(&platform->arena, 1, policy->state_bytes);
+    keep_alive_state->uses = arena_allocate(&platform->arena, platform->workload->function_count,
+                                            sizeof *keep_alive_state->uses);
     platform->cluster.rank = policy->priority != NULL ? keep_alive_rank : NULL;
-    return policy->init == NULL || policy->init(keep_alive_state->state, platform->planned,
-                                                spec->keep_alive_values, platform->error);
-}
-
-void keep_alive_clear(struct platform *platform)
-{
-    struct keep_alive_state *keep_alive_state = &platform->keep_alive_state;
-    if (keep_alive_state->state != NULL && keep_alive_state->policy->finish != NULL)
-        keep_alive_state->policy->finish(keep_alive_state->state);
-    free(keep_alive_state->state);
-    free(keep_alive_state->uses);
-    free(keep_alive_state->reloads);
+    return policy->init == NULL ||
+           policy->init(keep_alive_state->state, &platform->arena, platform->planned,
+                        spec->keep_alive_values, platform->error);
 }
 
 void keep_alive_use(struct platform *platform, uint32_t id)
@@ -73,17 +59,18 @@ void keep_alive_use(struct platform *platform, uint32_t id)
                                          container->invoker, platform->now);
 }
 
-static bool reloads_grow(struct keep_alive_state *keep_alive_state)
+static uint32_t reload_new(struct platform *platform)
 {
-    const uint32_t old = (uint32_t)keep_alive_state->reload_capacity;
-    if (!array_reserve(&keep_alive_state->reloads, &keep_alive_state->reload_capacity,
-                       (size_t)old + 1, sizeof *keep_alive_state->reloads))
-        return false;
-    const size_t capacity = keep_alive_state->reload_capacity;
-    for (uint32_t i = old; i < capacity; i++)
-        keep_alive_state->reloads[i].next_free = i + 1 < capacity ? i + 1 : SIM_NONE;
-    keep_alive_state->reload_free = old;
-    return true;
+    struct keep_alive_state *keep_alive_state = &platform->keep_alive_state;
+    uint32_t id = keep_alive_state->reload_free;
+    if (id == SIM_NONE) {
+        id = keep_alive_state->reload_count++;
+        arena_reserve(&platform->arena, &keep_alive_state->reloads, keep_alive_state->reload_count,
+                      sizeof *keep_alive_state->reloads);
+    } else {
+        keep_alive_state->reload_free = keep_alive_state->reloads[id].next_free;
+    }
+    return id;
 }
 
 static void reload_plan(struct platform *platform, const struct container *container,
@@ -92,14 +79,8 @@ static void reload_plan(struct platform *platform, const struct container *conta
     struct keep_alive_state *keep_alive_state = &platform->keep_alive_state;
     if (windows->prewarm_after >= windows->keep_for)
         return;
-    if (keep_alive_state->reload_free == SIM_NONE && !reloads_grow(keep_alive_state)) {
-        platform_fail(platform, "out of memory for containers to be started anew");
-        return;
-    }
-    uint32_t id = keep_alive_state->reload_free;
-    struct reload *reload = &keep_alive_state->reloads[id];
-    keep_alive_state->reload_free = reload->next_free;
-    *reload = (struct reload){
+    const uint32_t id = reload_new(platform);
+    keep_alive_state->reloads[id] = (struct reload){
         .function = container->function,
         .invoker = container->invoker,
         .uses = keep_alive_state->uses[container->function],

@@ -10,8 +10,6 @@
 
 /* Starts the experiment's keep-alive policy, if it names one. False: the run's error is set. */
 bool keep_alive_init(struct platform *platform);
-/* Ends the keep-alive policy and frees its state. */
-void keep_alive_clear(struct platform *platform);
 /* Notes that container `id` is taken for work. */
 void keep_alive_use(struct platform *platform, uint32_t id);
 /* Notes that container `id` was taken for work but released before the work began. */

@@ -32,6 +32,21 @@ void platform_fail(struct platform *platform, const char *format, ...)
               platform->experiment->seed);
 }
 
+struct arena *platform_arena(struct platform *platform)
+{
+    return &platform->arena;
+}
+
+void *platform_allocate(struct platform *platform, size_t count, size_t size)
+{
+    return arena_allocate(&platform->arena, count, size);
+}
+
+void *platform_reallocate(struct platform *platform, void *memory, size_t count, size_t size)
+{
+    return arena_reallocate(&platform->arena, memory, count, size);
+}
+
 static double wall_ns(void)
 {
     struct timespec now;

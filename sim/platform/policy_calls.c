@@ -101,7 +101,8 @@ bool policy_call_init(struct platform *platform, const double *values)
     return good && !platform->failed;
 }
 
-/* Asks about a gang of this size if it asks for more memory than those asked about before. */
+/* Asks about a gang of this size if it asks for more memory than those asked about before, which
+ * `asked` has by size. */
 static const char *ask_about_gang(struct platform *platform, const struct training_spec *spec,
                                   double *asked)
 {
@@ -125,9 +126,7 @@ bool policy_call_refuses_gang(struct platform *platform)
         return false;
     for (size_t t = 0; t < plan->count; t++)
         largest = plan->trainings[t].gpus > largest ? plan->trainings[t].gpus : largest;
-    double *asked = calloc(largest + (size_t)1, sizeof *asked); /* memory, by size */
-    if (asked == NULL)
-        return !error_run(platform->error, "out of memory for gangs of %" PRIu32 " GPUs", largest);
+    double *asked = arena_allocate(&platform->arena, largest + (size_t)1, sizeof *asked);
     for (size_t t = 0; t < plan->count && reason == NULL; t++) {
         const struct training_spec *spec = &plan->trainings[t];
         reason = ask_about_gang(platform, spec, asked);
@@ -139,7 +138,6 @@ bool policy_call_refuses_gang(struct platform *platform)
                               plan->trace_path != NULL ? plan->trace_path : "training.arrivals",
                               spec->gpus, platform->policy->name, reason);
     }
-    free(asked);
     return reason != NULL;
 }
 
@@ -231,9 +229,14 @@ sim_time_t policy_call_keep_alive(struct platform *platform, uint32_t function, 
 
 void policy_call_end(struct platform *platform)
 {
-    if (platform->policy->finish == NULL)
+    if (platform->policy->finish == NULL || platform->policy_state == NULL)
         return;
     enter(platform, "finish");
     platform->policy->finish(platform->policy_state);
+    leave(platform, NULL);
+}
+
+void policy_calls_abandon(struct platform *platform)
+{
     leave(platform, NULL);
 }

@@ -25,8 +25,10 @@ bool policy_call_decide(struct platform *platform);
 /* Returns the idle time of a container of `function` on `invoker`. The policy must have the
  * callback. */
 sim_time_t policy_call_keep_alive(struct platform *platform, uint32_t function, uint32_t invoker);
-/* Calls the policy's `finish`. */
+/* Calls the policy's `finish`, if its init was called. */
 void policy_call_end(struct platform *platform);
+/* A callback will not return, because memory is exhausted. */
+void policy_calls_abandon(struct platform *platform);
 /* Returns the name of the callback in progress; NULL: none. Async-signal-safe. */
 const char *policy_callback_name(const struct platform *platform);
 /* Makes `platform` the run that this thread executes. Returns the previous one, for

@@ -450,9 +450,7 @@ static void simulation_loop(struct platform *platform, struct cursor *cursor,
 static bool policy_init(struct platform *platform, const double *values)
 {
     const struct policy *policy = platform->policy;
-    platform->policy_state = calloc(1, policy->state_bytes > 0 ? policy->state_bytes : 1);
-    if (platform->policy_state == NULL)
-        return error_run(platform->error, "out of memory for the state of policy %s", policy->name);
+    platform->policy_state = arena_allocate(&platform->arena, 1, policy->state_bytes);
     return policy_call_init(platform, values) && !policy_call_refuses_gang(platform);
 }
 
@@ -492,18 +490,15 @@ static bool platform_init(struct platform *platform)
     return keep_alive_init(platform);
 }
 
-static void platform_clear(struct platform *platform, bool policy_started)
+static void platform_clear(struct platform *platform)
 {
-    if (policy_started)
-        policy_call_end(platform);
-    free(platform->policy_state);
     if (platform->queues != NULL)
         jobs_clear(platform);
     batches_clear(platform);
     gpu_work_clear(platform);
     trainings_clear(platform);
     instances_clear(platform);
-    keep_alive_clear(platform);
+    arena_clear(&platform->arena);
     capacity_bound_destroy(platform->bound);
     free(platform->fastest);
     free(platform->predictors);
@@ -588,11 +583,61 @@ static bool result_complete(struct platform *platform, const struct cursor *curs
     return false;
 }
 
+/* What a run needs from its first allocation to its result. */
+struct whole_run {
+    const double *values;
+    const struct progress *progress;
+    struct simulation_result *result;
+    struct cursor cursor;
+    double start; /* wall-clock time, s */
+    bool done;
+};
+
+static void run_whole(struct platform *platform, struct whole_run *run)
+{
+    const bool ready = platform_init(platform) && policy_init(platform, run->values) &&
+                       simulation_prepare(platform, &run->cursor);
+    platform->setup_s = wall_seconds() - run->start;
+    if (ready)
+        simulation_loop(platform, &run->cursor, run->progress);
+    run->done = ready && !platform->failed && simulation_close(platform, run->result) &&
+                result_complete(platform, &run->cursor, run->result);
+}
+
+static void run_end(struct platform *platform, struct whole_run *run)
+{
+    (void)run;
+    policy_call_end(platform);
+}
+
+/* The arena's `exhausted`. Nothing between the event loop and a policy holds a lock, an open file
+ * or memory that the platform would not find again: the jump passes over it. */
+static void run_exhausted(void *context, size_t count, size_t size)
+{
+    struct platform *platform = context;
+    platform_fail(platform, "out of memory: %zu x %zu bytes", count, size);
+    longjmp(platform->exhausted, 1);
+}
+
+/* Executes a part of the run, up to the point where memory is exhausted. The jump target is set
+ * once for all callbacks of the part: setting it costs some ten instructions. */
+static void run_part(struct platform *platform, struct whole_run *run,
+                     void (*part)(struct platform *platform, struct whole_run *run))
+{
+    if (setjmp(platform->exhausted) == 0) {
+        part(platform, run);
+        return;
+    }
+    policy_calls_abandon(platform);
+    if (run->done)
+        simulation_result_clear(run->result);
+    run->done = false;
+}
+
 bool simulation_run_with(const struct experiment *experiment, const struct policy *policy,
                          const double *values, const struct simulation_options *options,
                          struct simulation_result *result, struct error *error)
 {
-    double start = wall_seconds();
     struct error local = {0};
     struct platform platform = {.experiment = experiment,
                                 .workload = &experiment->workload,
@@ -601,29 +646,28 @@ bool simulation_run_with(const struct experiment *experiment, const struct polic
                                 .recorder = options->recorder,
                                 .backend = options->backend,
                                 .bounded = options->bounds,
+                                .arena = {.exhausted = run_exhausted, .context = &platform},
                                 .error = error != NULL ? error : &local};
-    struct cursor cursor = {.left = requests_total(experiment)};
+    struct whole_run run = {.values = values,
+                            .progress = options->progress,
+                            .result = result,
+                            .cursor = {.left = requests_total(experiment)},
+                            .start = wall_seconds()};
     *result = (struct simulation_result){0};
     struct platform *before = policy_calls_begin(&platform);
     platform.foreign = module_restart(policy);
     (void)fegetenv(&platform.rounding);
     random_stream_open(&platform.random, experiment->seed, RANDOM_MODULE, 0, 0);
-    bool policy_started = platform_init(&platform);
-    bool ready =
-        policy_started && policy_init(&platform, values) && simulation_prepare(&platform, &cursor);
-    platform.setup_s = wall_seconds() - start;
-    if (ready)
-        simulation_loop(&platform, &cursor, options->progress);
-    bool done = ready && !platform.failed && simulation_close(&platform, result) &&
-                result_complete(&platform, &cursor, result);
+    run_part(&platform, &run, run_whole);
     const double end = wall_seconds();
-    if (cursor.stream != NULL)
-        arrival_stream_close(cursor.stream);
-    platform_clear(&platform, policy_started && platform.policy_state != NULL);
+    if (run.cursor.stream != NULL)
+        arrival_stream_close(run.cursor.stream);
+    run_part(&platform, &run, run_end);
+    platform_clear(&platform);
     policy_calls_end(before);
-    result->wall_s = wall_seconds() - start;
-    result->setup_s = platform.setup_s + result->wall_s - (end - start);
-    return done;
+    result->wall_s = wall_seconds() - run.start;
+    result->setup_s = platform.setup_s + result->wall_s - (end - run.start);
+    return run.done;
 }
 
 bool simulation_run(const struct experiment *experiment, const struct policy *policy,

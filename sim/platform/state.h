@@ -25,9 +25,11 @@
 #define ESGSIM_SIM_PLATFORM_STATE_H
 
 #include <fenv.h>
+#include <setjmp.h>
 
 #include "sched/keep_alive.h"
 #include "sched/policy_instances.h"
+#include "sim/arena.h"
 #include "sim/engine/event_queue.h"
 #include "sim/cluster/cluster.h"
 #include "sim/platform/metrics.h"
@@ -199,8 +201,7 @@ struct keep_alive_state {
     void *state;
     uint64_t *uses; /* per function: number of times that a container was taken for work */
     struct reload *reloads;
-    size_t reload_capacity;
-    uint32_t reload_free;
+    uint32_t reload_count, reload_free;
 };
 
 struct platform {
@@ -208,7 +209,9 @@ struct platform {
     const struct workload *workload; /* of the world */
     const struct workload *planned;  /* as policies see it */
     const struct policy *policy;
-    void *policy_state;
+    void *policy_state;             /* NULL: init has not been called */
+    struct arena arena;             /* memory of the policies */
+    jmp_buf exhausted;              /* where the run goes on when that memory is exhausted */
     struct simulation_place *place; /* own_place, or memory shared with another process */
     struct simulation_place own_place;
     bool foreign;                /* the policy is of a module (sched/module.h) */

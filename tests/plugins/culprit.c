@@ -36,13 +36,15 @@ enum fault {
     FAULT_DRAW,
     FAULT_STOP,
     FAULT_DAMAGE,
-    FAULT_KILL
+    FAULT_KILL,
+    FAULT_HOARD
 };
 
 static const struct parameter parameters[] = {
     {.name = "fault",
      .choices = "none|loop|segv|stack|fpe|abort|exit|fork|raise|init|charge|charge-twice|print|"
-                "rand|time|block|alarm|close|leave|exec|round|timer|static|draw|stop|damage|kill",
+                "rand|time|block|alarm|close|leave|exec|round|timer|static|draw|stop|damage|kill|"
+                "hoard",
      .help = "what it does"},
 };
 
@@ -106,6 +108,9 @@ static bool culprit_decide(void *state, struct platform *platform)
         return fork() == 0;
     case FAULT_KILL:
         (void)raise(SIGKILL); /* as the kernel does when memory is short */
+        break;
+    case FAULT_HOARD: /* an exabyte */
+        (void)platform_allocate(platform, (size_t)1 << 30, (size_t)1 << 30);
         break;
     case FAULT_RAISE:
         (void)raise(SIGTERM);

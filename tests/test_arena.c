@@ -1,0 +1,263 @@
+/* The memory of a run: blocks against a model, and what becomes of a run whose memory is exhausted.
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include "sim/arena.h"
+#include "tests/worlds.h"
+
+/* ---- The arena by itself --------------------------------------------------------------------- */
+
+enum { BLOCKS = 40, STEPS = 20000, BYTES_MAX = 300 };
+
+struct block {
+    unsigned char *memory;
+    size_t bytes;
+    unsigned char mark; /* every byte has it */
+};
+
+static void assert_filled(const unsigned char *memory, size_t from, size_t to, unsigned char mark)
+{
+    for (size_t i = from; i < to; i++)
+        assert_int_equal(memory[i], mark);
+}
+
+/* Leaks and bytes outside a block are the sanitizer's to find. */
+static void blocks_keep_their_bytes_whatever_is_resized_and_released(void **state)
+{
+    (void)state;
+    struct arena arena = {0};
+    struct block blocks[BLOCKS] = {0};
+    struct random_stream stream;
+    random_stream_open(&stream, 28, RANDOM_TEST, 1, 0);
+    for (int step = 0; step < STEPS; step++) {
+        struct block *block = &blocks[gsl_rng_uniform_int(&stream.rng, BLOCKS)];
+        const size_t bytes = gsl_rng_uniform_int(&stream.rng, BYTES_MAX);
+        if (gsl_rng_uniform_int(&stream.rng, 3) == 0) {
+            arena_release(&arena, block->memory);
+            *block = (struct block){0};
+            continue;
+        }
+        const bool fresh = block->memory == NULL && step % 2 == 0;
+        block->memory = fresh ? arena_allocate(&arena, bytes, 1)
+                              : arena_reallocate(&arena, block->memory, bytes, 1);
+        assert_int_equal((uintptr_t)block->memory % _Alignof(max_align_t), 0);
+        const size_t kept = bytes < block->bytes ? bytes : block->bytes;
+        assert_filled(block->memory, 0, kept, block->mark);
+        assert_filled(block->memory, kept, bytes, 0);
+        block->bytes = bytes;
+        block->mark = (unsigned char)(step % 251);
+        memset(block->memory, block->mark, bytes);
+    }
+    arena_clear(&arena);
+    assert_null(arena.blocks);
+}
+
+static void an_array_grows_by_doubling_and_its_new_entries_are_zero(void **state)
+{
+    (void)state;
+    struct arena arena = {0};
+    uint32_t *entries = NULL;
+    size_t moves = 0;
+    for (uint32_t count = 0; count < 5000; count++) {
+        const size_t room = arena_room(entries, sizeof *entries);
+        arena_reserve(&arena, &entries, count + (size_t)1, sizeof *entries);
+        moves += arena_room(entries, sizeof *entries) != room;
+        assert_int_equal(entries[count], 0);
+        entries[count] = count + 1;
+    }
+    for (uint32_t i = 0; i < 5000; i++)
+        assert_int_equal(entries[i], i + 1);
+    assert_true(moves < 13);
+    arena_clear(&arena);
+}
+
+static jmp_buf out_of_memory; // NOLINT: a jump target has no other place here
+
+static void jump(void *context, size_t count, size_t size)
+{
+    size_t *asked = context;
+    asked[0] = count;
+    asked[1] = size;
+    longjmp(out_of_memory, 1);
+}
+
+static void more_bytes_than_a_size_holds_exhaust_the_arena(void **state)
+{
+    (void)state;
+    size_t asked[2] = {0};
+    struct arena arena = {.exhausted = jump, .context = asked};
+    void *kept = arena_allocate(&arena, 3, 8);
+    if (setjmp(out_of_memory) == 0) {
+        arena_allocate(&arena, SIZE_MAX / 4, 8);
+        fail_msg("an allocation of more than the address space returned");
+    }
+    assert_int_equal(asked[0], SIZE_MAX / 4);
+    assert_int_equal(asked[1], 8);
+    if (setjmp(out_of_memory) == 0) {
+        arena_reallocate(&arena, kept, 5, SIZE_MAX / 2);
+        fail_msg("an allocation of more than the address space returned");
+    }
+    assert_int_equal(asked[0], 5);
+    arena_clear(&arena);
+}
+
+/* ---- A run whose memory is exhausted --------------------------------------------------------- */
+
+/* Where the glutton asks for more than there is. */
+enum meal { MEAL_INIT, MEAL_READY, MEAL_WITHDRAWN, MEAL_DECIDE, MEAL_FINISH, MEAL_NEVER };
+
+static struct {
+    enum meal meal;
+    int finished;
+    struct platform *platform;
+} table; // NOLINT: a policy's functions have no other context
+
+static void eat(struct platform *platform, enum meal meal)
+{
+    uint64_t *crumbs = platform_allocate(platform, 10, sizeof *crumbs);
+    crumbs = platform_reallocate(platform, crumbs, 20, sizeof *crumbs);
+    assert_int_equal(crumbs[19], 0);
+    if (meal == table.meal) {
+        platform_allocate(platform, SIZE_MAX / 2, sizeof *crumbs);
+        fail_msg("an allocation of more than the address space returned");
+    }
+}
+
+static bool glutton_init(void *state, struct platform *platform, const double *values,
+                         struct error *error)
+{
+    (void)state;
+    (void)values;
+    (void)error;
+    table.platform = platform;
+    eat(platform, MEAL_INIT);
+    return true;
+}
+
+static void glutton_on_ready(void *state, struct platform *platform, uint32_t queue)
+{
+    (void)state;
+    (void)queue;
+    eat(platform, MEAL_READY);
+}
+
+static void glutton_on_withdrawn(void *state, struct platform *platform, uint32_t queue,
+                                 uint32_t instance)
+{
+    (void)state;
+    (void)queue;
+    (void)instance;
+    eat(platform, MEAL_WITHDRAWN);
+}
+
+static bool glutton_decide(void *state, struct platform *platform)
+{
+    (void)state;
+    eat(platform, MEAL_DECIDE);
+    const uint32_t queue = platform_next_queue(platform, 0);
+    return queue != SIM_NONE && platform_drop(platform, queue, 0);
+}
+
+static void glutton_finish(void *state)
+{
+    (void)state;
+    table.finished++;
+    eat(table.platform, MEAL_FINISH);
+}
+
+static const struct policy policy_glutton = {.abi = POLICY_ABI,
+                                             .name = "glutton",
+                                             .init = glutton_init,
+                                             .on_ready = glutton_on_ready,
+                                             .on_withdrawn = glutton_on_withdrawn,
+                                             .decide = glutton_decide,
+                                             .finish = glutton_finish};
+
+static void a_run_ends_with_one_message_wherever_its_policy_exhausts_memory(void **state)
+{
+    (void)state;
+    static const char *const callbacks[] = {[MEAL_INIT] = "(init, at",
+                                            [MEAL_READY] = "(on_ready, at",
+                                            [MEAL_WITHDRAWN] = "(on_withdrawn, at",
+                                            [MEAL_DECIDE] = "(decide, at",
+                                            [MEAL_FINISH] = "(finish, at"};
+    struct log *log = log_one();
+    for (enum meal meal = MEAL_INIT; meal <= MEAL_NEVER; meal++) {
+        struct simulation_result result = {0};
+        struct error error = {0};
+        table.meal = meal;
+        table.finished = 0;
+        assert_int_equal(run(diamond, &policy_glutton, log, &result, &error), meal == MEAL_NEVER);
+        assert_int_equal(table.finished, 1);
+        if (meal < MEAL_NEVER) {
+            assert_int_equal(error.kind, ERROR_RUN);
+            assert_non_null(
+                strstr(error.message, "diamond: out of memory: 9223372036854775807 x 8"));
+            assert_non_null(strstr(error.message, callbacks[meal]));
+            assert_non_null(strstr(error.message, "policy glutton, seed 3"));
+            assert_null(result.applications);
+        }
+        simulation_result_clear(&result);
+    }
+}
+
+/* A policy that tries another policy in a run of its own. */
+static bool nested_init(void *state, struct platform *platform, const double *values,
+                        struct error *error)
+{
+    bool *failed = state;
+    struct simulation_result result = {0};
+    struct error inner = {0};
+    struct log *log = log_one();
+    (void)error;
+    (void)values;
+    uint32_t *mine = platform_allocate(platform, 5, sizeof *mine);
+    mine[4] = 7;
+    *failed = !run(diamond, &policy_glutton, log, &result, &inner);
+    assert_int_equal(mine[4], 7);
+    return true;
+}
+
+static void nested_finish(void *state)
+{
+    const bool *failed = state;
+    assert_true(*failed);
+    table.finished++;
+}
+
+static void a_run_within_a_run_ends_alone(void **state)
+{
+    (void)state;
+    static const struct policy nested = {.abi = POLICY_ABI,
+                                         .name = "nested",
+                                         .state_bytes = sizeof(bool),
+                                         .init = nested_init,
+                                         .on_ready = glutton_on_ready,
+                                         .decide = glutton_decide,
+                                         .finish = nested_finish};
+    struct simulation_result result = {0};
+    struct error error = {0};
+    struct log *log = log_one();
+    table.meal = MEAL_INIT;
+    table.finished = 0;
+    assert_true(run(diamond, &nested, log, &result, &error));
+    assert_int_equal(table.finished, 2);
+    simulation_result_clear(&result);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(blocks_keep_their_bytes_whatever_is_resized_and_released),
+        cmocka_unit_test(an_array_grows_by_doubling_and_its_new_entries_are_zero),
+        cmocka_unit_test(more_bytes_than_a_size_holds_exhaust_the_arena),
+        cmocka_unit_test(a_run_ends_with_one_message_wherever_its_policy_exhausts_memory),
+        cmocka_unit_test(a_run_within_a_run_ends_alone),
+    };
+    return cmocka_run_group_tests_name("arena", tests, NULL, NULL);
+}
