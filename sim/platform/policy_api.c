@@ -197,9 +197,10 @@ static inline bool is_placeable(const struct platform *platform, const char *cal
                                 bool warm)
 {
     struct placement placement;
+    /* The ledger remembers what it found, so it is not const. */
     return is_configuration(platform, caller, function, configuration) &&
            is_invoker(platform, caller, invoker) &&
-           cluster_place(&platform->cluster, function,
+           cluster_place((struct cluster *)&platform->cluster, function,
                          find_configuration(platform, function, configuration), invoker, warm,
                          &placement);
 }
