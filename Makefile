@@ -114,9 +114,12 @@ $(BUILD)/identity: $(if $(shell echo '$(IDENTITY)' | cmp -s - $(BUILD)/identity 
 
 # Fat objects: the installed archive serves programs that are linked without LTO.
 # A request passes through a hundred small functions; of its own accord gcc inlines only tiny ones.
-# Its limit on the program's growth by inlining is kept for the rooms through which requests pass.
-$(filter $(addprefix $(BUILD)/,sim/engine/% sim/cluster/% sim/platform/% sched/% traces/profile/%),$(LIB_OBJ)): \
-    INLINE := $(if $(findstring clang,$(CC)),,--param=max-inline-insns-auto=40)
+# Its limit on the program's growth by inlining is kept for the rooms through which requests pass,
+# most of it for those through which all do.
+inline_most = $(if $(findstring clang,$(CC)),,--param=max-inline-insns-auto=$(1))
+$(filter $(addprefix $(BUILD)/,sched/% traces/profile/%),$(LIB_OBJ)): INLINE := $(call inline_most,40)
+$(filter $(addprefix $(BUILD)/,sim/engine/% sim/cluster/% sim/platform/% sched/common/% sched/simple/%),$(LIB_OBJ)): \
+    INLINE := $(call inline_most,100)
 $(LIB_OBJ): FAT := $(if $(findstring -flto,$(OPT)),-ffat-lto-objects)
 
 $(BUILD)/contract.list: $(CONTRACT) Makefile

@@ -305,10 +305,9 @@ static void all_forget(struct cluster *cluster)
     enum { UPDATES_PER_ENTRY = 4 }; /* of all entries; the set is made in O(entries × log) */
     struct best_fit *fit = &cluster->fit;
     const uint64_t entries = (uint64_t)cluster->gpu_count + cluster->invoker_count;
-    if (!fit->all_kept || fit->filings - fit->asked <= UPDATES_PER_ENTRY * entries)
-        return;
-    fit->all_kept = false;
-    set_clear(&fit->sets[fit->function_count]);
+    fit->all_kept = fit->filings - fit->asked <= UPDATES_PER_ENTRY * entries;
+    if (!fit->all_kept)
+        set_clear(&fit->sets[fit->function_count]);
 }
 
 struct filed_entry {
@@ -398,7 +397,8 @@ static bool pools_file(struct cluster *cluster, struct invoker_state *invoker)
 {
     const bool sets = cluster->fit.set_count > 0;
     bool ok = true;
-    for (uint32_t k = 0; ok && k < invoker->pool_count && (sets || invoker->pools_changed > 0);) {
+    uint32_t k = sets ? 0 : invoker->first_changed;
+    while (ok && k < invoker->pool_count && (sets || invoker->pools_changed > 0)) {
         struct pool_entry *entry = &invoker->pools[k];
         const bool in_set =
             sets && entry->member && cluster->fit.members[entry->place >> 32].in_set;
@@ -420,7 +420,8 @@ bool best_fit_file(struct cluster *cluster, uint32_t id)
 {
     struct invoker_state *invoker = &cluster->invokers[id];
     cluster->fit.filings++;
-    all_forget(cluster);
+    if (cluster->fit.all_kept)
+        all_forget(cluster);
     return entries_file(cluster, id) && pools_file(cluster, invoker);
 }
 
@@ -445,17 +446,18 @@ static uint32_t members_next(const struct cluster *cluster, const struct fit_cur
     const uint64_t end = (uint64_t)query_end(fit, cursor) << row_bits;
     uint64_t from = (uint64_t)query_first(fit, cursor) << row_bits;
     uint64_t least = end;
-    uint32_t found = SIM_NONE;
+    uint32_t found = SIM_NONE, last = query_end(fit, cursor) << fit->column_bits;
     if (cursor->at != SIM_NONE)
         from = member_key(fit, &members->list[cluster->pools[cursor->at].position]) + 1;
     for (uint32_t k = 0; k < members->count; k++) {
         const struct fit_member *member = &members->list[k];
         const uint32_t bucket = fit->entries[member->entry].link.bucket;
-        if (bucket > least >> fit->filing_bits || bucket_vcpus(fit, bucket) < vcpus)
+        if (bucket > last || bucket_vcpus(fit, bucket) < vcpus)
             continue;
         const uint64_t key = member_key(fit, member);
         if (key >= from && key < least) {
             least = key;
+            last = bucket;
             found = member->pool;
         }
     }

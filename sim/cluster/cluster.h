@@ -89,6 +89,7 @@ struct invoker_state {
     uint32_t pool_count;
     uint32_t next_pool, pools_end; /* allocated for this invoker, not yet used */
     uint32_t pools_changed;        /* number of entries with `changed` */
+    uint32_t first_changed;        /* if there are any: none of them precedes this one */
 };
 
 /* Capacity of an invoker. */

@@ -481,10 +481,11 @@ static uint32_t batch_tally_jobs(struct platform *platform, const struct batch *
 }
 
 /* Divides the time and cost of a finished batch among its jobs. */
-static void batch_account(struct platform *platform, const struct batch *batch)
+static void batch_account(struct platform *platform, const struct batch *batch,
+                          const struct configuration *spec)
 {
     struct metrics *metrics = &platform->metrics;
-    double price = configuration_rate(platform, batch_configuration(platform, batch), batch->quota);
+    double price = configuration_rate(platform, spec, batch->quota);
     sim_time_t execution = platform->now - batch->started;
     sim_time_t priced_since = batch->reshared ? batch->priced_since : batch->started;
     double cost =
@@ -515,7 +516,7 @@ static void batch_account(struct platform *platform, const struct batch *batch)
         }
         metrics->batches++;
         metrics->slowdown_sum += slowdown;
-        metrics->executed_ns[batch_configuration(platform, batch)->grade] += (double)execution;
+        metrics->executed_ns[spec->grade] += (double)execution;
     }
     batch_record(platform, batch, slowdown, cost);
     jobs_record(platform, batch, cost);
@@ -529,7 +530,7 @@ void batches_finish(struct platform *platform, uint32_t id)
         platform->cluster.gpus[batch->gpu].executing_count--;
     if (gpu_interferes(platform, batch->gpu))
         gpu_work_remove(platform, id);
-    batch_account(platform, batch);
+    batch_account(platform, batch, spec);
     if (batch->instance != SIM_NONE) {
         struct instance *instance = &platform->instances[batch->instance];
         instance->state = INSTANCE_IDLE;

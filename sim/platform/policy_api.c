@@ -226,6 +226,11 @@ uint32_t platform_best_fit(struct platform *platform, uint32_t function, uint32_
                             find_configuration(platform, function, configuration), warm);
 }
 
+inline uint64_t platform_changes(const struct platform *platform)
+{
+    return platform->cluster.changes;
+}
+
 uint32_t platform_home(const struct platform *platform, uint32_t function, uint32_t which)
 {
     const struct cluster *cluster = &platform->cluster;
