@@ -200,9 +200,45 @@ static void assert_containers_are_counted(const struct cluster *cluster)
     assert_int_equal(starting, cluster->starting_containers);
 }
 
+/* On how many invokers a batch fits, by searches that nobody remembers. */
+static uint32_t fitting(const struct fixture *fixture, uint32_t f)
+{
+    struct placement placement;
+    uint32_t count = 0;
+    for (uint32_t i = 0; i < fixture->workload.cluster.invoker_count; i++)
+        count += cluster_place_instance(&fixture->cluster, f, &fixture->configurations[f][0], 100,
+                                        i, SIM_NONE, &placement);
+    return count;
+}
+
+/* A batch that fits here fits here still while the count of changes stays. */
+static void assert_changes_are_counted(const struct fixture *fixture, uint64_t *changes,
+                                       uint32_t fits[FUNCTIONS])
+{
+    for (uint32_t f = 0; f < FUNCTIONS; f++) {
+        const uint32_t now = fitting(fixture, f);
+        if (*changes == fixture->cluster.changes)
+            assert_int_equal(fits[f], now);
+        fits[f] = now;
+    }
+    *changes = fixture->cluster.changes;
+}
+
+/* What was remembered is what a search finds. */
+static void assert_found_again(struct fixture *fixture, uint32_t f, const struct configuration *c,
+                               uint32_t invoker)
+{
+    struct placement remembered, found;
+    assert_true(cluster_place(&fixture->cluster, f, c, invoker, false, &remembered));
+    assert_true(cluster_place_instance(&fixture->cluster, f, c, 100, invoker, SIM_NONE, &found));
+    assert_memory_equal(&remembered, &found, sizeof found);
+}
+
 static void random_life(struct fixture *fixture, int steps)
 {
     struct cluster *cluster = &fixture->cluster;
+    uint64_t changes = 0;
+    uint32_t fits[FUNCTIONS] = {0};
     struct held held[256] = {0};
     size_t count = 0;
     struct error error = {0};
@@ -213,6 +249,8 @@ static void random_life(struct fixture *fixture, int steps)
         if (choice < 5 && count < 256) {
             bool warm = draw(fixture, 2) == 0;
             uint32_t i = cluster_best_fit(cluster, f, c, warm);
+            if (i != SIM_NONE)
+                assert_found_again(fixture, f, c, i);
             assert_true(is_best_fit(fixture, f, c, warm, i));
             struct placement placement;
             if (i == SIM_NONE || !cluster_place(cluster, f, c, i, warm, &placement))
@@ -237,6 +275,7 @@ static void random_life(struct fixture *fixture, int steps)
                 cluster_container_ready(cluster, id, step);
             }
         }
+        assert_changes_are_counted(fixture, &changes, fits);
         if (step % 64 == 0 && !cluster_check(cluster, false, &error))
             fail_msg("%s", error.message);
         if (step % 64 == 0)

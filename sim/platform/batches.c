@@ -308,7 +308,6 @@ static void batch_fill(struct platform *platform, uint32_t id, uint32_t first, u
     struct batch *batch = &platform->batches[id];
     batch->first_job = first;
     batch->jobs = (uint16_t)jobs;
-    batch->queue = job_queue(platform, first);
     batch_set_planned(platform, batch);
     batch->launched = platform->now + controller_charged(platform);
     batch->transfer = batch_transfer(platform, batch);
@@ -330,7 +329,11 @@ bool batches_launch(struct platform *platform, uint32_t id, uint32_t jobs)
     state->quota = instance->quota;
     instance->state = INSTANCE_BUSY;
     instance->batch = batch;
-    batch_fill(platform, batch, jobs_take_buffered(platform, id, jobs), jobs);
+    const uint32_t first = jobs_take_buffered(platform, id, jobs);
+    if (platform->failed)
+        return false;
+    state->queue = job_queue(platform, first);
+    batch_fill(platform, batch, first, jobs);
     return batch_launch(platform, batch);
 }
 
@@ -356,6 +359,7 @@ bool batches_dispatch(struct platform *platform, uint32_t queue, uint32_t jobs,
     batch->configuration = configuration;
     batch->invoker = invoker;
     batch->gpu = placement.gpu;
+    batch->queue = queue;
     batch_fill(platform, id, jobs_take(platform, queue, jobs), jobs);
     metrics_integrate(&platform->metrics, &platform->cluster.use, platform->now);
     batch->container =

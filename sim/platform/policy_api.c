@@ -137,8 +137,8 @@ inline struct job_view platform_job(const struct platform *platform, uint32_t qu
     return job_look(platform, queue_job(&platform->queues[queue], position));
 }
 
-uint32_t platform_predecessor_invoker(const struct platform *platform, uint32_t queue,
-                                      uint32_t which)
+inline uint32_t platform_predecessor_invoker(const struct platform *platform, uint32_t queue,
+                                             uint32_t which)
 {
     if (!is_queue(platform, "predecessor_invoker", queue))
         return SIM_NONE;
@@ -231,7 +231,7 @@ inline uint64_t platform_changes(const struct platform *platform)
     return platform->cluster.changes;
 }
 
-uint32_t platform_home(const struct platform *platform, uint32_t function, uint32_t which)
+inline uint32_t platform_home(const struct platform *platform, uint32_t function, uint32_t which)
 {
     const struct cluster *cluster = &platform->cluster;
     if (!is_function(platform, "home", function) || !is_invoker(platform, "home", which))
