@@ -308,6 +308,8 @@ static void batch_fill(struct platform *platform, uint32_t id, uint32_t first, u
     struct batch *batch = &platform->batches[id];
     batch->first_job = first;
     batch->jobs = (uint16_t)jobs;
+    if (batch->instance != SIM_NONE)
+        batch->queue = job_queue(platform, first);
     batch_set_planned(platform, batch);
     batch->launched = platform->now + controller_charged(platform);
     batch->transfer = batch_transfer(platform, batch);
@@ -329,11 +331,7 @@ bool batches_launch(struct platform *platform, uint32_t id, uint32_t jobs)
     state->quota = instance->quota;
     instance->state = INSTANCE_BUSY;
     instance->batch = batch;
-    const uint32_t first = jobs_take_buffered(platform, id, jobs);
-    if (platform->failed)
-        return false;
-    state->queue = job_queue(platform, first);
-    batch_fill(platform, batch, first, jobs);
+    batch_fill(platform, batch, jobs_take_buffered(platform, id, jobs), jobs);
     return batch_launch(platform, batch);
 }
 
@@ -514,9 +512,9 @@ static void batch_account(struct platform *platform, const struct batch *batch,
     if (measured > 0) {
         /* resources held by instances are billed separately */
         if (batch->instance == SIM_NONE) {
-            uint32_t application = platform->queues[batch->queue].application;
-            metrics->tallies[application].hold_cost += hold * measured / batch->jobs;
-            metrics->tallies[metrics->application_count].hold_cost += hold * measured / batch->jobs;
+            const double share = hold * measured / batch->jobs;
+            metrics->tallies[platform->queues[batch->queue].application].hold_cost += share;
+            metrics->tallies[metrics->application_count].hold_cost += share;
         }
         metrics->batches++;
         metrics->slowdown_sum += slowdown;
