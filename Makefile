@@ -114,10 +114,14 @@ $(BUILD)/identity: $(if $(shell echo '$(IDENTITY)' | cmp -s - $(BUILD)/identity 
 
 # A request passes through a hundred small functions of these rooms. gcc optimises the rooms as one, a
 # single time. The archive holds ordinary code, so that programs are linked without LTO. Of its own accord
-# gcc inlines only tiny functions, and with -r none that a shared library could replace.
+# gcc inlines only tiny functions, and with -r none that a shared library could replace. Its limit on the
+# program's growth is kept, and lies higher for the rooms through which all requests pass.
 HOT      := $(filter $(addprefix $(BUILD)/,sim/engine/% sim/cluster/% sim/platform/% sched/% traces/profile/%),$(LIB_OBJ))
+HOTTEST  := $(filter $(addprefix $(BUILD)/,sim/engine/% sim/cluster/% sim/platform/% sched/common/% sched/simple/%),$(HOT))
 AS_ONE   := $(if $(findstring clang,$(CC)),,$(findstring $$(LTO),$(value OPT)))
-$(HOT) $(BUILD)/hot.o: LTO := $(if $(AS_ONE),-flto=auto --param=max-inline-insns-auto=40 -fno-semantic-interposition)
+as_one    = $(if $(AS_ONE),-flto=auto --param=max-inline-insns-auto=$(1) -fno-semantic-interposition)
+$(HOT) $(BUILD)/hot.o: LTO := $(call as_one,40)
+$(HOTTEST): LTO := $(call as_one,100)
 $(BUILD)/hot.o: $(HOT)
 	$(SAY) optimise $@
 	$(Q)$(LINK) -r -flinker-output=nolto-rel -o $@ $^

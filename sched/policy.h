@@ -174,6 +174,10 @@ bool platform_fits_warm(const struct platform *platform, uint32_t function, uint
 uint32_t platform_best_fit(struct platform *platform, uint32_t function, uint32_t configuration,
                            bool warm);
 
+/* Number of changes so far to what is free or warm in the cluster. While it stays the same, a batch
+ * that fits nowhere still fits nowhere. */
+uint64_t platform_changes(const struct platform *platform);
+
 /* OpenWhisk's placement order: the function's home invoker (hash of its name), then co-prime steps.
  * Returns entry `which` of this order, which < invoker count. */
 uint32_t platform_home(const struct platform *platform, uint32_t function, uint32_t which);

@@ -161,10 +161,10 @@ static uint32_t units_ranked(const struct cluster *cluster, uint32_t f,
 
 /* Fewest units left on the GPU, then fewest free vCPUs, by looking at every GPU of every invoker;
  * and the batch is placed on that GPU. */
-static bool is_best_fit(const struct fixture *fixture, uint32_t f, const struct configuration *c,
+static bool is_best_fit(struct fixture *fixture, uint32_t f, const struct configuration *c,
                         bool warm, uint32_t answer)
 {
-    const struct cluster *cluster = &fixture->cluster;
+    struct cluster *cluster = &fixture->cluster;
     uint64_t best = UINT64_MAX, answered = UINT64_MAX;
     for (uint32_t i = 0; i < fixture->workload.cluster.invoker_count; i++) {
         struct placement placement;
@@ -200,9 +200,45 @@ static void assert_containers_are_counted(const struct cluster *cluster)
     assert_int_equal(starting, cluster->starting_containers);
 }
 
+/* On how many invokers a batch fits, by searches that nobody remembers. */
+static uint32_t fitting(const struct fixture *fixture, uint32_t f)
+{
+    struct placement placement;
+    uint32_t count = 0;
+    for (uint32_t i = 0; i < fixture->workload.cluster.invoker_count; i++)
+        count += cluster_place_instance(&fixture->cluster, f, &fixture->configurations[f][0], 100,
+                                        i, SIM_NONE, &placement);
+    return count;
+}
+
+/* A batch that fits here fits here still while the count of changes stays. */
+static void assert_changes_are_counted(const struct fixture *fixture, uint64_t *changes,
+                                       uint32_t fits[FUNCTIONS])
+{
+    for (uint32_t f = 0; f < FUNCTIONS; f++) {
+        const uint32_t now = fitting(fixture, f);
+        if (*changes == fixture->cluster.changes)
+            assert_int_equal(fits[f], now);
+        fits[f] = now;
+    }
+    *changes = fixture->cluster.changes;
+}
+
+/* What was remembered is what a search finds. */
+static void assert_found_again(struct fixture *fixture, uint32_t f, const struct configuration *c,
+                               uint32_t invoker)
+{
+    struct placement remembered, found;
+    assert_true(cluster_place(&fixture->cluster, f, c, invoker, false, &remembered));
+    assert_true(cluster_place_instance(&fixture->cluster, f, c, 100, invoker, SIM_NONE, &found));
+    assert_memory_equal(&remembered, &found, sizeof found);
+}
+
 static void random_life(struct fixture *fixture, int steps)
 {
     struct cluster *cluster = &fixture->cluster;
+    uint64_t changes = 0;
+    uint32_t fits[FUNCTIONS] = {0};
     struct held held[256] = {0};
     size_t count = 0;
     struct error error = {0};
@@ -213,6 +249,8 @@ static void random_life(struct fixture *fixture, int steps)
         if (choice < 5 && count < 256) {
             bool warm = draw(fixture, 2) == 0;
             uint32_t i = cluster_best_fit(cluster, f, c, warm);
+            if (i != SIM_NONE)
+                assert_found_again(fixture, f, c, i);
             assert_true(is_best_fit(fixture, f, c, warm, i));
             struct placement placement;
             if (i == SIM_NONE || !cluster_place(cluster, f, c, i, warm, &placement))
@@ -237,6 +275,7 @@ static void random_life(struct fixture *fixture, int steps)
                 cluster_container_ready(cluster, id, step);
             }
         }
+        assert_changes_are_counted(fixture, &changes, fits);
         if (step % 64 == 0 && !cluster_check(cluster, false, &error))
             fail_msg("%s", error.message);
         if (step % 64 == 0)
@@ -644,8 +683,8 @@ static void plain_order_update(struct plain_order *plain, const struct cluster *
 }
 
 /* `f` FUNCTIONS: of all invokers. */
-static void assert_same_walk(const struct plain_order *plain, const struct cluster *cluster,
-                             uint32_t f, const struct configuration *c)
+static void assert_same_walk(const struct plain_order *plain, struct cluster *cluster, uint32_t f,
+                             const struct configuration *c)
 {
     struct fit_cursor cursor = {.function = f == FUNCTIONS ? SIM_NONE : f,
                                 .need_units = c->vgpu,
@@ -699,13 +738,15 @@ static void assert_pools(const struct cluster *cluster)
     }
 }
 
-/* Containers come and go in tides. Several changes happen between two queries. */
+/* Containers come and go in tides. Several changes happen between two queries. Now and then nobody
+ * asks for the set of all invokers for so long that the index forgets it. */
 static void crowd_life(struct fixture *fixture)
 {
     struct cluster *cluster = &fixture->cluster;
     static struct plain_order plain;
     struct held held[256];
-    size_t count = 0;
+    size_t count = 0, forgotten = 0;
+    bool kept = false;
     plain = (struct plain_order){0};
     for (int step = 0; step < CROWD_STEPS; step++) {
         uint32_t f = draw(fixture, FUNCTIONS), k = draw(fixture, 6), id;
@@ -713,11 +754,15 @@ static void crowd_life(struct fixture *fixture)
         bool flood = step / 1000 % 4 == 0;
         uint32_t choice = draw(fixture, 12);
         if (choice < 4) {
-            bool warm = draw(fixture, 12) > 0;
+            const bool asks = step / 3000 % 2 == 0;
+            bool warm = draw(fixture, 12) > 0 || !asks;
             plain_order_update(&plain, cluster);
             uint32_t i = cluster_best_fit(cluster, f, c, warm);
             assert_same_walk(&plain, cluster, f, c);
-            assert_same_walk(&plain, cluster, FUNCTIONS, c);
+            forgotten += kept && !cluster->fit.all_kept;
+            kept = cluster->fit.all_kept;
+            if (asks)
+                assert_same_walk(&plain, cluster, FUNCTIONS, c);
             struct placement placement;
             if (count == 256 || i == SIM_NONE || !cluster_place(cluster, f, c, i, true, &placement))
                 continue;
@@ -745,6 +790,7 @@ static void crowd_life(struct fixture *fixture)
         if (step % 100 == 0)
             assert_pools(cluster);
     }
+    assert_in_range(forgotten, 2, 5);
 }
 
 static void walks_by_best_fit_follow_an_account_of_all_changes(void **state)

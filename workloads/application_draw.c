@@ -5,20 +5,19 @@
 
 uint32_t application_draw_walk(const struct workload *workload, double uniform)
 {
+    const struct application *applications = workload->applications;
     double left = uniform;
-    uint32_t drawn = 0;
+    for (uint32_t a = 0; a < workload->application_count; a++) {
+        if (left < applications[a].weight)
+            return a;
+        left -= applications[a].weight;
+    }
     /* Rounding may leave a gap above the sum of the weights, which the last application with
      * positive weight gets. */
-    for (uint32_t a = 0; a < workload->application_count; a++) {
-        double weight = workload->applications[a].weight;
-        if (weight <= 0)
-            continue;
-        drawn = a;
-        if (left < weight)
-            break;
-        left -= weight;
-    }
-    return drawn;
+    uint32_t last = (uint32_t)workload->application_count - 1;
+    while (last > 0 && !(applications[last].weight > 0))
+        last--;
+    return last;
 }
 
 uint32_t application_draw(const struct workload *workload, uint64_t seed, uint64_t request)

@@ -13,7 +13,8 @@ struct workload;
 /* The application of request number `request`. O(applications). */
 uint32_t application_draw(const struct workload *workload, uint64_t seed, uint64_t request);
 
-/* Whose share of [0, 1) holds `uniform`: by subtracting weight after weight. O(applications). */
+/* Whose share of [0, 1) holds `uniform`: by subtracting weight after weight,
+ * none of which is negative. O(applications). */
 uint32_t application_draw_walk(const struct workload *workload, double uniform);
 
 #endif

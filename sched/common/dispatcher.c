@@ -91,9 +91,20 @@ static uint32_t invoker_for(struct dispatcher *dispatcher, struct platform *plat
 {
     const bool warm_only = dispatcher->reuse_only && (dispatcher->running[function] > 0 ||
                                                       platform_warm_total(platform, function) > 0);
-    return dispatcher->place != NULL
-               ? dispatcher->place(dispatcher, platform, queue, configuration, warm_only)
-               : placement_choose(platform, queue, configuration, dispatcher->placement, warm_only);
+    if (dispatcher->place != NULL)
+        return dispatcher->place(dispatcher, platform, queue, configuration, warm_only);
+    const uint64_t changes = platform_changes(platform);
+    if (dispatcher->nowhere.changes == changes && dispatcher->nowhere.function == function &&
+        dispatcher->nowhere.configuration == configuration)
+        return SIM_NONE;
+    const uint32_t invoker =
+        placement_choose(platform, queue, configuration, dispatcher->placement, warm_only);
+    if (invoker == SIM_NONE) {
+        dispatcher->nowhere.changes = changes;
+        dispatcher->nowhere.function = function;
+        dispatcher->nowhere.configuration = configuration;
+    }
+    return invoker;
 }
 
 /* Configures and places a batch of the queue on the best kind of GPU that has room. SIM_NONE if
@@ -102,14 +113,16 @@ static uint32_t place_best(struct dispatcher *dispatcher, struct platform *platf
                            uint32_t function, uint32_t jobs, uint32_t *configuration)
 {
     const struct workload *workload = platform_workload(platform);
-    const struct configuration *all = workload->functions[function].configurations;
     uint32_t invoker = SIM_NONE;
     for (uint32_t tried = 0; tried < workload->kind_count && invoker == SIM_NONE; tried++) {
         *configuration = dispatcher->rule.configure(dispatcher, platform, queue, jobs);
         if (*configuration == SIM_NONE)
             break;
         invoker = invoker_for(dispatcher, platform, queue, function, *configuration);
-        dispatcher->kinds = kinds_without(dispatcher->kinds, all[*configuration].kind);
+        if (invoker == SIM_NONE && workload->kind_count > 1)
+            dispatcher->kinds =
+                kinds_without(dispatcher->kinds,
+                              workload->functions[function].configurations[*configuration].kind);
     }
     dispatcher->kinds = KINDS_ALL;
     return invoker;

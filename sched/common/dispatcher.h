@@ -56,6 +56,10 @@ struct dispatcher {
     struct queue_order *order;
     uint32_t *running; /* unfinished batches of each function */
     uint32_t *skipped; /* scratch: queues skipped in one step */
+    struct {
+        uint64_t changes; /* platform_changes at the time */
+        uint32_t function, configuration;
+    } nowhere; /* the last search that found no invoker */
     uint32_t max_batch;
     enum placement_rule placement;
     /* Chooses the invoker instead of `placement`, with the semantics of placement_choose. NULL: use

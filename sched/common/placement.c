@@ -32,10 +32,9 @@ double placement_free_units(const struct platform *platform, uint32_t invoker, u
     return alike ? platform_free_vgpus(platform, invoker) : most;
 }
 
-static uint32_t choose(struct platform *platform, uint32_t queue, uint32_t configuration,
-                       enum placement_rule rule, bool warm)
+static uint32_t choose(struct platform *platform, uint32_t queue, uint32_t function,
+                       uint32_t configuration, enum placement_rule rule, bool warm)
 {
-    const uint32_t function = platform_queue_function(platform, queue);
     if (rule == PLACEMENT_LOCALITY) {
         for (uint32_t which = 0; which < PREDECESSORS_ASKED; which++) {
             const uint32_t invoker = platform_predecessor_invoker(platform, queue, which);
@@ -61,9 +60,9 @@ uint32_t placement_choose(struct platform *platform, uint32_t queue, uint32_t co
     if (rule == PLACEMENT_ESG)
         return placement_esg(platform, queue, configuration, PLACEMENT_NEAR, NULL, warm_only);
     if (platform_warm_total(platform, function) > 0)
-        invoker = choose(platform, queue, configuration, rule, true);
+        invoker = choose(platform, queue, function, configuration, rule, true);
     if (invoker == SIM_NONE && !warm_only)
-        invoker = choose(platform, queue, configuration, rule, false);
+        invoker = choose(platform, queue, function, configuration, rule, false);
     return invoker;
 }
 

@@ -217,10 +217,18 @@ static uint64_t member_filing(const struct best_fit *fit, const struct fit_membe
     return filed > member->since ? filed : member->since;
 }
 
-static bool member_file(struct cluster *cluster, uint32_t function, const struct fit_member *member)
+static uint32_t entry_of(const struct cluster *cluster, const struct container_pool *pool)
 {
-    return set_file(cluster, function, member->pool,
-                    cluster->fit.entries[member->entry].link.bucket);
+    return pool->gpu == SIM_NONE ? cluster->gpu_count + pool->invoker : pool->gpu;
+}
+
+/* Inserts the pool into its function's set, without a look at the list of members: on a large
+ * cluster that would be one more cache miss per update. */
+static bool member_file(struct cluster *cluster, uint32_t id)
+{
+    const struct container_pool *pool = &cluster->pools[id];
+    return set_file(cluster, pool->function, id,
+                    cluster->fit.entries[entry_of(cluster, pool)].link.bucket);
 }
 
 /* Inserts all members into the function's set, the most recent last. O(members^2). */
@@ -241,7 +249,7 @@ static bool members_file(struct cluster *cluster, uint32_t function)
             }
         }
         /* Each iteration inserts one member that is not yet in the set. */
-        if (next == NULL || !member_file(cluster, function, next))
+        if (next == NULL || !member_file(cluster, next->pool))
             return false;
     }
     return true;
@@ -267,10 +275,10 @@ static bool member_add(struct cluster *cluster, uint32_t id)
     struct fit_member *member = &members->list[members->count++];
     *member = (struct fit_member){
         .pool = id,
-        .entry = pool->gpu == SIM_NONE ? cluster->gpu_count + pool->invoker : pool->gpu,
+        .entry = entry_of(cluster, pool),
         .since = filing_of(cluster, &cluster->invokers[pool->invoker], pool->gpu)};
     if (members->in_set)
-        return member_file(cluster, pool->function, member);
+        return member_file(cluster, id);
     return members->count <= BEST_FIT_WALK_MOST || members_file(cluster, pool->function);
 }
 
@@ -287,6 +295,56 @@ static void member_remove(struct cluster *cluster, uint32_t id)
         members_unfile(cluster, pool->function);
 }
 
+/* ---- The set of all invokers -----------------------------------------------------------------
+ *
+ * Policies that place on warm invokers hardly ask for it. */
+
+/* Forgets the set if nobody has asked for it during many updates. */
+static void all_forget(struct cluster *cluster)
+{
+    enum { UPDATES_PER_ENTRY = 4 }; /* of all entries; the set is made in O(entries × log) */
+    struct best_fit *fit = &cluster->fit;
+    const uint64_t entries = (uint64_t)cluster->gpu_count + cluster->invoker_count;
+    fit->all_kept = fit->filings - fit->asked <= UPDATES_PER_ENTRY * entries;
+    if (!fit->all_kept)
+        set_clear(&fit->sets[fit->function_count]);
+}
+
+struct filed_entry {
+    uint64_t filed;
+    uint32_t id;
+};
+
+static int compare_filed(const void *a, const void *b)
+{
+    const uint64_t left = ((const struct filed_entry *)a)->filed;
+    const uint64_t right = ((const struct filed_entry *)b)->filed;
+    return (left > right) - (left < right);
+}
+
+/* Makes the set, the most recent entries last. */
+static bool all_make(struct cluster *cluster)
+{
+    struct best_fit *fit = &cluster->fit;
+    const uint32_t entries = cluster->gpu_count + cluster->invoker_count;
+    struct filed_entry *order = malloc(entries * sizeof *order);
+    uint32_t count = 0;
+    for (uint32_t id = 0; order != NULL && id < entries; id++)
+        if (id < cluster->gpu_count || cluster->invokers[id - cluster->gpu_count].gpu_count == 0)
+            order[count++] = (struct filed_entry){fit->entries[id].filed, id};
+    if (order != NULL)
+        qsort(order, count, sizeof *order, compare_filed);
+    fit->all_kept = order != NULL;
+    for (uint32_t k = 0; k < count && fit->all_kept; k++) {
+        struct fit_link *link = &fit->entries[order[k].id].link;
+        const uint32_t bucket = link->bucket;
+        link->bucket = SIM_NONE;
+        fit->all_kept = set_file(cluster, fit->function_count, order[k].id, bucket);
+    }
+    free(order);
+    return fit->all_kept;
+}
+
 /* ---- Updates --------------------------------------------------------------------------------- */
 
 /* `in_all`: the entry is in the set of all invokers. */
@@ -299,7 +357,7 @@ static bool entry_file(struct cluster *cluster, uint32_t id, uint32_t row, uint3
     if (entry->link.bucket == bucket)
         return true;
     entry->filed = filing;
-    if (in_all)
+    if (in_all && fit->all_kept)
         return set_file(cluster, fit->function_count, id, bucket);
     entry->link.bucket = bucket;
     return true;
@@ -331,8 +389,7 @@ static bool pool_file(struct cluster *cluster, uint32_t id)
     }
     if (pool->position == SIM_NONE)
         return member_add(cluster, id);
-    const struct fit_members *members = &cluster->fit.members[pool->function];
-    return !members->in_set || member_file(cluster, pool->function, &members->list[pool->position]);
+    return !cluster->fit.members[pool->function].in_set || member_file(cluster, id);
 }
 
 /* Updates the pools that changed and the pools in sets. */
@@ -340,7 +397,8 @@ static bool pools_file(struct cluster *cluster, struct invoker_state *invoker)
 {
     const bool sets = cluster->fit.set_count > 0;
     bool ok = true;
-    for (uint32_t k = 0; ok && k < invoker->pool_count && (sets || invoker->pools_changed > 0);) {
+    uint32_t k = sets ? 0 : invoker->first_changed;
+    while (ok && k < invoker->pool_count && (sets || invoker->pools_changed > 0)) {
         struct pool_entry *entry = &invoker->pools[k];
         const bool in_set =
             sets && entry->member && cluster->fit.members[entry->place >> 32].in_set;
@@ -362,6 +420,8 @@ bool best_fit_file(struct cluster *cluster, uint32_t id)
 {
     struct invoker_state *invoker = &cluster->invokers[id];
     cluster->fit.filings++;
+    if (cluster->fit.all_kept)
+        all_forget(cluster);
     return entries_file(cluster, id) && pools_file(cluster, invoker);
 }
 
@@ -386,24 +446,33 @@ static uint32_t members_next(const struct cluster *cluster, const struct fit_cur
     const uint64_t end = (uint64_t)query_end(fit, cursor) << row_bits;
     uint64_t from = (uint64_t)query_first(fit, cursor) << row_bits;
     uint64_t least = end;
-    uint32_t found = SIM_NONE;
+    uint32_t found = SIM_NONE, last = query_end(fit, cursor) << fit->column_bits;
     if (cursor->at != SIM_NONE)
         from = member_key(fit, &members->list[cluster->pools[cursor->at].position]) + 1;
     for (uint32_t k = 0; k < members->count; k++) {
-        const uint64_t key = member_key(fit, &members->list[k]);
-        if (key >= from && key < least &&
-            bucket_vcpus(fit, (uint32_t)(key >> fit->filing_bits)) >= vcpus) {
+        const struct fit_member *member = &members->list[k];
+        const uint32_t bucket = fit->entries[member->entry].link.bucket;
+        if (bucket > last || bucket_vcpus(fit, bucket) < vcpus)
+            continue;
+        const uint64_t key = member_key(fit, member);
+        if (key >= from && key < least) {
             least = key;
-            found = members->list[k].pool;
+            last = bucket;
+            found = member->pool;
         }
     }
     return found;
 }
 
-bool best_fit_next(const struct cluster *cluster, struct fit_cursor *cursor)
+bool best_fit_next(struct cluster *cluster, struct fit_cursor *cursor)
 {
-    const struct best_fit *fit = &cluster->fit;
+    struct best_fit *fit = &cluster->fit;
     const bool all = cursor->function == SIM_NONE;
+    fit->asked = all ? fit->filings : fit->asked;
+    if (all && !fit->all_kept && !all_make(cluster)) {
+        cluster->out_of_memory = true;
+        return false;
+    }
     if (all)
         cursor->at = set_next(cluster, fit->function_count, cursor);
     else if (fit->members[cursor->function].in_set)

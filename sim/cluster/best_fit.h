@@ -13,7 +13,8 @@
  * doubly linked list, most recent entry first. Bit masks mark the buckets that are not empty. A
  * query for GPU units scans the masks of its kind upwards from the requested units and vCPUs. A
  * query without units scans all rows, those of the first kind first. One set contains all invokers:
- * their GPUs, or the vCPU entry of an invoker without GPUs.
+ * their GPUs, or the vCPU entry of an invoker without GPUs. It is made at a query and kept while
+ * queries go on.
  *
  * A query for an idle container of a function searches the function's members, which are the pools
  * with idle containers. A short member list is searched linearly, so that updates cost nothing for
@@ -78,6 +79,8 @@ struct best_fit {
     struct fit_members *members; /* one per function */
     struct fit_entry *entries;   /* one per GPU, then one per invoker for its vCPUs */
     uint64_t filings;            /* number of updates so far */
+    uint64_t asked;              /* at the last query of the set of all invokers */
+    bool all_kept;               /* that set exists */
 };
 
 /* State of an iteration in order of fit. */
@@ -100,7 +103,8 @@ void best_fit_clear(struct best_fit *fit);
 bool best_fit_file(struct cluster *cluster, uint32_t invoker);
 
 /* Moves the cursor to the next entry with at least the requested units and vCPUs, best fit first.
- * False after the last. The index must not be updated between two calls. */
-bool best_fit_next(const struct cluster *cluster, struct fit_cursor *cursor);
+ * False after the last, and with `out_of_memory` of the cluster set when memory is exhausted. The
+ * index must not be updated between two calls. */
+bool best_fit_next(struct cluster *cluster, struct fit_cursor *cursor);
 
 #endif

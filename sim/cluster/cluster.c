@@ -307,6 +307,7 @@ void cluster_evict(struct cluster *cluster, uint32_t id)
         cluster->gpus[c->gpu].free_kb += weights;
         cluster->use.gpu_memory_kb -= weights;
     }
+    cluster_touch(cluster, c->invoker);
     c->state = CONTAINER_FREE;
     c->next = cluster->container_free;
     cluster->container_free = id;

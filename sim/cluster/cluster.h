@@ -89,6 +89,7 @@ struct invoker_state {
     uint32_t pool_count;
     uint32_t next_pool, pools_end; /* allocated for this invoker, not yet used */
     uint32_t pools_changed;        /* number of entries with `changed` */
+    uint32_t first_changed;        /* if there are any: none of them precedes this one */
 };
 
 /* Capacity of an invoker. */
@@ -167,6 +168,12 @@ struct cluster {
     uint32_t dirty_count;
     uint32_t *touched; /* invokers changed since their user last emptied the list; NULL: not kept */
     uint32_t touched_count;
+    uint64_t changes; /* number of changes so far to what is free or warm */
+    struct {
+        uint64_t changes; /* when it was found */
+        const struct configuration *configuration;
+        struct placement placement;
+    } found; /* by the last search for a batch */
     bool out_of_memory;
     bool oversubscribed; /* more can be granted of some GPU than it has units */
     struct cluster_use use, capacity;
@@ -246,8 +253,9 @@ uint32_t gpu_headroom(const struct gpu_state *gpu);
 
 /* Searches for resources for a batch of `function` with `configuration` on `invoker`. Prefers an
  * idle container, then (unless `warm_only`) a starting one, then room for a new one. Returns false
- * if nothing fits; then *placement is undefined. Changes nothing else. */
-bool cluster_place(const struct cluster *cluster, uint32_t function,
+ * if nothing fits; then *placement is undefined. Remembers what it found until the cluster changes,
+ * because a batch is dispatched to where its policy has just looked. */
+bool cluster_place(struct cluster *cluster, uint32_t function,
                    const struct configuration *configuration, uint32_t invoker, bool warm_only,
                    struct placement *placement);
 

@@ -52,9 +52,10 @@ static inline void gpu_take_parts(struct cluster *cluster, struct gpu_state *gpu
         cluster->use.excess_parts += (gpu_excess_parts(gpu) - excess) * gpu->weight;
 }
 
-/* Notes that an invoker changed, in the list of touched ones. */
+/* Notes that an invoker changed, also in the list of touched ones. */
 static inline void cluster_touch(struct cluster *cluster, uint32_t invoker)
 {
+    cluster->changes++;
     if (cluster->touched == NULL || cluster->invokers[invoker].touched)
         return;
     cluster->invokers[invoker].touched = true;

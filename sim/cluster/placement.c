@@ -158,12 +158,23 @@ static bool demand_place(const struct cluster *cluster, uint32_t function,
     return configuration->vgpu == 0 || placement->gpu != SIM_NONE;
 }
 
-bool cluster_place(const struct cluster *cluster, uint32_t function,
+bool cluster_place(struct cluster *cluster, uint32_t function,
                    const struct configuration *configuration, uint32_t invoker, bool warm_only,
                    struct placement *placement)
 {
     const struct demand demand = {configuration, UNIT_PARTS, SIM_NONE};
-    return demand_place(cluster, function, &demand, invoker, warm_only, placement);
+    const bool again = !warm_only && cluster->found.changes == cluster->changes &&
+                       cluster->found.configuration == configuration &&
+                       cluster->found.placement.invoker == invoker;
+    if (!again) {
+        if (!demand_place(cluster, function, &demand, invoker, warm_only, placement))
+            return false;
+        cluster->found.changes = cluster->changes;
+        cluster->found.configuration = configuration;
+        cluster->found.placement = *placement;
+    }
+    *placement = cluster->found.placement;
+    return true;
 }
 
 bool cluster_place_instance(const struct cluster *cluster, uint32_t function,

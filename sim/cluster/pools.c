@@ -118,6 +118,7 @@ bool pool_tidy(struct cluster *cluster, uint32_t id)
         return false;
     struct pool_entry *entry = &invoker->pools[pool->rank];
     invoker->pools_changed -= entry->changed;
+    invoker->first_changed -= pool->rank < invoker->first_changed;
     invoker->pool_count--;
     memmove(entry, entry + 1, (invoker->pool_count - pool->rank) * sizeof *entry);
     pools_rank(cluster, invoker, pool->rank);
@@ -164,6 +165,8 @@ static void pool_changes(struct cluster *cluster, const struct container_pool *p
 {
     struct invoker_state *invoker = &cluster->invokers[pool->invoker];
     struct pool_entry *entry = &invoker->pools[pool->rank];
+    if (invoker->pools_changed == 0 || pool->rank < invoker->first_changed)
+        invoker->first_changed = pool->rank;
     invoker->pools_changed += !entry->changed;
     entry->changed = true;
 }

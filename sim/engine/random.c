@@ -13,6 +13,7 @@ void random_philox_block(const uint32_t counter[4], const uint32_t key[2], uint3
 {
     uint32_t c0 = counter[0], c1 = counter[1], c2 = counter[2], c3 = counter[3];
     uint32_t k0 = key[0], k1 = key[1];
+#pragma GCC unroll 10
     for (int round = 0; round < 10; round++) {
         uint64_t product0 = (uint64_t)PHILOX_MULTIPLIER_0 * c0;
         uint64_t product1 = (uint64_t)PHILOX_MULTIPLIER_1 * c2;

@@ -308,7 +308,8 @@ static void batch_fill(struct platform *platform, uint32_t id, uint32_t first, u
     struct batch *batch = &platform->batches[id];
     batch->first_job = first;
     batch->jobs = (uint16_t)jobs;
-    batch->queue = job_queue(platform, first);
+    if (batch->instance != SIM_NONE)
+        batch->queue = job_queue(platform, first);
     batch_set_planned(platform, batch);
     batch->launched = platform->now + controller_charged(platform);
     batch->transfer = batch_transfer(platform, batch);
@@ -356,6 +357,7 @@ bool batches_dispatch(struct platform *platform, uint32_t queue, uint32_t jobs,
     batch->configuration = configuration;
     batch->invoker = invoker;
     batch->gpu = placement.gpu;
+    batch->queue = queue;
     batch_fill(platform, id, jobs_take(platform, queue, jobs), jobs);
     metrics_integrate(&platform->metrics, &platform->cluster.use, platform->now);
     batch->container =
@@ -481,10 +483,11 @@ static uint32_t batch_tally_jobs(struct platform *platform, const struct batch *
 }
 
 /* Divides the time and cost of a finished batch among its jobs. */
-static void batch_account(struct platform *platform, const struct batch *batch)
+static void batch_account(struct platform *platform, const struct batch *batch,
+                          const struct configuration *spec)
 {
     struct metrics *metrics = &platform->metrics;
-    double price = configuration_rate(platform, batch_configuration(platform, batch), batch->quota);
+    double price = configuration_rate(platform, spec, batch->quota);
     sim_time_t execution = platform->now - batch->started;
     sim_time_t priced_since = batch->reshared ? batch->priced_since : batch->started;
     double cost =
@@ -509,13 +512,13 @@ static void batch_account(struct platform *platform, const struct batch *batch)
     if (measured > 0) {
         /* resources held by instances are billed separately */
         if (batch->instance == SIM_NONE) {
-            uint32_t application = platform->queues[batch->queue].application;
-            metrics->tallies[application].hold_cost += hold * measured / batch->jobs;
-            metrics->tallies[metrics->application_count].hold_cost += hold * measured / batch->jobs;
+            const double share = hold * measured / batch->jobs;
+            metrics->tallies[platform->queues[batch->queue].application].hold_cost += share;
+            metrics->tallies[metrics->application_count].hold_cost += share;
         }
         metrics->batches++;
         metrics->slowdown_sum += slowdown;
-        metrics->executed_ns[batch_configuration(platform, batch)->grade] += (double)execution;
+        metrics->executed_ns[spec->grade] += (double)execution;
     }
     batch_record(platform, batch, slowdown, cost);
     jobs_record(platform, batch, cost);
@@ -529,7 +532,7 @@ void batches_finish(struct platform *platform, uint32_t id)
         platform->cluster.gpus[batch->gpu].executing_count--;
     if (gpu_interferes(platform, batch->gpu))
         gpu_work_remove(platform, id);
-    batch_account(platform, batch);
+    batch_account(platform, batch, spec);
     if (batch->instance != SIM_NONE) {
         struct instance *instance = &platform->instances[batch->instance];
         instance->state = INSTANCE_IDLE;

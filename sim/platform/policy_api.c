@@ -151,8 +151,8 @@ inline struct job_view platform_job(const struct platform *platform, uint32_t qu
     return job_look(platform, queue_job(&platform->queues[queue], position));
 }
 
-uint32_t platform_predecessor_invoker(const struct platform *platform, uint32_t queue,
-                                      uint32_t which)
+inline uint32_t platform_predecessor_invoker(const struct platform *platform, uint32_t queue,
+                                             uint32_t which)
 {
     if (!is_queue(platform, "predecessor_invoker", queue))
         return SIM_NONE;
@@ -211,9 +211,10 @@ static inline bool is_placeable(const struct platform *platform, const char *cal
                                 bool warm)
 {
     struct placement placement;
+    /* The ledger remembers what it found, so it is not const. */
     return is_configuration(platform, caller, function, configuration) &&
            is_invoker(platform, caller, invoker) &&
-           cluster_place(&platform->cluster, function,
+           cluster_place((struct cluster *)&platform->cluster, function,
                          find_configuration(platform, function, configuration), invoker, warm,
                          &placement);
 }
@@ -239,7 +240,12 @@ uint32_t platform_best_fit(struct platform *platform, uint32_t function, uint32_
                             find_configuration(platform, function, configuration), warm);
 }
 
-uint32_t platform_home(const struct platform *platform, uint32_t function, uint32_t which)
+inline uint64_t platform_changes(const struct platform *platform)
+{
+    return platform->cluster.changes;
+}
+
+inline uint32_t platform_home(const struct platform *platform, uint32_t function, uint32_t which)
 {
     const struct cluster *cluster = &platform->cluster;
     if (!is_function(platform, "home", function) || !is_invoker(platform, "home", which))

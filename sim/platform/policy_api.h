@@ -13,12 +13,14 @@ void platform_fail(struct platform *platform, const char *format, ...)
  * comparison say what has happened, not how to compute. Setting the modes takes 100 cycles. */
 static inline void platform_round_again(struct platform *platform)
 {
+    if (!platform->foreign)
+        return;
 #ifdef __SSE__
     const bool same = ((__builtin_ia32_stmxcsr() ^ platform->rounding.__mxcsr) & ~0x3Fu) == 0;
 #else
     const bool same = false;
 #endif
-    if (platform->foreign && !same)
+    if (!same)
         (void)fesetenv(&platform->rounding);
 }
 

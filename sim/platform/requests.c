@@ -433,13 +433,16 @@ static sim_time_t fastest_path(const struct platform *platform, uint32_t slot, s
                                                          : critical_path(platform, slot, false);
 }
 
+static bool requests_recorded(const struct platform *platform)
+{
+    return platform->recorder != NULL && platform->recorder->request != NULL;
+}
+
 static void request_record(struct platform *platform, const struct request *request, uint32_t slot,
                            bool hit)
 {
     const struct recorder *recorder = platform->recorder;
-    const bool recorded = recorder != NULL && recorder->request != NULL;
-    if (!recorded && platform->bound == NULL)
-        return;
+    const bool recorded = requests_recorded(platform);
     struct request_row row = {.request = request->number,
                               .application = request->application,
                               .measured = request->measured,
@@ -509,7 +512,8 @@ static void request_finish(struct platform *platform, uint32_t slot)
                            hit, bound_hit))
             platform_fail(platform, "out of memory for the latencies of requests");
     }
-    request_record(platform, request, slot, hit);
+    if (requests_recorded(platform) || platform->bound != NULL)
+        request_record(platform, request, slot, hit);
     if (request->user != SIM_NONE)
         simulation_user_thinks(platform, request->user, request->number);
     request->user = platform->request_free;
