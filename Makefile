@@ -1,7 +1,7 @@
 # esgsim: build, test, reproduce. `make help` lists the targets.
 #
 #   sim sched workloads traces  ->  libesgsim.a          (the simulator, embeddable)
-#   sim/main.c sim/cli results plots  +  libesgsim.a  ->  esgsim
+#   sim/main.c sim/cli sim/run results plots  +  libesgsim.a  ->  esgsim
 
 ifeq ($(origin CC),default)
 CC := gcc
@@ -43,7 +43,7 @@ COMPILE   = $(CC) $(PREPROCESS) $(WARN) $(OPT) $(SANITIZE) $(CFLAGS) $(DEFINES) 
 LINK      = $(CC) $(OPT) $(SANITIZE) $(CFLAGS) $(LDFLAGS)
 # Policies built outside the tree find every function of the contract in the program, and no other
 # name: the program's own functions must not take the place of a policy's.
-CONTRACT := $(sort $(wildcard sched/policy*.h)) sched/parameters.h sim/error.h workloads/workload.h \
+CONTRACT := $(sort $(wildcard sched/policy*.h)) sim/base/parameters.h sim/base/error.h workloads/workload.h \
             workloads/training_models.h
 EXPORT    = -Wl,--dynamic-list=$(BUILD)/contract.list
 WHOLE     = -Wl,--whole-archive $(BUILD)/libesgsim.a -Wl,--no-whole-archive $(EXPORT)
@@ -58,10 +58,10 @@ SAN_FLAGS := BUILD=$(SAN_BUILD) OPT='-O1 -fno-omit-frame-pointer' CFLAGS=-g1 \
 # ---- Sources ---------------------------------------------------------------------------------
 
 # The rooms of the library. A user's program and a policy see the headers of all of them.
-ROOMS    := sim $(addprefix sim/,engine cluster platform backend) sched $(patsubst %/,%,$(wildcard sched/*/)) \
-            workloads $(addprefix traces/,readers profile calibrate json)
-LIB_SRC  := $(filter-out sim/main.c,$(foreach room,$(ROOMS),$(wildcard $(room)/*.c)))
-CLI_SRC  := $(wildcard sim/cli/*.c results/*/*.c plots/*.c)
+ROOMS    := $(addprefix sim/,base engine cluster platform backend) sched $(patsubst %/,%,$(wildcard sched/*/)) \
+            workloads $(addprefix traces/,readers profile calibrate)
+LIB_SRC  := $(foreach room,$(ROOMS),$(wildcard $(room)/*.c))
+CLI_SRC  := $(wildcard sim/run/*.c sim/cli/*.c results/*/*.c plots/*.c)
 DERIVE_SRC := $(wildcard traces/calibrate/derive/*.c)
 SCHEMA_SRC := $(wildcard workloads/schemas/*.c)
 TEST_SRC := $(wildcard tests/test_*.c)
@@ -72,7 +72,7 @@ PRIVATE  := %_internal.h \
             $(filter-out %/metrics.h %/simulation.h,$(wildcard sim/platform/*.h))
 ALL_SRC  := $(LIB_SRC) $(CLI_SRC) $(wildcard sim/main.c) $(DERIVE_SRC) $(SCHEMA_SRC) $(TEST_SRC) tests/digest.c \
             $(wildcard tests/fuzz/*.c tests/mutants/*.c tests/plugins/*.c sim/examples/*.c)
-ALL_HDR  := $(HEADERS) $(wildcard sim/cli/*.h results/*/*.h plots/*.h traces/calibrate/derive/*.h tests/*.h \
+ALL_HDR  := $(HEADERS) $(wildcard sim/run/*.h sim/cli/*.h results/*/*.h plots/*.h traces/calibrate/derive/*.h tests/*.h \
             tests/fuzz/*.h)
 
 PLUGINS  := $(patsubst %.c,$(BUILD)/%.so,$(wildcard tests/plugins/*.c))
@@ -100,7 +100,7 @@ $(BUILD)/%.o: %.c
 # only those are compiled again when one of the three changes. The digest is the same on every machine
 # and with every compiler. An installed program finds its data beside itself.
 SOURCES  := $(shell sha256sum $(sort $(LIB_SRC) $(CLI_SRC) sim/main.c $(HEADERS) \
-              $(wildcard sim/cli/*.h results/*/*.h plots/*.h sim/platform/*.def)) | sha256sum | cut -c1-12)
+              $(wildcard sim/run/*.h sim/cli/*.h results/*/*.h plots/*.h sim/*/*.def)) | sha256sum | cut -c1-12)
 IDENTITY := $(VERSION) $(COMMIT) $(SOURCES)
 IDENTITY_OBJ := $(patsubst %.c,$(BUILD)/%.o,$(shell grep -lE 'ESGSIM_(VERSION|COMMIT|DATADIR)' \
                   $(ALL_SRC) /dev/null))

@@ -5,8 +5,8 @@
 #include <string.h>
 
 #include "plots/plot.h"
-#include "traces/json/json.h"
-#include "traces/json/unfinished.h"
+#include "sim/base/json.h"
+#include "sim/base/unfinished.h"
 
 /* More timelines would make the page slow to open. */
 enum { TIMELINES_MOST = 8 };

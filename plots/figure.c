@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "sim/array.h"
+#include "sim/base/array.h"
 #include "results/report/csv.h"
 #include "results/store/hdf5_utf8.h"
 

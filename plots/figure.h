@@ -23,8 +23,8 @@
 
 #include "plots/gnuplot.h"
 #include "results/report/statistics.h"
-#include "sim/error.h"
-#include "traces/json/atomic_file.h"
+#include "sim/base/atomic_file.h"
+#include "sim/base/error.h"
 
 struct figure {
     char *script;  /* of plots/, without .gp: "hit-rate" */

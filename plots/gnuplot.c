@@ -11,7 +11,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "traces/json/atomic_file.h"
+#include "sim/base/atomic_file.h"
 
 #define COUNT(array) (sizeof(array) / sizeof(array)[0])
 

@@ -4,7 +4,7 @@
 
 #include <stdbool.h>
 
-#include "sim/error.h"
+#include "sim/base/error.h"
 
 /* Variables of plots/common.gp. */
 struct picture_style {

@@ -5,7 +5,7 @@
 
 #include <gsl/gsl_sort.h>
 
-#include "sim/array.h"
+#include "sim/base/array.h"
 #include "plots/families.h"
 #include "traces/readers/arrival_trace.h"
 #include "traces/profile/profile.h"

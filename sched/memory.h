@@ -3,7 +3,7 @@
 #ifndef ESGSIM_SCHED_MEMORY_H
 #define ESGSIM_SCHED_MEMORY_H
 
-#include "sim/arena.h"
+#include "sim/base/arena.h"
 
 struct platform;
 

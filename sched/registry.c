@@ -7,7 +7,7 @@
 #include <unistd.h>
 
 #include "sched/module.h"
-#include "sim/utf8.h"
+#include "sim/base/utf8.h"
 
 /* One line per policy; its structure is policy_NAME. Figures give colours in this order, so the
  * policies that are compared most are first. */

@@ -7,11 +7,11 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "sim/base/unfinished.h"
+#include "sim/base/version.h"
 #include "sim/cli/cli.h"
-#include "sim/cli/guard.h"
 #include "sim/cli/output.h"
-#include "sim/version.h"
-#include "traces/json/unfinished.h"
+#include "sim/run/guard.h"
 
 static const struct command *const commands[] = {
     &command_run,   &command_sweep,  &command_capacity,  &command_merge,   &command_report,

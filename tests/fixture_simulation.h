@@ -14,8 +14,8 @@
 #include <cmocka.h>
 
 #include "sched/registry.h"
-#include "sim/cli/run_once.h"
 #include "sim/platform/simulation.h"
+#include "sim/run/run_once.h"
 
 enum { ROWS_MAX = 20000 };
 

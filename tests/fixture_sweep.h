@@ -19,8 +19,8 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "sim/cli/sweep_runner.h"
-#include "sim/cli/guard.h"
+#include "sim/run/sweep_runner.h"
+#include "sim/run/guard.h"
 
 static const char fixture_base[] =
     "{\"cluster\": {\"invokers\": [{\"vcpus\": 4, \"memory_mb\": 4096}]},"

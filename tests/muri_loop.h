@@ -16,7 +16,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "sim/error.h"
+#include "sim/base/error.h"
 
 enum muri_order { MURI_SRTF, MURI_SRSF, MURI_TIRESIAS };
 

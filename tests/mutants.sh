@@ -120,7 +120,7 @@ mkdir -p "$BUILD/results" "$BUILD/killed" "$BUILD/scratch" "$BUILD/known" "$BUIL
 # ---- The set ---------------------------------------------------------------------------------
 
 # What only the command line and the benchmark reach is left out.
-for file in sim/engine/*.c sim/cluster/*.c sim/platform/*.c sim/backend/*.c sched/esg/*.c sched/common/*.c; do
+for file in sim/engine/*.c sim/cluster/*.c sim/platform/*.c sim/backend/*.c sched/paths/*.c sched/esg/*.c sched/common/*.c; do
     echo "$file"
 done | xargs "$BUILD/mutate" list | sort | head -n "$count" >"$BUILD/set"
 

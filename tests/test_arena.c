@@ -7,7 +7,7 @@
 
 #include <cmocka.h>
 
-#include "sim/arena.h"
+#include "sim/base/arena.h"
 #include "tests/worlds.h"
 
 /* ---- The arena by itself --------------------------------------------------------------------- */

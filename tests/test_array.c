@@ -7,7 +7,7 @@
 #include <cmocka.h>
 #include <stdlib.h>
 
-#include "sim/array.h"
+#include "sim/base/array.h"
 
 enum { COUNT = 1000 };
 

@@ -14,8 +14,8 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "traces/json/atomic_file.h"
-#include "traces/json/unfinished.h"
+#include "sim/base/atomic_file.h"
+#include "sim/base/unfinished.h"
 
 enum { PATH_SIZE = 128, TEXT_SIZE = 64 };
 

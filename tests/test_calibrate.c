@@ -15,9 +15,9 @@
 #include <gsl/gsl_randist.h>
 #include <gsl/gsl_rng.h>
 
-#include "traces/json/atomic_file.h"
+#include "sim/base/atomic_file.h"
 #include "traces/calibrate/calibrate.h"
-#include "traces/json/json.h"
+#include "sim/base/json.h"
 
 enum { POINTS = 64, SEEDS = 5, SEVENTHS = 7 };
 

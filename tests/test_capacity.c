@@ -11,9 +11,9 @@
 #include <math.h>
 #include <stdlib.h>
 
-#include "sim/cli/capacity_runner.h"
-#include "sim/cli/guard.h"
 #include "sim/engine/queueing_theory.h"
+#include "sim/run/capacity_runner.h"
+#include "sim/run/guard.h"
 #include "tests/worlds.h"
 
 /* ---- The search alone ------------------------------------------------------------------------ */

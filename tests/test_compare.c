@@ -17,8 +17,8 @@
 #include "plots/plot.h"
 #include "results/compare/compare.h"
 #include "results/compare/compare_run.h"
-#include "results/compare/replay.h"
-#include "sim/cli/run_once.h"
+#include "sim/run/replay.h"
+#include "sim/run/run_once.h"
 #include "tests/fixture_replay.h"
 #include "tests/worlds.h"
 

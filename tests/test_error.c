@@ -8,7 +8,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "sim/error.h"
+#include "sim/base/error.h"
 
 static void both_kinds_return_false_and_keep_the_formatted_message(void **state)
 {

@@ -17,7 +17,7 @@
 #include <gsl/gsl_rng.h>
 
 #include "traces/profile/interference.h"
-#include "traces/json/json.h"
+#include "sim/base/json.h"
 #include "traces/profile/profile.h"
 #include "workloads/experiment.h"
 #include "workloads/gpu_sharing.h"

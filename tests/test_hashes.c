@@ -11,7 +11,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "sim/error.h"
+#include "sim/base/error.h"
 #include "workloads/experiment.h"
 
 enum { LINE = 256 };

@@ -13,9 +13,9 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "traces/json/json.h"
-#include "traces/json/json_write.h"
-#include "traces/json/keys.h"
+#include "sim/base/json.h"
+#include "sim/base/json_write.h"
+#include "sim/base/keys.h"
 
 static void assert_refused(const char *text, const char *fragment)
 {

@@ -6,10 +6,10 @@
 
 #include <cmocka.h>
 
-#include "sched/keep_alive.h"
 #include "sched/policy_instances.h"
 #include "sched/registry.h"
 #include "tests/worlds.h"
+#include "workloads/keep_alive.h"
 
 enum { DRAWS_MAX = 4000 };
 

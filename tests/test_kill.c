@@ -10,8 +10,8 @@
 #include "results/store/hdf5_table.h"
 #include "results/store/seal.h"
 #include "results/store/store.h"
-#include "sim/cli/worker_pool.h"
 #include "sim/engine/random.h"
+#include "sim/run/worker_pool.h"
 
 enum { KILLS = 200, RUNS = 8 };
 

@@ -17,7 +17,7 @@
 #include "results/report/assumptions.h"
 #include "results/store/columns.h"
 #include "traces/readers/arrival_trace.h"
-#include "traces/json/json.h"
+#include "sim/base/json.h"
 #include "workloads/experiment.h"
 
 static const char model_page[] = "sim/README.md";

@@ -3,7 +3,7 @@
 
 #include "results/store/run_details.h"
 #include "results/store/store.h"
-#include "sched/esg/search.h"
+#include "sched/paths/search.h"
 #include "traces/profile/profile.h"
 #include "workloads/capacity.h"
 

@@ -18,7 +18,7 @@
 #include "plots/plot.h"
 #include "sched/registry.h"
 #include "tests/fixture_results.h"
-#include "traces/json/atomic_file.h"
+#include "sim/base/atomic_file.h"
 #include "traces/calibrate/calibrate.h"
 #include "traces/calibrate/samples.h"
 

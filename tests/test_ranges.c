@@ -1,9 +1,9 @@
 /* Every number of an experiment at the ends of its range, alone and in dangerous pairs: the run
  * ends well or says which key carries it beyond the clock, and no conversion overflows (the
  * sanitizers see to that). */
-#include "sched/keep_alive.h"
 #include "sched/registry.h"
 #include "tests/fixture_simulation.h"
+#include "workloads/keep_alive.h"
 
 /* A chain whose second stage runs on another invoker where the first is full. */
 #define WORLD                                                                                      \

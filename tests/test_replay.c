@@ -9,10 +9,10 @@
 #include <time.h>
 
 #include "results/store/run_details.h"
-#include "results/compare/replay.h"
+#include "sim/run/replay.h"
 #include "sched/registry.h"
 #include "sim/backend/backend.h"
-#include "sim/cli/run_once.h"
+#include "sim/run/run_once.h"
 #include "tests/fixture_replay.h"
 #include "tests/fixture_rows.h"
 #include "tests/worlds.h"

@@ -3,9 +3,9 @@
  * twice as great, and nothing else differs. */
 #include <inttypes.h>
 
-#include "sched/keep_alive.h"
 #include "sched/registry.h"
 #include "tests/fixture_simulation.h"
+#include "workloads/keep_alive.h"
 
 enum { REQUESTS = 1500, TEXT = 16384 };
 

@@ -10,7 +10,7 @@
 #include <cmocka.h>
 
 #include "sched/esg/frontier_plans.h"
-#include "sched/esg/search.h"
+#include "sched/paths/search.h"
 #include "tests/random_dag.h"
 
 enum { MOST_CONFIGURATIONS = 40 };

@@ -16,7 +16,7 @@
 #include <unistd.h>
 
 #include "results/store/seal.h"
-#include "sim/version.h"
+#include "sim/base/version.h"
 #include "tests/fixture_results.h"
 
 enum { ROWS = 20000 }; /* more than one block */

@@ -13,9 +13,9 @@
 #include "results/store/hdf5_table.h"
 #include "results/store/store.h"
 #include "sched/registry.h"
-#include "sim/cli/run_once.h"
-#include "sim/version.h"
-#include "traces/json/atomic_file.h"
+#include "sim/base/atomic_file.h"
+#include "sim/base/version.h"
+#include "sim/run/run_once.h"
 
 static const char plain[] = "\"matrix\": {\"arrivals.rate_per_s\": [100, 300, 350], "
                             "\"policy.name\": [\"fifo\", \"edf\"]}, \"seeds\": 3";

@@ -8,10 +8,10 @@
 #include "results/inspect/timeline.h"
 #include "results/store/store.h"
 #include "sched/policy_training.h"
+#include "sim/base/json.h"
 #include "sim/engine/random.h"
 #include "tests/fixture_trace.h"
 #include "tests/synergy_rounds.h"
-#include "traces/json/json.h"
 #include "traces/readers/line_reader.h"
 
 enum { TRAININGS_MAX = 12000, LEASES_MAX = 20000 };

@@ -8,8 +8,8 @@
 #include <math.h>
 #include <stdlib.h>
 
+#include "sim/base/units.h"
 #include "sim/engine/random.h"
-#include "sim/units.h"
 
 static void assert_rounds(double value)
 {

@@ -16,7 +16,7 @@
 #include <unistd.h>
 
 #include "sim/backend/worker_backend.h"
-#include "sim/cli/run_once.h"
+#include "sim/run/run_once.h"
 #include "tests/fixture_replay.h"
 #include "tests/fixture_rows.h"
 

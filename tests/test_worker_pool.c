@@ -15,7 +15,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "sim/cli/worker_pool.h"
+#include "sim/run/worker_pool.h"
 
 enum { JOBS = 40, MANY = 300 };
 

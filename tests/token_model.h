@@ -7,7 +7,7 @@
 #include <string.h>
 
 #include "sched/fast_gshare/tokens.h"
-#include "sim/units.h"
+#include "sim/base/units.h"
 
 #define TOKENS_WINDOW (40 * SIM_MS)
 

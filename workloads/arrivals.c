@@ -8,7 +8,7 @@
 
 #include "sim/engine/random.h"
 #include "traces/readers/arrival_trace.h"
-#include "traces/profile/string_index.h"
+#include "sim/base/string_index.h"
 #include "workloads/application_draw.h"
 #include "workloads/workload.h"
 

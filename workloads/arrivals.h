@@ -12,8 +12,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "sim/error.h"
-#include "sim/units.h"
+#include "sim/base/error.h"
+#include "sim/base/units.h"
 
 enum arrival_process {
     ARRIVAL_UNIFORM, /* interval uniform in [low, high] */

@@ -5,9 +5,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "sched/keep_alive.h"
 #include "traces/profile/profile.h"
 #include "workloads/gpu_sharing.h"
+#include "workloads/keep_alive.h"
 #include "workloads/loader_internal.h"
 #include "workloads/training_plan.h"
 

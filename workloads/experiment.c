@@ -5,7 +5,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "sim/utf8.h"
+#include "sim/base/utf8.h"
 #include "traces/profile/profile.h"
 #include "workloads/inputs.h"
 #include "workloads/loader_internal.h"

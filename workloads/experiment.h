@@ -13,15 +13,15 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "sched/parameters.h"
-#include "sim/error.h"
+#include "sim/base/error.h"
+#include "sim/base/parameters.h"
 #include "workloads/arrivals.h"
 #include "workloads/workload.h"
 
 struct inputs;  /* workloads/inputs.h */
 struct profile; /* traces/profile/profile.h */
 struct training_plan;
-struct keep_alive; /* sched/keep_alive.h */
+struct keep_alive; /* workloads/keep_alive.h */
 
 enum initial_state { INITIAL_COLD, INITIAL_WARM, INITIAL_COUNTS };
 enum reuse_order { REUSE_MRU, REUSE_LRU, REUSE_NEWEST };
@@ -178,7 +178,7 @@ struct sweep_run {
 /* Run more seeds of each combination until the 95 % interval of a metric is narrow enough. */
 struct sweep_precision {
     bool given;
-    char metric[64];    /* a name of sim/platform/metrics.def */
+    char metric[64];    /* a name of sim/base/metrics.def */
     double half_width;  /* > 0, in the metric's unit */
     size_t first_seeds; /* number of seeds to begin with; at least 2 */
 };

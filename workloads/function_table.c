@@ -2,7 +2,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "sim/array.h"
+#include "sim/base/array.h"
 #include "traces/profile/profile.h"
 #include "workloads/loader_internal.h"
 

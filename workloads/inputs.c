@@ -10,8 +10,8 @@
 
 #include <nettle/sha2.h>
 
-#include "sim/array.h"
-#include "traces/json/atomic_file.h"
+#include "sim/base/array.h"
+#include "sim/base/atomic_file.h"
 #include "traces/profile/profile.h"
 #include "workloads/loader_internal.h"
 

@@ -14,8 +14,8 @@
 
 #include <cjson/cJSON.h>
 
-#include "sim/error.h"
-#include "traces/json/json.h"
+#include "sim/base/error.h"
+#include "sim/base/json.h"
 #include "workloads/experiment.h"
 
 struct json_include_source {

@@ -13,9 +13,9 @@
 
 #include <nettle/sha2.h>
 
-#include "sim/error.h"
-#include "traces/json/json.h"
-#include "traces/json/keys.h"
+#include "sim/base/error.h"
+#include "sim/base/json.h"
+#include "sim/base/keys.h"
 #include "workloads/json_include.h"
 #include "workloads/experiment.h"
 

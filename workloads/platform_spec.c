@@ -2,7 +2,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "sched/keep_alive.h"
+#include "workloads/keep_alive.h"
 #include "workloads/loader_internal.h"
 
 static const char *const reuse_names[] = {"mru", "lru", "newest", NULL};

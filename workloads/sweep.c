@@ -5,8 +5,8 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "sim/array.h"
-#include "sim/utf8.h"
+#include "sim/base/array.h"
+#include "sim/base/utf8.h"
 #include "workloads/inputs.h"
 #include "workloads/loader_internal.h"
 #include "workloads/sweep_keys.h"
@@ -25,7 +25,7 @@ static const char *const precision_keys[] = {"metric", "half_width", "max_seeds"
 static const char *const metric_names[] = {
 #define METRIC(type, name, unit, column, help) #name,
 #define RUN_METRIC(type, name, unit, column, help) #name,
-#include "sim/platform/metrics.def"
+#include "sim/base/metrics.def"
 };
 /* Which of them are shares of 0..1. */
 static const bool metric_shares[] = {
@@ -34,7 +34,7 @@ static const bool metric_shares[] = {
 #define SHARE_share true
 #define METRIC(type, name, unit, column, help) SHARE_##type,
 #define RUN_METRIC(type, name, unit, column, help) SHARE_##type,
-#include "sim/platform/metrics.def"
+#include "sim/base/metrics.def"
 };
 /* Keys whose string values are files. */
 static const char *const file_keys[] = {"cluster", "functions", "profile", "applications", "file",

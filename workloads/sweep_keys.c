@@ -4,8 +4,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "sim/array.h"
-#include "sim/utf8.h"
+#include "sim/base/array.h"
+#include "sim/base/utf8.h"
 #include "workloads/loader_internal.h"
 #include "workloads/sweep_matrix.h"
 

@@ -11,7 +11,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-#include "sim/error.h"
+#include "sim/base/error.h"
 
 enum { SWEEP_KEYS_LIMIT = 256 };
 

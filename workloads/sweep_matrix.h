@@ -2,7 +2,7 @@
 #ifndef ESGSIM_WORKLOADS_SWEEP_MATRIX_H
 #define ESGSIM_WORKLOADS_SWEEP_MATRIX_H
 
-#include "traces/json/json.h"
+#include "sim/base/json.h"
 #include "workloads/experiment.h"
 
 enum { RUNS_LIMIT = 1000000, DIMENSIONS_LIMIT = 32, VALUES_LIMIT = 10000, SWEEP_NUMBER = 24 };

@@ -33,8 +33,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "sim/error.h"
-#include "traces/json/json.h"
+#include "sim/base/error.h"
+#include "sim/base/json.h"
 #include "traces/readers/training_trace.h"
 
 enum training_class { TRAINING_IMAGE, TRAINING_LANGUAGE, TRAINING_SPEECH, TRAINING_CLASSES };

@@ -13,7 +13,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "sim/error.h"
+#include "sim/base/error.h"
 #include "workloads/experiment.h"
 #include "workloads/trainings.h"
 

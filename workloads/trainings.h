@@ -14,8 +14,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "sim/error.h"
-#include "sim/units.h"
+#include "sim/base/error.h"
+#include "sim/base/units.h"
 #include "traces/readers/training_trace.h"
 #include "workloads/json_include.h"
 #include "workloads/training_models.h"

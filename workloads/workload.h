@@ -19,7 +19,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "sim/units.h"
+#include "sim/base/units.h"
 
 struct profile;      /* traces/profile/profile.h */
 struct interference; /* how batches slow one another under MPS: traces/profile/interference.h */

@@ -7,7 +7,7 @@
 
 #include <cjson/cJSON.h>
 
-#include "sim/array.h"
+#include "sim/base/array.h"
 #include "results/compare/compare_run.h"
 #include "results/store/run_details.h"
 

@@ -17,7 +17,7 @@
 #include <stdio.h>
 
 #include "results/store/store.h"
-#include "sim/error.h"
+#include "sim/base/error.h"
 
 /* In the order in which they are printed. */
 enum compare_metric {
@@ -86,7 +86,7 @@ struct compare_names;
 struct compare_run {
     const struct summary_row *simulated, *real;
     char *title; /* "strict-light, esg, seed 1" */
-    /* Where the real run executed (results/compare/replay.h). The texts are owned. */
+    /* Where the real run executed (sim/run/replay.h). The texts are owned. */
     char *backend, *device, *driver;
     bool gpu;
     double late_us_mean, late_us_p99, late_us_max;

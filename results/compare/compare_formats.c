@@ -10,8 +10,8 @@
 
 #include "results/compare/compare.h"
 #include "results/report/csv.h"
-#include "traces/json/json.h"
-#include "traces/json/json_write.h"
+#include "sim/base/json.h"
+#include "sim/base/json_write.h"
 
 static const char *standing_name(enum compare_standing standing)
 {

@@ -19,7 +19,7 @@
 #include <stdio.h>
 
 #include "results/store/store.h"
-#include "sim/error.h"
+#include "sim/base/error.h"
 
 /* Components of a stage's time, ns, in chronological order. They add up to its time from ready to
  * finish. */

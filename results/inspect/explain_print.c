@@ -6,8 +6,8 @@
 #include <cjson/cJSON.h>
 
 #include "results/inspect/explain.h"
-#include "traces/json/json.h"
-#include "traces/json/json_write.h"
+#include "sim/base/json.h"
+#include "sim/base/json_write.h"
 
 /* ---- In words -------------------------------------------------------------------------------- */
 

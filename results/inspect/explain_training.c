@@ -1,6 +1,6 @@
 #include "results/inspect/explain_training.h"
 #include "results/inspect/explain.h"
-#include "traces/json/json_write.h"
+#include "sim/base/json_write.h"
 
 #include <inttypes.h>
 #include <math.h>

@@ -8,7 +8,7 @@
 #include <stdio.h>
 
 #include "results/store/store.h"
-#include "sim/error.h"
+#include "sim/base/error.h"
 
 /* The parts of a completion time, s. They add up to it. */
 struct training_time {

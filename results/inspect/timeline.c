@@ -7,7 +7,7 @@
 #include <string.h>
 
 #include "results/inspect/trace_events.h"
-#include "sim/array.h"
+#include "sim/base/array.h"
 
 /* Process ids; invoker i is PID_INVOKERS + i. */
 enum { PID_CLUSTER = 1, PID_REQUESTS, PID_QUEUES, PID_TRAININGS = 5, PID_INVOKERS = 10 };

@@ -16,7 +16,7 @@
  * executions of its stages and its finish. Times are microseconds with three decimals, which is
  * exact to the nanosecond.
  *
- * The file is written during the run and renamed at the end (traces/json/atomic_file.h). Memory is
+ * The file is written during the run and renamed at the end (sim/base/atomic_file.h). Memory is
  * bounded by requests in flight and lanes, plus one bit per container created.
  */
 #ifndef ESGSIM_RESULTS_INSPECT_TIMELINE_H
@@ -24,7 +24,7 @@
 
 #include <stdbool.h>
 
-#include "sim/error.h"
+#include "sim/base/error.h"
 #include "sim/platform/simulation.h"
 #include "workloads/experiment.h"
 

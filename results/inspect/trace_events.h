@@ -1,6 +1,6 @@
 /* A file of events in Chrome's trace event format, written in blocks.
  *
- * The file appears when it is closed as good and not before (traces/json/atomic_file.h). Memory is
+ * The file appears when it is closed as good and not before (sim/base/atomic_file.h). Memory is
  * one block, whatever the number of events.
  */
 #ifndef ESGSIM_RESULTS_INSPECT_TRACE_EVENTS_H
@@ -10,9 +10,9 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "sim/error.h"
-#include "sim/units.h"
-#include "traces/json/atomic_file.h"
+#include "sim/base/atomic_file.h"
+#include "sim/base/error.h"
+#include "sim/base/units.h"
 
 struct trace_events {
     char *path;

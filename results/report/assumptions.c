@@ -3,7 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "traces/json/json.h"
+#include "sim/base/json.h"
 
 enum { MOST = 1000 };
 

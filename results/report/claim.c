@@ -7,7 +7,7 @@
 
 #include "results/report/paired.h"
 #include "results/report/table.h"
-#include "traces/json/json_write.h"
+#include "sim/base/json_write.h"
 
 static const char *const kind_names[] = {"exact", "paired", "open"};
 

@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "sim/array.h"
+#include "sim/base/array.h"
 #include "results/report/training_table.h"
 #include "results/store/run_label.h"
 #include "workloads/sweep_keys.h"

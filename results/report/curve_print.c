@@ -10,7 +10,7 @@
 #include "results/report/report_columns.h"
 #include "results/report/table.h"
 #include "results/report/training_table.h"
-#include "traces/json/json_write.h"
+#include "sim/base/json_write.h"
 
 enum { SIGNIFICANT = 4 }; /* digits of a metric that no table of the report shows */
 

@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "results/report/report.h"
-#include "traces/json/json.h"
+#include "sim/base/json.h"
 
 static const char *const grades[] = {"published", "readme",  "secondary",
                                      "recalled",  "assumed", NULL};

@@ -18,7 +18,7 @@
  * "fifo"}, "low": 0.27, "high": 0.28, "expected": "Cobham's formula", "note": …}, …]}
  *
  * Both:
- * - `metric` is a metric of sim/platform/metrics.def (jct_s_mean); or
+ * - `metric` is a metric of sim/base/metrics.def (jct_s_mean); or
  *   late_rate, the share of requests that were served after their SLO; or gpu_use_s, the time for
  *   which GPUs run something, divided by the number of GPUs.
  * - A policy is a name, which may be followed by parameters: "synergy order=fifo allocation=tune".
@@ -55,7 +55,7 @@
 
 #include <cjson/cJSON.h>
 
-#include "sim/error.h"
+#include "sim/base/error.h"
 
 struct metric;
 

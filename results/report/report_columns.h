@@ -1,4 +1,4 @@
-/* The columns of a report's tables, generated from sim/platform/metrics.def. The text report and
+/* The columns of a report's tables, generated from sim/base/metrics.def. The text report and
  * the HTML page share metrics, headers, scales and digits. */
 #ifndef ESGSIM_RESULTS_REPORT_REPORT_COLUMNS_H
 #define ESGSIM_RESULTS_REPORT_REPORT_COLUMNS_H

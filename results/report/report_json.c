@@ -11,8 +11,8 @@
 #include "results/report/curve.h"
 #include "results/report/verdict_table.h"
 #include "results/store/hdf5_utf8.h"
-#include "traces/json/json.h"
-#include "traces/json/json_write.h"
+#include "sim/base/json.h"
+#include "sim/base/json_write.h"
 
 void estimate_json(cJSON *object, const char *key, struct estimate estimate)
 {

@@ -7,7 +7,7 @@
 #include <string.h>
 
 #include "results/report/html.h"
-#include "sim/array.h"
+#include "sim/base/array.h"
 
 #define PLUS_MINUS " \xC2\xB1 "
 #define SPLIT "\t" /* in a cell, between a mean and what follows it */

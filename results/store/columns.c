@@ -42,14 +42,14 @@ const struct metric metrics[] = {
 #define TRAINING_METRIC(type, name, unit, column, help)                                            \
     {METRIC_ENTRY(training_measures, METRIC_OF_TRAININGS, type, name, unit, help), column,         \
      IS_SHARE_##type},
-#include "sim/platform/metrics.def"
+#include "sim/base/metrics.def"
 };
 
 enum {
     REQUEST_METRICS = 0
 #define METRIC(type, name, unit, column, help) +1
 #define RUN_METRIC(type, name, unit, column, help) +1
-#include "sim/platform/metrics.def"
+#include "sim/base/metrics.def"
 };
 const size_t metric_count = REQUEST_METRICS;
 const struct metric *const training_metrics = metrics + REQUEST_METRICS;
@@ -91,7 +91,7 @@ static const struct column summary_columns[] = {
     {#name, unit, help, METRIC_TYPE_##type, offsetof(struct summary_row, measures.name), 1, false},
 #define RUN_METRIC(type, name, unit, column, help)                                                 \
     {#name, unit, help, METRIC_TYPE_##type, offsetof(struct summary_row, run.name), 1, false},
-#include "sim/platform/metrics.def"
+#include "sim/base/metrics.def"
 };
 
 static const struct column application_columns[] = {
@@ -103,7 +103,7 @@ static const struct column application_columns[] = {
 #define METRIC(type, name, unit, column, help)                                                     \
     {#name, unit, help, METRIC_TYPE_##type, offsetof(struct application_row, measures.name),       \
      1,     false},
-#include "sim/platform/metrics.def"
+#include "sim/base/metrics.def"
 };
 
 static const struct column request_columns[] = {
@@ -234,7 +234,7 @@ static const struct column training_columns[] = {
 #define TRAINING_METRIC(type, name, unit, column, help)                                            \
     {#name, unit, help, METRIC_TYPE_##type, offsetof(struct training_summary_row, measures.name),  \
      1,     false},
-#include "sim/platform/metrics.def"
+#include "sim/base/metrics.def"
 };
 
 static const struct column trainings_columns[] = {

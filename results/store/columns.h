@@ -1,7 +1,7 @@
 /* The columns of every table in a results file.
  *
  * One description of each row's layout is used for writing, reading and documentation. The columns
- * of measures are generated from sim/platform/metrics.def. A metric added there appears in the
+ * of measures are generated from sim/base/metrics.def. A metric added there appears in the
  * file, in the CSV and in the JSON without further code.
  */
 #ifndef ESGSIM_RESULTS_STORE_COLUMNS_H

@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "sim/utf8.h"
+#include "sim/base/utf8.h"
 
 enum { DEFLATE_LEVEL = 4 };
 /* Far above any sweep. They prevent huge allocations for a damaged count. */

@@ -9,7 +9,7 @@
 
 #include "results/store/columns.h"
 #include "results/store/swept.h"
-#include "sim/error.h"
+#include "sim/base/error.h"
 
 /* Disables HDF5's error output and its exit handler. Errors are reported through struct error. Must
  * be called before any other HDF5 function. */

@@ -4,7 +4,7 @@
 
 #include <cjson/cJSON.h>
 
-#include "sim/utf8.h"
+#include "sim/base/utf8.h"
 
 /* Adds `text`, such as a file name, to a JSON object. Bytes that are not valid UTF-8 become U+FFFD.
  * False if memory is exhausted. */

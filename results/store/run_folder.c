@@ -9,7 +9,7 @@
 #include <unistd.h>
 
 #include "results/store/seal.h"
-#include "sim/array.h"
+#include "sim/base/array.h"
 
 /* Maximum number of open parts. About one part per worker is in use at any time. */
 enum { PARTS_OPEN = 64 };
@@ -62,7 +62,7 @@ static bool part_of_name(const char *name, size_t *part)
     return strcmp(name, again) == 0;
 }
 
-/* Returns whether `name` is a part's lock or temporary file (traces/json/atomic_file.h). */
+/* Returns whether `name` is a part's lock or temporary file (sim/base/atomic_file.h). */
 static bool is_unfinished(const char *name)
 {
     const size_t length = strlen(name);

@@ -18,7 +18,7 @@
 #include <stddef.h>
 
 #include "results/store/store.h"
-#include "sim/error.h"
+#include "sim/base/error.h"
 
 struct run_folder;
 

@@ -8,7 +8,7 @@
 
 #include <stdbool.h>
 
-#include "sim/error.h"
+#include "sim/base/error.h"
 
 /* Appends a seal to a file that has none. ERROR_RUN if the file cannot be written. O(bytes). */
 bool seal_put(const char *path, struct error *error);

@@ -18,7 +18,7 @@
  * the machine or the clock are attributes only. Therefore tables of the same runs contain the same
  * bytes on every machine.
  *
- * A file is published by rename when it is complete (traces/json/atomic_file.h). The file format is
+ * A file is published by rename when it is complete (sim/base/atomic_file.h). The file format is
  * that of HDF5 1.10, whose metadata have checksums. Reading a damaged file is therefore an error.
  */
 #ifndef ESGSIM_RESULTS_STORE_STORE_H
@@ -31,7 +31,7 @@
 #include "results/store/record.h"
 #include "results/store/swept.h"
 #include "sim/backend/worker_backend.h"
-#include "sim/error.h"
+#include "sim/base/error.h"
 #include "sim/platform/simulation.h"
 
 struct store;
@@ -70,7 +70,7 @@ bool store_end_run(struct store *store, const struct simulation_result *result,
 /* Removes the begun run, if any, so that another run can begin. */
 bool store_drop_run(struct store *store, struct error *error);
 
-/* The device and the backend that executed the batches of a replay (results/compare/replay.h). */
+/* The device and the backend that executed the batches of a replay (sim/run/replay.h). */
 struct execution {
     const char *backend; /* the worker's command; "rehearsal" */
     const char *device;  /* the GPU's name; "none" */

@@ -4,7 +4,7 @@
 
 #include "results/store/hdf5_table.h"
 #include "results/store/store.h"
-#include "traces/json/atomic_file.h"
+#include "sim/base/atomic_file.h"
 
 /* The tables of a run's group, in their order in the file. */
 enum detail {

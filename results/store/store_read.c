@@ -7,7 +7,7 @@
 #include <sys/stat.h>
 
 #include "results/store/store_hdf5.h"
-#include "sim/utf8.h"
+#include "sim/base/utf8.h"
 
 static bool file_check(const char *path, struct error *error)
 {

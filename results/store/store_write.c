@@ -15,7 +15,7 @@
 
 #include "results/store/seal.h"
 #include "results/store/store_hdf5.h"
-#include "sim/version.h"
+#include "sim/base/version.h"
 
 /* Rows per block, the unit of a write call, and per chunk, the unit of compression. */
 enum { DETAIL_BLOCK = 16384, DETAIL_CHUNK = 4096, SUMMARY_BLOCK = 64, SUMMARY_CHUNK = 64 };

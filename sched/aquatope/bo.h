@@ -33,7 +33,7 @@
 #include <stdint.h>
 
 #include "sched/aquatope/gp.h"
-#include "sim/error.h"
+#include "sim/base/error.h"
 
 enum { BO_MAX_STAGES = 16 };
 

@@ -6,7 +6,7 @@
 #include <gsl/gsl_sort.h>
 #include <gsl/gsl_statistics.h>
 
-#include "sched/esg/search.h"
+#include "sched/paths/search.h"
 #include "traces/profile/interference.h"
 #include "workloads/gpu_sharing.h"
 

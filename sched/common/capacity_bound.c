@@ -6,7 +6,7 @@
 #include <gsl/gsl_heapsort.h>
 #include <gsl/gsl_sort.h>
 
-#include "sim/array.h"
+#include "sim/base/array.h"
 #include "sched/common/fluid.h"
 #include "sched/common/kinds.h"
 

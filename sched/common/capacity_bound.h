@@ -56,7 +56,7 @@
 #ifndef ESGSIM_SCHED_COMMON_CAPACITY_BOUND_H
 #define ESGSIM_SCHED_COMMON_CAPACITY_BOUND_H
 
-#include "sim/error.h"
+#include "sim/base/error.h"
 #include "workloads/workload.h"
 
 /* Longer runs have no bound, so that memory does not grow with them. */

@@ -5,7 +5,7 @@
 
 #include <stddef.h>
 
-#include "sim/units.h"
+#include "sim/base/units.h"
 
 /* A request that waits, in a binary heap by deadline. */
 struct fluid_waiting {

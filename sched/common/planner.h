@@ -11,8 +11,8 @@
 #define ESGSIM_SCHED_COMMON_PLANNER_H
 
 #include "sched/common/slo.h"
-#include "sim/arena.h"
-#include "sim/error.h"
+#include "sim/base/arena.h"
+#include "sim/base/error.h"
 #include "workloads/workload.h"
 
 /* How an SLO is split over stages (slo.h). PROPORTIONAL: by mean latency over the configurations of

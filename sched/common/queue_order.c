@@ -1,6 +1,6 @@
 #include "sched/common/queue_order.h"
 
-#include "sim/units.h"
+#include "sim/base/units.h"
 
 /* One block of memory, so that it is released as one. */
 struct queue_order {

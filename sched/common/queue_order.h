@@ -9,7 +9,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "sim/arena.h"
+#include "sim/base/arena.h"
 
 /* Lower ranks first. `second` breaks ties of `first`; the queue's number breaks the rest. */
 struct queue_rank {

@@ -10,8 +10,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "sim/arena.h"
-#include "sim/units.h"
+#include "sim/base/arena.h"
+#include "sim/base/units.h"
 
 struct sliding_window {
     sim_time_t *newest;    /* ring of the last `size` values, in order of arrival */

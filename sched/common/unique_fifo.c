@@ -1,6 +1,6 @@
 #include "sched/common/unique_fifo.h"
 
-#include "sim/units.h"
+#include "sim/base/units.h"
 
 void unique_fifo_init(struct unique_fifo *turns, struct arena *arena, size_t room)
 {

@@ -6,7 +6,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "sim/arena.h"
+#include "sim/base/arena.h"
 
 struct unique_fifo {
     uint32_t *ring;

@@ -17,7 +17,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "sim/arena.h"
+#include "sim/base/arena.h"
 
 enum dilu_scheme {
     DILU_WHOLE,     /* request and limit, affinity, complementary resources */

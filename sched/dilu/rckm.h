@@ -25,7 +25,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "sim/units.h"
+#include "sim/base/units.h"
 
 #define RCKM_TICK (5 * SIM_MS)
 enum { RCKM_IDLE_TICKS = 120 };

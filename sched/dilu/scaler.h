@@ -12,7 +12,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-#include "sim/arena.h"
+#include "sim/base/arena.h"
 
 struct dilu_lazy_rule {
     size_t window;  /* length in samples */

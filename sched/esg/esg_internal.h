@@ -9,7 +9,7 @@
 #include "sched/common/placement.h"
 #include "sched/common/slo.h"
 #include "sched/esg/frontier_plans.h"
-#include "sched/esg/search.h"
+#include "sched/paths/search.h"
 #include "sched/policy.h"
 
 enum parameter_index {

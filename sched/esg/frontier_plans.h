@@ -6,7 +6,7 @@
 #ifndef ESGSIM_SCHED_ESG_FRONTIER_PLANS_H
 #define ESGSIM_SCHED_ESG_FRONTIER_PLANS_H
 
-#include "sched/esg/frontier.h"
+#include "sched/paths/frontier.h"
 
 struct frontier_plans;
 

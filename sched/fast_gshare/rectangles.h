@@ -16,7 +16,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "sim/arena.h"
+#include "sim/base/arena.h"
 
 /* [x, x + width) × [y, y + height). */
 struct rectangle {

@@ -21,7 +21,7 @@
 
 #include <stdbool.h>
 
-#include "sim/arena.h"
+#include "sim/base/arena.h"
 #include "workloads/workload.h"
 
 enum { ADMISSION_WINDOW = 128 };

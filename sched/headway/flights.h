@@ -10,7 +10,7 @@
 #include <stdbool.h>
 
 #include "sched/policy.h"
-#include "sim/arena.h"
+#include "sim/base/arena.h"
 
 struct flight {
     uint32_t queue, configuration, invoker;

@@ -6,7 +6,7 @@
 #include "sched/common/kinds.h"
 #include "sched/common/planner.h"
 #include "sched/common/slo.h"
-#include "sched/esg/frontier.h"
+#include "sched/paths/frontier.h"
 
 /* Bounds on the batches of a plan are 1, 2, 4 … 2^(LEVELS_MOST - 1). */
 enum { LEVELS_MOST = 4, QUANTA = 1024 };

@@ -8,7 +8,7 @@
  * standard deviations, d the mean time from dispatch to execution of the stage. Sinks have a larger
  * z, because no later stage can make up for them. A later stage also takes the mean time that jobs
  * wait in its queue, so that a plan sees the queues ahead. The exact frontier of every suffix
- * (sched/esg/frontier.h) then gives the least cost of the later stages within any time left, for
+ * (sched/paths/frontier.h) then gives the least cost of the later stages within any time left, for
  * any DAG: forks are composed in parallel, joins wait for the slowest branch.
  *
  * There is one set of frontiers per bound on the batch (1, 2, 4, …). A batch of b jobs plans later
@@ -22,8 +22,8 @@
 #define ESGSIM_SCHED_HEADWAY_SUFFIX_H
 
 #include "sched/headway/risk.h"
-#include "sim/arena.h"
-#include "sim/error.h"
+#include "sim/base/arena.h"
+#include "sim/base/error.h"
 #include "workloads/workload.h"
 
 /* What a plan minimises. COST: dollars. WORK: the time for which it keeps the cluster busy. A batch

@@ -37,7 +37,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "sim/units.h"
+#include "sim/base/units.h"
 #include "workloads/workload.h"
 
 enum infless_form { INFLESS_PAPER, INFLESS_REPO, INFLESS_PAPER_TOTAL };

@@ -23,7 +23,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "sim/units.h"
+#include "sim/base/units.h"
 
 enum { LSTH_BINS = 240, LSTH_SLICES = 16, LSTH_LEAST_GAPS = 10 };
 

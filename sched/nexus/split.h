@@ -13,7 +13,7 @@
 #ifndef ESGSIM_SCHED_NEXUS_SPLIT_H
 #define ESGSIM_SCHED_NEXUS_SPLIT_H
 
-#include "sim/arena.h"
+#include "sim/base/arena.h"
 #include "workloads/workload.h"
 
 /* Splits the SLO. cost[s × (steps + 1) + k] is the number of GPUs of stage s with a budget of k of

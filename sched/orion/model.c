@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "sched/common/dominators.h"
-#include "sched/esg/search.h"
+#include "sched/paths/search.h"
 
 /* ---- Ladders --------------------------------------------------------------------------------- */
 

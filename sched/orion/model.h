@@ -15,8 +15,8 @@
 #define ESGSIM_SCHED_ORION_MODEL_H
 
 #include "sched/orion/distribution.h"
-#include "sim/arena.h"
-#include "sim/error.h"
+#include "sim/base/arena.h"
+#include "sim/base/error.h"
 
 struct orion_ladder {
     size_t count;

@@ -12,7 +12,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "sim/arena.h"
+#include "sim/base/arena.h"
 
 enum { GANG_RESIDENTS = 2 };
 

@@ -24,7 +24,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "sim/error.h"
+#include "sim/base/error.h"
 
 struct synergy_cell {
     double vcpus, memory; /* per GPU */

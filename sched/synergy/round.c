@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "sim/array.h"
+#include "sim/base/array.h"
 
 double synergy_fair_vcpus(const struct synergy_servers *servers)
 {

@@ -17,7 +17,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "sim/error.h"
+#include "sim/base/error.h"
 
 enum synergy_order { SYNERGY_FIFO, SYNERGY_SRTF, SYNERGY_LAS, SYNERGY_FTF };
 enum synergy_allocation { SYNERGY_PROPORTIONAL, SYNERGY_GREEDY, SYNERGY_TUNE, SYNERGY_OPT };

@@ -12,7 +12,7 @@
 #include <inttypes.h>
 #include <stdlib.h>
 
-#include "sim/array.h"
+#include "sim/base/array.h"
 #include "sched/policy_reproduction.h"
 #include "sched/policy_training.h"
 #include "sched/synergy/optimum.h"

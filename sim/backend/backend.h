@@ -32,8 +32,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "sim/error.h"
-#include "sim/units.h"
+#include "sim/base/error.h"
+#include "sim/base/units.h"
 
 struct experiment;
 

@@ -14,7 +14,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "sim/units.h"
+#include "sim/base/units.h"
 
 /* A sleeping process wakes tens of microseconds late, so the last part of a wait spins. */
 static const int64_t SPIN_NS = 60000;

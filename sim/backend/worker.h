@@ -16,7 +16,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "sim/error.h"
+#include "sim/base/error.h"
 
 struct worker;
 

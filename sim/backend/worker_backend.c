@@ -8,7 +8,7 @@
 #include <gsl/gsl_sort.h>
 #include <gsl/gsl_statistics_double.h>
 
-#include "sim/array.h"
+#include "sim/base/array.h"
 
 enum { SETS = 1 << WORKER_BATCHES, NAME = 128 };
 

@@ -12,10 +12,10 @@
 #include <cjson/cJSON.h>
 #include <gsl/gsl_statistics_double.h>
 
-#include "sim/cli/guard.h"
+#include "sim/base/unfinished.h"
 #include "sim/engine/event_queue.h"
 #include "sim/engine/random.h"
-#include "traces/json/unfinished.h"
+#include "sim/run/guard.h"
 
 enum { REPEATS = 5, SIZES = 3, COUNT = 1000000 };
 #define ENTRIES(array) (sizeof(array) / sizeof *(array))

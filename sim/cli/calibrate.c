@@ -6,13 +6,13 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "sim/base/atomic_file.h"
+#include "sim/base/json_write.h"
 #include "sim/cli/calibrate_report.h"
 #include "sim/cli/cli.h"
-#include "sim/cli/progress_bar.h"
+#include "sim/run/progress_bar.h"
 #include "traces/calibrate/calibrate.h"
 #include "traces/calibrate/measured_folder.h"
-#include "traces/json/atomic_file.h"
-#include "traces/json/json_write.h"
 
 #ifndef ESGSIM_DATADIR
 #define ESGSIM_DATADIR "."

@@ -3,7 +3,7 @@
 #include <math.h>
 
 #include "results/report/table.h"
-#include "traces/json/json_write.h"
+#include "sim/base/json_write.h"
 
 enum { PERCENT = 100 };
 

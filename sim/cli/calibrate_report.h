@@ -7,7 +7,7 @@
 
 #include <cjson/cJSON.h>
 
-#include "sim/error.h"
+#include "sim/base/error.h"
 #include "traces/calibrate/calibrate.h"
 
 /* Prints tables in percent, under the heading `name`. */

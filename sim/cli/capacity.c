@@ -7,11 +7,11 @@
 #include <cjson/cJSON.h>
 
 #include "results/store/swept.h"
-#include "sim/cli/capacity_runner.h"
+#include "sim/base/json.h"
+#include "sim/base/json_write.h"
 #include "sim/cli/cli.h"
-#include "sim/cli/guard.h"
-#include "traces/json/json.h"
-#include "traces/json/json_write.h"
+#include "sim/run/capacity_runner.h"
+#include "sim/run/guard.h"
 
 struct options {
     const char *metric;

@@ -5,8 +5,8 @@
 
 #include "results/report/expectation.h"
 #include "results/store/hdf5_utf8.h"
+#include "sim/base/json.h"
 #include "sim/cli/cli.h"
-#include "traces/json/json.h"
 #include "traces/readers/arrival_trace.h"
 #include "workloads/experiment.h"
 

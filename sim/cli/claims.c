@@ -12,12 +12,12 @@
 #include <sys/stat.h>
 
 #include "results/report/claim.h"
+#include "sim/base/unfinished.h"
 #include "sim/cli/cli.h"
-#include "sim/cli/guard.h"
-#include "sim/cli/sweep_runner.h"
-#include "sim/cli/sweep_runner_plan.h"
-#include "sim/cli/worker_pool.h"
-#include "traces/json/unfinished.h"
+#include "sim/run/guard.h"
+#include "sim/run/sweep_runner.h"
+#include "sim/run/sweep_runner_plan.h"
+#include "sim/run/worker_pool.h"
 #include "workloads/json_include.h"
 
 struct options {

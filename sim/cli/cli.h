@@ -9,7 +9,7 @@
 
 #include <cjson/cJSON.h>
 
-#include "sim/error.h"
+#include "sim/base/error.h"
 #include "workloads/experiment.h"
 
 /* ---- Options ---------------------------------------------------------------------------------

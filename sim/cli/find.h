@@ -2,7 +2,7 @@
 #ifndef ESGSIM_SIM_CLI_FIND_H
 #define ESGSIM_SIM_CLI_FIND_H
 
-#include "sim/error.h"
+#include "sim/base/error.h"
 #include "workloads/workload.h"
 
 /* Returns the workload's application of that name; NULL with ERROR_INPUT, which suggests the

@@ -9,12 +9,12 @@
 #include "sim/cli/listing.h"
 #include "traces/readers/arrival_trace.h"
 #include "traces/readers/training_trace.h"
-#include "traces/json/json.h"
+#include "sim/base/json.h"
 #include "traces/profile/profile.h"
 #include "workloads/experiment.h"
 #include "workloads/json_include.h"
 #include "workloads/training_models.h"
-#include "traces/json/json_write.h"
+#include "sim/base/json_write.h"
 
 struct options {
     bool json, details;

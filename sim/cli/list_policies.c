@@ -1,9 +1,9 @@
 /* esgsim list policies, keep-alives. */
 #include <stdio.h>
 
-#include "sched/keep_alive.h"
 #include "sched/registry.h"
 #include "sim/cli/listing.h"
+#include "workloads/keep_alive.h"
 
 /* "name = default [range or choices]". */
 static void add_parameter(struct line *line, const struct parameter *parameter)

@@ -4,7 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "sim/array.h"
+#include "sim/base/array.h"
 
 /* "theory/mm1.json" is named mm1.json, mm1 and theory/mm1, too. */
 static bool is_named(const char *name, const char *wanted)

@@ -7,7 +7,7 @@
 
 #include <cjson/cJSON.h>
 
-#include "sim/error.h"
+#include "sim/base/error.h"
 
 enum { LISTING_NAME = 128 };
 

@@ -6,8 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "traces/json/atomic_file.h"
-#include "traces/json/json_write.h"
+#include "sim/base/atomic_file.h"
+#include "sim/base/json_write.h"
 
 enum { OPTIONS_MAX = 64, WORDS_MAX = 16, COLUMNS = 90, NAMES_COLUMN_MAX = 24 };
 

@@ -7,13 +7,13 @@
 
 #include <cjson/cJSON.h>
 
-#include "sched/keep_alive.h"
+#include "workloads/keep_alive.h"
 #include "results/store/columns.h"
 #include "results/store/record.h"
 #include "sched/registry.h"
-#include "sim/version.h"
-#include "traces/json/json.h"
-#include "traces/json/json_write.h"
+#include "sim/base/version.h"
+#include "sim/base/json.h"
+#include "sim/base/json_write.h"
 #include "workloads/capacity.h"
 
 /* Metrics named PREFIX_rest are put into an object PREFIX with key rest. Other names are used as
@@ -135,7 +135,7 @@ static long peak_memory_kb(void)
     return getrusage(RUSAGE_SELF, &usage) == 0 ? usage.ru_maxrss : 0;
 }
 
-/* Name of the keep-alive policy in effect: see sched/keep_alive.h. */
+/* Name of the keep-alive policy in effect: see workloads/keep_alive.h. */
 static const char *keep_alive_in_force(const struct experiment *experiment)
 {
     if (experiment->platform.keep_alive_policy != NULL)

@@ -7,8 +7,8 @@
 #include "plots/compare.h"
 #include "plots/gnuplot.h"
 #include "plots/plot.h"
+#include "sim/base/atomic_file.h"
 #include "sim/cli/cli.h"
-#include "traces/json/atomic_file.h"
 #include "workloads/json_include.h"
 
 enum { ONLY_MOST = 64 };

@@ -6,7 +6,7 @@
 
 #include "sim/cli/cli.h"
 #include "traces/profile/profile.h"
-#include "traces/json/json_write.h"
+#include "sim/base/json_write.h"
 
 struct options {
     const char *file, *function;

@@ -5,12 +5,12 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "results/compare/replay.h"
 #include "sim/backend/worker_backend.h"
+#include "sim/base/version.h"
 #include "sim/cli/cli.h"
-#include "sim/cli/guard.h"
-#include "sim/cli/run_once.h"
-#include "sim/version.h"
+#include "sim/run/guard.h"
+#include "sim/run/replay.h"
+#include "sim/run/run_once.h"
 #include "workloads/capacity.h"
 
 /* At most so long all functions execute on all sets of units, before they do so for a run. */

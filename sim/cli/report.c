@@ -13,8 +13,8 @@
 #include "results/report/tidy.h"
 #include "results/report/verdict_table.h"
 #include "results/store/store.h"
+#include "sim/base/atomic_file.h"
 #include "sim/cli/cli.h"
-#include "traces/json/atomic_file.h"
 #include "workloads/json_include.h"
 
 enum { FILES_MOST = 64 };

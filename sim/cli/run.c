@@ -4,15 +4,15 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "results/compare/replay.h"
+#include "sim/run/replay.h"
 #include "results/store/store.h"
 #include "results/inspect/timeline.h"
 #include "sim/cli/cli.h"
-#include "sim/cli/guard.h"
+#include "sim/run/guard.h"
 #include "sim/cli/output.h"
-#include "sim/cli/run_once.h"
-#include "sim/cli/worker_pool.h"
-#include "traces/json/atomic_file.h"
+#include "sim/run/run_once.h"
+#include "sim/run/worker_pool.h"
+#include "sim/base/atomic_file.h"
 #include "workloads/inputs.h"
 
 /* A seed may be given in an experiment. JSON numbers are exact up to 2^53. */

@@ -1,6 +1,6 @@
 /* esgsim search: explains one decision. */
 #include "sim/cli/cli.h"
-#include "sim/cli/guard.h"
+#include "sim/run/guard.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -8,11 +8,11 @@
 
 #include <cjson/cJSON.h>
 
-#include "sched/esg/frontier.h"
-#include "sched/esg/search.h"
+#include "sched/paths/frontier.h"
+#include "sched/paths/search.h"
 #include "sim/cli/find.h"
 #include "workloads/experiment.h"
-#include "traces/json/json_write.h"
+#include "sim/base/json_write.h"
 
 static const double EXHAUSTIVE_LIMIT = 1e8;
 /* A* without pruning may queue nearly all prefixes. */

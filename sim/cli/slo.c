@@ -7,12 +7,12 @@
 #include <cjson/cJSON.h>
 
 #include "sched/common/slo.h"
-#include "sched/esg/search.h"
+#include "sched/paths/search.h"
 #include "sched/registry.h"
 #include "sim/cli/find.h"
-#include "sim/cli/run_once.h"
+#include "sim/run/run_once.h"
 #include "workloads/experiment.h"
-#include "traces/json/json_write.h"
+#include "sim/base/json_write.h"
 
 struct request {
     const char *path, *application;

@@ -2,12 +2,12 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "sim/cli/sweep_runner.h"
+#include "sim/run/sweep_runner.h"
 #include "sim/cli/cli.h"
-#include "sim/cli/guard.h"
+#include "sim/run/guard.h"
 #include "sim/cli/output.h"
-#include "sim/cli/worker_pool.h"
-#include "sim/utf8.h"
+#include "sim/run/worker_pool.h"
+#include "sim/base/utf8.h"
 #include "workloads/experiment.h"
 
 struct options {

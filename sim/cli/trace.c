@@ -10,13 +10,13 @@
 #include <zlib.h>
 
 #include "results/store/hdf5_utf8.h"
-#include "sim/array.h"
+#include "sim/base/array.h"
 #include "sim/cli/cli.h"
 #include "traces/readers/arrival_trace.h"
-#include "traces/profile/string_index.h"
-#include "traces/json/atomic_file.h"
+#include "sim/base/string_index.h"
+#include "sim/base/atomic_file.h"
 #include "workloads/json_include.h"
-#include "traces/json/json_write.h"
+#include "sim/base/json_write.h"
 
 struct trace_options {
     const char *file;

@@ -23,11 +23,11 @@
 #include <gsl/gsl_statistics_double.h>
 
 #include "sim/cli/cli.h"
-#include "sim/cli/run_once.h"
+#include "sim/run/run_once.h"
 #include "sim/platform/simulation.h"
 #include "sim/engine/queueing_theory.h"
 #include "workloads/experiment.h"
-#include "traces/json/json_write.h"
+#include "sim/base/json_write.h"
 
 enum { SEEDS_DEFAULT = 10, SEEDS_MAX = 1000, SEED_STRIDE = 1000, OVERRIDES_MAX = 4 };
 

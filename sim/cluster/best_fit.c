@@ -2,7 +2,7 @@
 
 #include <stdlib.h>
 
-#include "sim/array.h"
+#include "sim/base/array.h"
 #include "sim/cluster/cluster.h"
 
 /* Invokers with more free vCPUs than this share one bucket. This affects only the order of fit. */

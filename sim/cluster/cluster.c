@@ -3,7 +3,7 @@
 #include <inttypes.h>
 #include <stdlib.h>
 
-#include "sim/array.h"
+#include "sim/base/array.h"
 
 bool cluster_function_runs(const struct cluster *cluster, uint32_t function, bool gpu)
 {

@@ -22,9 +22,9 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "sim/base/error.h"
 #include "sim/cluster/best_fit.h"
 #include "sim/engine/event_queue.h"
-#include "sim/error.h"
 #include "workloads/experiment.h"
 #include "workloads/gpu_sharing.h"
 #include "workloads/workload.h"

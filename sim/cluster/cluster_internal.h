@@ -4,8 +4,8 @@
 #ifndef ESGSIM_SIM_CLUSTER_CLUSTER_INTERNAL_H
 #define ESGSIM_SIM_CLUSTER_CLUSTER_INTERNAL_H
 
+#include "sim/base/units.h"
 #include "sim/cluster/cluster.h"
-#include "sim/units.h"
 
 static inline int64_t kb_from_mb(double mb)
 {

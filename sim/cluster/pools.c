@@ -1,6 +1,6 @@
 #include <string.h>
 
-#include "sim/array.h"
+#include "sim/base/array.h"
 #include "sim/cluster/cluster.h"
 
 /* ---- Pools ----------------------------------------------------------------------------------- */

@@ -15,7 +15,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "sim/units.h"
+#include "sim/base/units.h"
 
 /* Number of samples stored for exact quantiles: 2 MiB. */
 #define QUANTILE_EXACT_SAMPLES ((size_t)262144)

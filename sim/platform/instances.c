@@ -1,7 +1,7 @@
 #include <inttypes.h>
 #include <stdlib.h>
 
-#include "sim/array.h"
+#include "sim/base/array.h"
 #include "sim/platform/instances.h"
 #include "sim/platform/batches.h"
 #include "sim/platform/containers.h"

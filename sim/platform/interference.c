@@ -2,7 +2,7 @@
 #include <math.h>
 #include <stdlib.h>
 
-#include "sim/array.h"
+#include "sim/base/array.h"
 #include "sim/platform/interference.h"
 #include "sim/platform/batches.h"
 #include "sim/platform/policy_api.h"

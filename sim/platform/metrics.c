@@ -3,7 +3,7 @@
 #include <stdlib.h>
 
 #include "sched/common/capacity_bound.h"
-#include "sched/common/cost_lower_bound.h"
+#include "sched/paths/cost_lower_bound.h"
 
 /* The drain as a share of the time of arrivals: is long; is too short for queues that grew. */
 static const double LONG_DRAIN = 0.1, SHORT_DRAIN = 0.02;

@@ -1,7 +1,7 @@
 #include <inttypes.h>
 #include <stdlib.h>
 
-#include "sim/array.h"
+#include "sim/base/array.h"
 #include "sched/common/capacity_bound.h"
 #include "sim/platform/requests.h"
 #include "sim/platform/containers.h"

@@ -12,7 +12,7 @@
 #include <stdint.h>
 
 #include "sched/policy.h"
-#include "sim/error.h"
+#include "sim/base/error.h"
 #include "workloads/experiment.h"
 
 struct backend;
@@ -24,19 +24,19 @@ typedef double metric_share; /* of 0..1 */
 /* Metrics of one application, or of all applications. Fields: the METRIC lines of metrics.def. */
 struct measures {
 #define METRIC(type, name, unit, column, help) metric_##type name;
-#include "sim/platform/metrics.def"
+#include "sim/base/metrics.def"
 };
 
 /* Metrics of the whole run. Fields: the RUN_METRIC lines of metrics.def. */
 struct run_measures {
 #define RUN_METRIC(type, name, unit, column, help) metric_##type name;
-#include "sim/platform/metrics.def"
+#include "sim/base/metrics.def"
 };
 
 /* Measures of the trainings of a run. Fields: the TRAINING_METRIC lines of metrics.def. */
 struct training_measures {
 #define TRAINING_METRIC(type, name, unit, column, help) metric_##type name;
-#include "sim/platform/metrics.def"
+#include "sim/base/metrics.def"
 };
 
 struct simulation_result {

@@ -27,9 +27,9 @@
 #include <fenv.h>
 #include <setjmp.h>
 
-#include "sched/keep_alive.h"
+#include "workloads/keep_alive.h"
 #include "sched/policy_instances.h"
-#include "sim/arena.h"
+#include "sim/base/arena.h"
 #include "sim/engine/event_queue.h"
 #include "sim/cluster/cluster.h"
 #include "sim/platform/metrics.h"

@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "sim/array.h"
+#include "sim/base/array.h"
 #include "sim/cluster/cluster_internal.h"
 #include "sim/platform/policy_api.h"
 #include "sim/platform/policy_calls.h"

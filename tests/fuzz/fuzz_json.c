@@ -1,8 +1,8 @@
 /* The strict JSON reader on any text. */
 #include <stdlib.h>
 
+#include "sim/base/json.h"
 #include "tests/fuzz/input.h"
-#include "traces/json/json.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {

@@ -5,7 +5,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "sim/error.h"
+#include "sim/base/error.h"
 
 /* libFuzzer's entry: one reader, one input; returns 0. Any input must be read or refused, and a
  * refusal must be ERROR_INPUT with a message of one line. */

@@ -16,7 +16,7 @@
 #include <stddef.h>
 #include <stdio.h>
 
-#include "sim/error.h"
+#include "sim/base/error.h"
 #include "traces/calibrate/calibrate_interference.h"
 #include "traces/calibrate/calibrate_surface.h"
 #include "traces/calibrate/calibrate_unseen_pairs.h"

@@ -22,7 +22,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-#include "sim/error.h"
+#include "sim/base/error.h"
 #include "traces/calibrate/calibrate_surface.h"
 #include "traces/profile/interference.h"
 #include "traces/calibrate/samples.h"

@@ -11,9 +11,9 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-#include "sim/error.h"
-#include "traces/calibrate/calibrate_law.h"
+#include "sim/base/error.h"
 #include "traces/calibrate/latency_model.h"
+#include "traces/profile/calibrate_law.h"
 
 /* Which points are left out together. An edge point or level has no measurement beyond it. Its
  * prediction is an extrapolation, and `inner` errors exclude it.

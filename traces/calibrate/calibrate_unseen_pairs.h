@@ -13,7 +13,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-#include "sim/error.h"
+#include "sim/base/error.h"
 #include "traces/calibrate/samples.h"
 
 /* How the level of a pair is predicted. */

@@ -21,8 +21,8 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-#include "sim/error.h"
-#include "traces/calibrate/calibrate_law.h"
+#include "sim/base/error.h"
+#include "traces/profile/calibrate_law.h"
 
 enum { MODEL_LAWS = 3, MODEL_NEAR = 32 };
 

@@ -5,7 +5,7 @@
 #include <string.h>
 #include <sys/stat.h>
 
-#include "traces/json/json.h"
+#include "sim/base/json.h"
 
 /* Texts of device.json; NULL: not there. */
 struct origin {

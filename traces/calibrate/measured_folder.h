@@ -8,7 +8,7 @@
 
 #include <stdbool.h>
 
-#include "sim/error.h"
+#include "sim/base/error.h"
 #include "traces/calibrate/samples.h"
 
 /* Adds the folder's samples to the set, and its device, evidence and source where the set has none.

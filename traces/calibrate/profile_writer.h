@@ -7,7 +7,7 @@
 
 #include <cjson/cJSON.h>
 
-#include "sim/error.h"
+#include "sim/base/error.h"
 #include "traces/profile/profile.h"
 
 /* Rounds to `digits` (1..17) significant decimal digits. */

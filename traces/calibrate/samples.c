@@ -9,7 +9,7 @@
 #include <gsl/gsl_sort.h>
 #include <gsl/gsl_statistics_double.h>
 
-#include "sim/utf8.h"
+#include "sim/base/utf8.h"
 
 enum { SAMPLES_MOST = 1 << 22 };
 

@@ -12,8 +12,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "sim/error.h"
-#include "traces/profile/string_index.h"
+#include "sim/base/error.h"
+#include "sim/base/string_index.h"
 
 struct latency_sample {
     uint32_t function;

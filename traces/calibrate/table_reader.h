@@ -6,7 +6,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "sim/error.h"
+#include "sim/base/error.h"
 #include "traces/calibrate/samples.h"
 #include "traces/readers/line_reader.h"
 

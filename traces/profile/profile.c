@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "traces/json/keys.h"
+#include "sim/base/keys.h"
 #include "traces/profile/profile_fit.h"
 
 enum { AXIS_LIMIT = 1024, GRID_LIMIT = 1 << 20, FUNCTION_LIMIT = 10000, TEXT_KEYS_LIMIT = 64 };

@@ -8,7 +8,7 @@
  * configuration did not run (out of memory).
  *
  * A function has no latency outside its grid unless the file gives a fitted `law`
- * (traces/calibrate/calibrate_law.h), or an array of laws, one for each vCPU count. A law consists
+ * (traces/profile/calibrate_law.h), or an array of laws, one for each vCPU count. A law consists
  * of the coefficients and of the ranges of batch and vGPU, as [least, most], for which it may be
  * evaluated. Its optional expected errors are those of a latency between cells. Its optional
  * `parts` lists the fraction of the GPU that 1, 2, … vGPUs provide, if that is not vGPUs / unit.
@@ -46,8 +46,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "sim/error.h"
-#include "traces/calibrate/calibrate_law.h"
+#include "sim/base/error.h"
+#include "traces/profile/calibrate_law.h"
 #include "traces/profile/interference.h"
 
 struct profile_axis {

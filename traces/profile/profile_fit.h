@@ -5,7 +5,7 @@
 
 #include <stdbool.h>
 
-#include "traces/json/json.h"
+#include "sim/base/json.h"
 #include "traces/profile/profile.h"
 
 /* Reads `law`, `source` and the expected errors of a function whose grid has been read. ERROR_INPUT

@@ -35,8 +35,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "sim/error.h"
-#include "sim/units.h"
+#include "sim/base/error.h"
+#include "sim/base/units.h"
 
 enum {
     TRACE_MERGED_STREAM = (1 << 24) - 1, /* source number of merged azure-2019 rows */

@@ -7,7 +7,7 @@
 #include <string.h>
 #include <sys/stat.h>
 
-#include "sim/array.h"
+#include "sim/base/array.h"
 
 enum { CHUNK = 1 << 16 };
 

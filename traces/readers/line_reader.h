@@ -13,7 +13,7 @@
 
 #include <zlib.h>
 
-#include "sim/error.h"
+#include "sim/base/error.h"
 
 enum { LINE_LENGTH_MOST = 1 << 20 };
 

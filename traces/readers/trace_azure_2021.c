@@ -4,7 +4,7 @@
 
 #include <stdlib.h>
 
-#include "sim/array.h"
+#include "sim/base/array.h"
 
 enum { FIELDS = 4, WINDOW_ROWS = 1 << 20 };
 

@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "sim/array.h"
+#include "sim/base/array.h"
 
 const char *const trace_units[] = {"s", "ms", "us", "ns", "min", "date", NULL};
 static const sim_time_t units[] = {SIM_S, SIM_MS, SIM_US, 1, 60 * SIM_S, 0};

@@ -3,7 +3,7 @@
 
 #include <stdlib.h>
 
-#include "sim/array.h"
+#include "sim/base/array.h"
 #include "sim/engine/random.h"
 
 /* ---- Drawing --------------------------------------------------------------------------------- */

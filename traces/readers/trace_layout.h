@@ -9,7 +9,7 @@
 #define ESGSIM_TRACES_READERS_TRACE_LAYOUT_H
 
 #include "traces/readers/arrival_trace.h"
-#include "traces/profile/string_index.h"
+#include "sim/base/string_index.h"
 #include "traces/readers/line_reader.h"
 
 /* Largest duration, about 31 years. Scaled or summed durations stay far below the clock's maximum.

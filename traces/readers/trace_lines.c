@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "sim/utf8.h"
+#include "sim/base/utf8.h"
 
 bool trace_no_memory(const struct trace_reader *reader, struct error *error)
 {

@@ -5,7 +5,7 @@
 #include <string.h>
 #include <time.h>
 
-#include "sim/array.h"
+#include "sim/base/array.h"
 #include "traces/readers/trace_layout.h"
 
 enum { FIELDS_MOST = 32, SYNERGY_FIELDS = 5, GAVEL_FIELDS = 7, PHILLY_FIELDS = 5, DILU_FIELDS = 8 };

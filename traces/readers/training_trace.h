@@ -34,9 +34,9 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "sim/error.h"
-#include "sim/units.h"
-#include "traces/profile/string_index.h"
+#include "sim/base/error.h"
+#include "sim/base/string_index.h"
+#include "sim/base/units.h"
 
 enum {
     TRAINING_MOST_ROWS = 1 << 20,

@@ -2,7 +2,7 @@
  *
  *   build/schemas --out FOLDER FILE.json…
  *
- * The loaders read the files while traces/json/json.h records what they ask: the keys of an object,
+ * The loaders read the files while sim/base/json.h records what they ask: the keys of an object,
  * the range of a number, the words of a choice. What they ask of all files of a kind becomes the
  * kind's schema. A value that a loader accepts without such a question adds its own type. So every
  * file given here is valid by the schema, and a key, range or word that changes in a loader changes
@@ -15,7 +15,7 @@
 #include <string.h>
 
 #include "results/report/expectation.h"
-#include "traces/json/json.h"
+#include "sim/base/json.h"
 #include "workloads/experiment.h"
 
 enum { TYPES = 7, KINDS_MOST = 16, WORDS_MOST = 64 };

@@ -7,9 +7,9 @@
 
 #include <gsl/gsl_errno.h>
 
+#include "sim/base/atomic_file.h"
+#include "sim/base/json.h"
 #include "traces/calibrate/derive/derive.h"
-#include "traces/json/atomic_file.h"
-#include "traces/json/json.h"
 
 static const char usage[] =
     "usage: derive-profiles [--raw FOLDER] [--cpu-fraction X] [--out FOLDER]\n"

@@ -5,8 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "sim/base/json.h"
 #include "traces/calibrate/table_reader.h"
-#include "traces/json/json.h"
 
 /* Cuts a table with a header line, without quoting, into rows, each an object of its cells. */
 static bool read_table(const char *path, cJSON *table, struct error *error)

@@ -1,0 +1,17 @@
+/* A lower bound on the cost per request of any policy that meets the SLO.
+ *
+ * The minimum over all configuration paths of an application and all batch sizes. A path counts if
+ * its critical path at nominal times is within the SLO. This models one request alone on an idle
+ * cluster with warm containers, priced per job as if every batch were full.
+ */
+#ifndef ESGSIM_SCHED_PATHS_COST_LOWER_BOUND_H
+#define ESGSIM_SCHED_PATHS_COST_LOWER_BOUND_H
+
+#include "sim/base/error.h"
+#include "workloads/workload.h"
+
+/* Fills cost_usd[a] for every application; NAN if no path meets the SLO. False with ERROR_RUN when
+ * out of memory. */
+bool cost_lower_bounds(const struct workload *workload, double *cost_usd, struct error *error);
+
+#endif

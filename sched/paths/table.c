@@ -1,0 +1,270 @@
+#include "sched/paths/search.h"
+
+#include <stdlib.h>
+
+#include "sched/common/planner.h"
+
+struct sort_key {
+    sim_time_t time;
+    double cost;
+    uint16_t batch;
+    uint16_t kind;
+    uint16_t index;
+};
+
+static int sort_key_compare(const void *left, const void *right)
+{
+    const struct sort_key *a = left;
+    const struct sort_key *b = right;
+    if (a->time != b->time)
+        return a->time < b->time ? -1 : 1;
+    if (a->cost != b->cost)
+        return a->cost < b->cost ? -1 : 1;
+    return a->index < b->index ? -1 : a->index > b->index;
+}
+
+static struct search_table *table_from_keys(struct sort_key *keys, size_t count)
+{
+    struct search_table *table = calloc(1, sizeof *table);
+    if (table == NULL)
+        return NULL;
+    table->count = count;
+    table->time = malloc(count * sizeof *table->time);
+    table->cost = malloc(count * sizeof *table->cost);
+    table->least = malloc(count * sizeof *table->least);
+    table->batch = malloc(count * sizeof *table->batch);
+    table->kind = malloc(count * sizeof *table->kind);
+    table->index = malloc(count * sizeof *table->index);
+    if (table->time == NULL || table->cost == NULL || table->least == NULL ||
+        table->batch == NULL || table->kind == NULL || table->index == NULL) {
+        search_table_destroy(table);
+        return NULL;
+    }
+    qsort(keys, count, sizeof *keys, sort_key_compare);
+    table->fastest = keys[0].time;
+    table->fastest_cost = keys[0].cost;
+    table->cheapest = keys[0].cost;
+    for (size_t i = 0; i < count; i++) {
+        table->time[i] = keys[i].time;
+        table->cost[i] = keys[i].cost;
+        table->batch[i] = keys[i].batch;
+        table->kind[i] = keys[i].kind;
+        table->index[i] = keys[i].index;
+        if (keys[i].cost < table->cheapest)
+            table->cheapest = keys[i].cost;
+        if (keys[i].batch > table->most_batch)
+            table->most_batch = keys[i].batch;
+        table->least[i] = table->cheapest;
+    }
+    return table;
+}
+
+static struct sort_key sort_key_of(const struct configuration *configuration, size_t index)
+{
+    return (struct sort_key){.time = configuration->time,
+                             .cost = configuration->cost_per_job_usd,
+                             .batch = configuration->batch,
+                             .kind = configuration->kind,
+                             .index = (uint16_t)index};
+}
+
+struct search_table *search_table_create(const struct configuration *configurations, size_t count)
+{
+    struct sort_key *keys = malloc(count * sizeof *keys);
+    if (keys == NULL)
+        return NULL;
+    for (size_t i = 0; i < count; i++)
+        keys[i] = sort_key_of(&configurations[i], i);
+    struct search_table *table = table_from_keys(keys, count);
+    free(keys);
+    return table;
+}
+
+/* True if the share is all units of one of the group's GPUs of its kind, or 0. */
+static bool takes_whole_gpu(const struct invoker_group *group,
+                            const struct configuration *configuration)
+{
+    bool whole = configuration->vgpu == 0;
+    for (size_t g = 0; g < group->gpu_count && !whole; g++)
+        whole = group->gpus[g].kind == configuration->kind &&
+                configuration->vgpu == group->gpus[g].units;
+    return whole;
+}
+
+static bool configuration_placeable(const struct workload *workload,
+                                    const struct function *function,
+                                    const struct configuration *configuration,
+                                    const struct search_limits *limits)
+{
+    const struct cluster_spec *cluster = &workload->cluster;
+    bool placeable = false;
+    for (size_t i = 0; i < cluster->group_count && !placeable; i++) {
+        const struct invoker_group *group = &cluster->groups[i];
+        placeable = group->count > 0 && planner_group_runs(group, function, configuration) &&
+                    (!limits->whole_gpu || takes_whole_gpu(group, configuration));
+    }
+    return placeable && configuration->batch <= limits->max_batch;
+}
+
+struct search_table *search_table_create_placeable(const struct workload *workload, size_t function,
+                                                   struct error *error)
+{
+    const struct search_limits none = {.max_batch = UINT32_MAX};
+    return search_table_create_within(workload, function, &none, error);
+}
+
+struct search_table *search_table_create_within(const struct workload *workload, size_t function,
+                                                const struct search_limits *limits,
+                                                struct error *error)
+{
+    const struct function *f = &workload->functions[function];
+    struct sort_key *keys = malloc(f->configuration_count * sizeof *keys);
+    struct search_table *table = NULL;
+    size_t count = 0;
+    if (keys != NULL) {
+        for (size_t i = 0; i < f->configuration_count; i++)
+            if (configuration_placeable(workload, f, &f->configurations[i], limits))
+                keys[count++] = sort_key_of(&f->configurations[i], i);
+        if (count == 0) {
+            (void)error_input(error,
+                              "function '%s': none of its configurations%s fits an empty invoker; "
+                              "give the cluster more vCPUs, GPU units or GPU memory",
+                              f->name,
+                              limits->whole_gpu || limits->max_batch < UINT32_MAX
+                                  ? " that the policy allows"
+                                  : "");
+            free(keys);
+            return NULL;
+        }
+        table = table_from_keys(keys, count);
+    }
+    if (table == NULL)
+        (void)error_run(error, "function '%s': out of memory for its search table", f->name);
+    free(keys);
+    return table;
+}
+
+void search_table_destroy(struct search_table *table)
+{
+    if (table == NULL)
+        return;
+    for (size_t p = 0; p < table->part_count; p++)
+        search_table_destroy(table->parts[p]);
+    free(table->parts);
+    free(table->time);
+    free(table->cost);
+    free(table->least);
+    free(table->batch);
+    free(table->kind);
+    free(table->index);
+    free(table);
+}
+
+/* The smallest batch of the table above `batch`; 0 if there is none. */
+static uint16_t next_batch(const struct search_table *table, uint16_t batch)
+{
+    uint16_t next = 0;
+    for (size_t i = 0; i < table->count; i++)
+        if (table->batch[i] > batch && (next == 0 || table->batch[i] < next))
+            next = table->batch[i];
+    return next;
+}
+
+/* The entries with a batch of at most `batch`, of one kind or of any (SIM_NONE). */
+static struct search_table *table_part(const struct search_table *table, uint16_t batch,
+                                       uint32_t kind)
+{
+    struct sort_key *keys = malloc(table->count * sizeof *keys);
+    if (keys == NULL)
+        return NULL;
+    size_t count = 0;
+    for (size_t i = 0; i < table->count; i++)
+        if (table->batch[i] <= batch && (kind == SIM_NONE || table->kind[i] == kind))
+            keys[count++] = (struct sort_key){.time = table->time[i],
+                                              .cost = table->cost[i],
+                                              .batch = table->batch[i],
+                                              .kind = table->kind[i],
+                                              .index = table->index[i]};
+    struct search_table *part = table_from_keys(keys, count);
+    free(keys);
+    return part;
+}
+
+struct search_table *search_table_of_kind(const struct search_table *table, uint32_t kind)
+{
+    return table_part(table, UINT16_MAX, kind);
+}
+
+bool search_table_has_kind(const struct search_table *table, uint32_t kind)
+{
+    for (size_t i = 0; i < table->count; i++)
+        if (table->kind[i] == kind)
+            return true;
+    return false;
+}
+
+bool search_table_bound(struct search_table *table)
+{
+    if (table->part_count > 0)
+        return true;
+    size_t sizes = 0;
+    for (uint16_t b = next_batch(table, 0); b != 0; b = next_batch(table, b))
+        sizes++;
+    table->parts = calloc(sizes, sizeof(struct search_table *));
+    if (table->parts == NULL)
+        return false;
+    for (uint16_t b = next_batch(table, 0); b != 0; b = next_batch(table, b)) {
+        struct search_table *part = table_part(table, b, SIM_NONE);
+        if (part == NULL)
+            return false;
+        table->parts[table->part_count++] = part;
+    }
+    return true;
+}
+
+const struct search_table *search_table_up_to(const struct search_table *table, uint32_t batch)
+{
+    size_t parts = table->part_count;
+    while (parts > 0 && table->parts[parts - 1]->most_batch > batch)
+        parts--;
+    return parts > 0 ? table->parts[parts - 1] : NULL;
+}
+
+int search_path_compare(const struct search_path *a, const struct search_path *b,
+                        size_t stage_count)
+{
+    if (a->cost_usd != b->cost_usd)
+        return a->cost_usd < b->cost_usd ? -1 : 1;
+    if (a->time != b->time)
+        return a->time < b->time ? -1 : 1;
+    for (size_t s = 0; s < stage_count; s++)
+        if (a->configuration[s] != b->configuration[s])
+            return a->configuration[s] < b->configuration[s] ? -1 : 1;
+    return 0;
+}
+
+void search_result_clear(struct search_result *result)
+{
+    result->path_count = 0;
+    result->expansions = 0;
+    result->pruned_time = 0;
+    result->pruned_cost = 0;
+}
+
+void search_result_offer(struct search_result *result, size_t k, size_t stage_count,
+                         const struct search_path *path)
+{
+    size_t place = result->path_count;
+    if (place == k) {
+        if (search_path_compare(path, &result->paths[k - 1], stage_count) >= 0)
+            return;
+        place = k - 1;
+    } else {
+        result->path_count++;
+    }
+    while (place > 0 && search_path_compare(path, &result->paths[place - 1], stage_count) < 0) {
+        result->paths[place] = result->paths[place - 1];
+        place--;
+    }
+    result->paths[place] = *path;
+}

@@ -1,0 +1,118 @@
+#include "sim/base/arena.h"
+
+#include <stdalign.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { ROOM_FIRST = 4 };
+
+/* Precedes the caller's bytes, which are aligned for any type. */
+struct arena_block {
+    struct arena_block *next, *previous;
+    size_t bytes; /* of the caller */
+    alignas(max_align_t) char memory[];
+};
+
+static struct arena_block *block_of(const void *memory)
+{
+    char *first = NULL;
+    memcpy(&first, &memory, sizeof first);
+    return (struct arena_block *)(void *)(first - offsetof(struct arena_block, memory));
+}
+
+static _Noreturn void exhaust(const struct arena *arena, size_t count, size_t size)
+{
+    if (arena->exhausted != NULL)
+        arena->exhausted(arena->context, count, size);
+    abort();
+}
+
+/* Enters the block into the list; its neighbours are known. */
+static void block_link(struct arena *arena, struct arena_block *block)
+{
+    if (block->previous != NULL)
+        block->previous->next = block;
+    else
+        arena->blocks = block;
+    if (block->next != NULL)
+        block->next->previous = block;
+}
+
+void *arena_reallocate(struct arena *arena, void *memory, size_t count, size_t size)
+{
+    const size_t most = PTRDIFF_MAX - sizeof(struct arena_block);
+    if (size > 0 && count > most / size)
+        exhaust(arena, count, size);
+    struct arena_block *block = memory != NULL ? block_of(memory) : NULL;
+    const size_t bytes = count * size;
+    const size_t before = block != NULL ? block->bytes : 0;
+    struct arena_block *larger = realloc(block, sizeof *block + bytes);
+    if (larger == NULL)
+        exhaust(arena, count, size);
+    if (block == NULL) {
+        larger->next = arena->blocks;
+        larger->previous = NULL;
+    }
+    larger->bytes = bytes;
+    block_link(arena, larger);
+    if (bytes > before)
+        memset(larger->memory + before, 0, bytes - before);
+    return larger->memory;
+}
+
+void *arena_allocate(struct arena *arena, size_t count, size_t size)
+{
+    const size_t most = PTRDIFF_MAX - sizeof(struct arena_block);
+    if (size > 0 && count > most / size)
+        exhaust(arena, count, size);
+    /* Not by realloc and memset: the system gives large blocks zeroed, page by page on use. */
+    struct arena_block *block = calloc(1, sizeof *block + count * size);
+    if (block == NULL)
+        exhaust(arena, count, size);
+    block->bytes = count * size;
+    block->next = arena->blocks;
+    block_link(arena, block);
+    return block->memory;
+}
+
+size_t arena_room(const void *entries, size_t size)
+{
+    return entries != NULL ? block_of(entries)->bytes / size : 0;
+}
+
+void arena_reserve(struct arena *arena, void *array, size_t wanted, size_t size)
+{
+    /* Copied as bytes: the variable has the type of a pointer to the entries. */
+    void *entries = NULL;
+    memcpy(&entries, array, sizeof entries);
+    const size_t room = arena_room(entries, size);
+    if (wanted <= room)
+        return;
+    const size_t twice = room == 0 ? ROOM_FIRST : 2 * room;
+    entries = arena_reallocate(arena, entries, wanted > twice ? wanted : twice, size);
+    memcpy(array, &entries, sizeof entries);
+}
+
+void arena_release(struct arena *arena, void *memory)
+{
+    if (memory == NULL)
+        return;
+    struct arena_block *block = block_of(memory);
+    if (block->previous != NULL)
+        block->previous->next = block->next;
+    else
+        arena->blocks = block->next;
+    if (block->next != NULL)
+        block->next->previous = block->previous;
+    free(block);
+}
+
+void arena_clear(struct arena *arena)
+{
+    while (arena->blocks != NULL) {
+        struct arena_block *block = arena->blocks;
+        arena->blocks = block->next;
+        free(block);
+    }
+}

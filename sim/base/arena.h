@@ -1,0 +1,44 @@
+/* The memory of one run.
+ *
+ * All blocks of an arena are released together, at its end. An allocation does not fail: when
+ * memory is exhausted, `exhausted` ends what the arena belongs to. Users therefore test nothing and
+ * release nothing. A block that is no longer needed can be given back early.
+ */
+#ifndef ESGSIM_SIM_BASE_ARENA_H
+#define ESGSIM_SIM_BASE_ARENA_H
+
+#include <stddef.h>
+
+struct arena_block;
+
+/* Zeroed, it is empty and ready. Not to be copied or moved while it has blocks. */
+struct arena {
+    struct arena_block *blocks; /* all of them, newest first */
+    /* Called when `count` entries of `size` bytes do not fit into memory. Must not return: it jumps
+     * out of the allocation or ends the process. NULL: abort(). */
+    void (*exhausted)(void *context, size_t count, size_t size);
+    void *context;
+};
+
+/* A block of `count` × `size` bytes, all 0. Never NULL, also for no bytes. */
+void *arena_allocate(struct arena *arena, size_t count, size_t size);
+
+/* Resizes a block of the arena to `count` × `size` bytes; bytes beyond its old size are 0. A NULL
+ * block is a new one. The block may move. */
+void *arena_reallocate(struct arena *arena, void *block, size_t count, size_t size);
+
+/* Makes room for `wanted` entries of `size` bytes in a growing array. `array` is the address of the
+ * variable that points to its entries: NULL at first, else a block of the arena. The array at least
+ * doubles if it is too small, so that an entry costs O(1) on average. New entries are 0. */
+void arena_reserve(struct arena *arena, void *array, size_t wanted, size_t size);
+
+/* Entries of `size` bytes for which a growing array has room. */
+size_t arena_room(const void *entries, size_t size);
+
+/* Gives a block back early. No effect for NULL. */
+void arena_release(struct arena *arena, void *block);
+
+/* Releases all blocks. O(blocks). */
+void arena_clear(struct arena *arena);
+
+#endif

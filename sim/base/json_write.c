@@ -1,0 +1,57 @@
+#include "sim/base/json_write.h"
+
+#include <inttypes.h>
+#include <stdarg.h>
+#include <string.h>
+
+#include "sim/base/json.h"
+
+void json_put(cJSON *object, const char *members, ...)
+{
+    va_list values;
+    va_start(values, members);
+    while (*members != '\0') {
+        char key[64], conversion[8];
+        const size_t length = strcspn(members, " ");
+        (void)snprintf(key, sizeof key, "%.*s", (int)length, members);
+        members += length + 1;
+        const size_t end = strcspn(members, " ");
+        (void)snprintf(conversion, sizeof conversion, "%.*s", (int)end, members);
+        members += end + strspn(members + end, " ");
+        cJSON *value = NULL;
+        if (strcmp(conversion, "%s") == 0)
+            value = cJSON_CreateString(va_arg(values, const char *));
+        else if (strcmp(conversion, "%g") == 0)
+            value = cJSON_CreateNumber(va_arg(values, double));
+        else if (strcmp(conversion, "%hhd") == 0)
+            value = cJSON_CreateBool(va_arg(values, int));
+        else if (strcmp(conversion, "%zu") == 0)
+            value = cJSON_CreateNumber((double)va_arg(values, size_t));
+        else if (strcmp(conversion, "%" PRIu64) == 0)
+            value = json_whole(va_arg(values, uint64_t));
+        else if (strcmp(conversion, "%u") == 0)
+            value = cJSON_CreateNumber(va_arg(values, unsigned));
+        else
+            value = cJSON_CreateNumber(va_arg(values, int));
+        (void)cJSON_AddItemToObject(object, key, value);
+    }
+    va_end(values);
+}
+
+cJSON *json_append(cJSON *array)
+{
+    cJSON *object = cJSON_CreateObject();
+    (void)cJSON_AddItemToArray(array, object);
+    return object;
+}
+
+bool json_write(cJSON *root, FILE *out, const char *what, struct error *error)
+{
+    char *text = cJSON_Print(root);
+    cJSON_Delete(root);
+    if (text == NULL)
+        return error_run(error, "out of memory for the %s", what);
+    (void)fprintf(out, "%s\n", text);
+    cJSON_free(text);
+    return true;
+}

@@ -1,0 +1,25 @@
+/* Writing JSON with cJSON: several members in one call, and the whole as text. */
+#ifndef ESGSIM_SIM_BASE_JSON_WRITE_H
+#define ESGSIM_SIM_BASE_JSON_WRITE_H
+
+#include <stdio.h>
+
+#include <cjson/cJSON.h>
+
+#include "sim/base/error.h"
+
+/* Adds members to an object. `members` has a key and a conversion of printf for each, all separated
+ * by blanks, so that the compiler checks the types: "name %s share %g". %s adds a string, nothing
+ * for NULL; %g a number, null if it is not finite; %d, %u and %zu a whole number; %hhd true or
+ * false; PRIu64 a whole number with all its digits. A member for which there is no memory is left
+ * out, as with cJSON. */
+void json_put(cJSON *object, const char *members, ...) __attribute__((format(printf, 2, 3)));
+
+/* Appends an empty object to an array and returns it. NULL: memory exhausted. */
+cJSON *json_append(cJSON *array);
+
+/* Writes the value and a line end, and deletes it. The caller checks the stream. ERROR_RUN if
+ * memory is exhausted; `what` names the output in the message. */
+bool json_write(cJSON *root, FILE *out, const char *what, struct error *error);
+
+#endif

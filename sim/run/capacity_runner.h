@@ -1,0 +1,64 @@
+/* Runs the simulations of `esgsim capacity`, for several policies side by side.
+ *
+ * Every policy has a search of its own (capacity_search.h). In each round, every search that has
+ * not ended names its next value. Worker processes simulate these values with the same seeds, so
+ * that all values and policies have common random numbers. The results do not depend on the number
+ * of workers.
+ */
+#ifndef ESGSIM_SIM_RUN_CAPACITY_RUNNER_H
+#define ESGSIM_SIM_RUN_CAPACITY_RUNNER_H
+
+#include <stdint.h>
+
+#include "results/store/columns.h"
+#include "sim/base/error.h"
+#include "sim/run/capacity_search.h"
+#include "workloads/experiment.h"
+
+enum { CAPACITY_POLICIES = 64, CAPACITY_SEEDS = 1000 };
+
+struct capacity_question {
+    const char *path; /* the experiment */
+    const struct override *overrides;
+    size_t override_count;
+    const char *key; /* dotted */
+    const struct metric *metric;
+    bool at_most;     /* else at least */
+    double threshold; /* in the metric's unit */
+    enum capacity_direction direction;
+    double low, high; /* NAN: not given */
+    double tolerance;
+    const char *policies[CAPACITY_POLICIES];
+    size_t policy_count; /* 0: the experiment's policy */
+    uint64_t seeds;      /* 2..CAPACITY_SEEDS at first, from the experiment's seed on */
+    uint64_t most_seeds; /* at least `seeds`, if the interval needs them */
+    uint64_t jobs;       /* concurrent worker processes; 0: one for each core */
+    double decision_timeout;
+    bool quiet;
+};
+
+struct capacity_curve {
+    char *policy;
+    struct capacity_search search; /* points have the metric of every seed as `measured` */
+    double refused;                /* the last value that was not valid; NAN: none */
+    char reason[256];              /* why it was not */
+};
+
+struct capacity_answer {
+    struct capacity_curve *curves; /* per policy */
+    size_t curve_count;
+    uint64_t first_seed;
+    bool whole;         /* the key takes only whole numbers */
+    bool deterministic; /* false: decision times are measured */
+};
+
+/* False: ERROR_INPUT names the experiment, key or metric at fault; ERROR_RUN names policy, value
+ * and seed of a run that failed. Free the answer with capacity_answer_clear in both cases. */
+bool capacity_run(const struct capacity_question *question, struct capacity_answer *answer,
+                  struct error *error);
+void capacity_answer_clear(struct capacity_answer *answer);
+
+/* "surely holds", "not sure", "surely fails" or "refused". */
+const char *capacity_answer_name(const struct capacity_point *point);
+
+#endif

@@ -1,0 +1,53 @@
+#include "sim/run/run_once.h"
+
+#include <stdlib.h>
+
+#include "sched/registry.h"
+#include "workloads/loader_internal.h"
+
+const struct policy *runner_policy(const struct experiment *experiment, double **values,
+                                   struct error *error)
+{
+    struct error fault = {0};
+    const struct policy *policy = policy_find_for(experiment, &fault);
+    if (policy == NULL) {
+        error_input(error, "%s: policy.name: %s", experiment->path, fault.message);
+        return NULL;
+    }
+    if (!policy_serves(policy, experiment, error))
+        return NULL;
+    *values = calloc(policy->parameter_count + 1, sizeof **values);
+    if (*values == NULL) {
+        error_run(error, "out of memory for the parameters of policy %s", policy->name);
+        return NULL;
+    }
+    if (!policy_configure(policy, experiment->policy_settings, experiment->policy_setting_count,
+                          experiment->path, *values, error)) {
+        free(*values);
+        *values = NULL;
+        return NULL;
+    }
+    return policy;
+}
+
+bool resolved_run_load(struct resolved_run *run, struct inputs *inputs, const char *path,
+                       const struct override *overrides, size_t count, struct error *error)
+{
+    *run = (struct resolved_run){.experiment =
+                                     experiment_load_with(inputs, path, overrides, count, error)};
+    if (run->experiment != NULL)
+        run->policy = runner_policy(run->experiment, &run->values, error);
+    return run->policy != NULL;
+}
+
+void resolved_run_clear(struct resolved_run *run)
+{
+    free(run->values);
+    experiment_free(run->experiment);
+}
+
+bool resolved_run_simulate(const struct resolved_run *run, const struct simulation_options *options,
+                           struct simulation_result *result, struct error *error)
+{
+    return simulation_run_with(run->experiment, run->policy, run->values, options, result, error);
+}

@@ -1,0 +1,32 @@
+/* One resolved run: an experiment with its policy, for every command that runs it. */
+#ifndef ESGSIM_SIM_RUN_RUN_ONCE_H
+#define ESGSIM_SIM_RUN_RUN_ONCE_H
+
+#include "sched/policy.h"
+#include "sim/backend/backend.h"
+#include "sim/platform/simulation.h"
+#include "workloads/inputs.h"
+
+struct resolved_run {
+    struct experiment *experiment;
+    const struct policy *policy;
+    double *values; /* of the policy's parameters */
+};
+
+/* Loads the experiment with the overrides, then its policy. `inputs` notes the files that are read;
+ * it may be NULL. False: ERROR_INPUT names what is refused, ERROR_RUN: memory is exhausted. End
+ * with resolved_run_clear in either case. */
+bool resolved_run_load(struct resolved_run *run, struct inputs *inputs, const char *path,
+                       const struct override *overrides, size_t count, struct error *error);
+void resolved_run_clear(struct resolved_run *run);
+
+/* simulation_run_with for the run. */
+bool resolved_run_simulate(const struct resolved_run *run, const struct simulation_options *options,
+                           struct simulation_result *result, struct error *error);
+
+/* Returns the experiment's policy and its parameter values, which the caller frees. NULL: the error
+ * names the experiment's file. */
+const struct policy *runner_policy(const struct experiment *experiment, double **values,
+                                   struct error *error);
+
+#endif

@@ -1,0 +1,230 @@
+#include "sim/run/sweep_runner_plan.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "results/store/columns.h"
+#include "sim/base/version.h"
+#include "sim/run/modules.h"
+#include "workloads/loader_internal.h"
+
+void plan_clear(struct plan *plan)
+{
+    run_facts_free(plan->facts);
+    resolved_run_clear(&plan->run);
+}
+
+static bool facts_make(const struct sweep *sweep, size_t run, struct plan *plan,
+                       struct error *error)
+{
+    char label[POLICY_LABEL];
+    plan->facts = run_facts_create(plan->run.experiment, plan->run.policy, plan->run.values,
+                                   plan->bounds, sweep->runs[run].label, error);
+    if (plan->facts == NULL)
+        return false;
+    sweep_keys_values(sweep->keys, run / sweep->seeds, plan->swept);
+    modules_label(sweep, &plan->run, label);
+    free(plan->facts->policy_label);
+    plan->facts->policy_label = strdup(label);
+    plan->facts->position = run;
+    plan->facts->swept = plan->swept;
+    return plan->facts->policy_label != NULL || error_run(error, "out of memory for a run's label");
+}
+
+bool plan_load(const struct sweep *sweep, size_t run, struct plan *plan, struct error *error)
+{
+    struct experiment *experiment = sweep_experiment(sweep, run, error);
+    *plan = (struct plan){.run.experiment = experiment};
+    if (experiment == NULL)
+        return false;
+    plan->bounds = sweep->bounds && (sweep->runs[run].first_policy ||
+                                     experiment->arrivals.process == ARRIVAL_CLOSED);
+    struct error fault = {0};
+    plan->run.policy = runner_policy(experiment, &plan->run.values, &fault);
+    if (plan->run.policy == NULL)
+        (void)sweep_fault(sweep, run, &fault, error);
+    else if (facts_make(sweep, run, plan, error))
+        return true;
+    plan_clear(plan);
+    return false;
+}
+
+static struct swept_keys *swept_make(const struct sweep *sweep, struct error *error)
+{
+    struct swept_keys *swept = swept_keys_create();
+    bool good = swept != NULL;
+    for (size_t k = 0; good && k < sweep->keys->count; k++) {
+        const struct sweep_key *key = &sweep->keys->keys[k];
+        good = swept_keys_add(swept, key->name, key->number, key->length);
+    }
+    if (good)
+        return swept;
+    swept_keys_free(swept);
+    (void)error_run(error, "out of memory for the sweep");
+    return NULL;
+}
+
+bool plans_have(const struct plans *plans, size_t run)
+{
+    const size_t seeds = plans->sweep->seeds;
+    const struct plan_cell *cell = &plans->cells[run / seeds];
+    const size_t unit = plans->sweep->precision.given ? run / seeds : cell->before + run % seeds;
+    return run % seeds < cell->seeds && unit % plans->facts.shards == plans->facts.shard - 1;
+}
+
+bool plans_want(const struct plans *plans, size_t run)
+{
+    const size_t seeds = plans->sweep->seeds;
+    return plans_have(plans, run) && run % seeds < plans->cells[run / seeds].wanted;
+}
+
+size_t plans_wanted(const struct plans *plans)
+{
+    size_t count = 0;
+    for (size_t run = 0; run < plans->sweep->run_count; run++)
+        count += plans_want(plans, run);
+    return count;
+}
+
+int plan_hash_compare(const void *one, const void *other)
+{
+    return strcmp(((const struct plan_hash *)one)->hash, ((const struct plan_hash *)other)->hash);
+}
+
+static bool hashes_check(const struct sweep *sweep, struct plan_hash *hashes, size_t count,
+                         struct error *error)
+{
+    qsort(hashes, count, sizeof *hashes, plan_hash_compare);
+    for (size_t i = 1; i < count; i++)
+        if (strcmp(hashes[i - 1].hash, hashes[i].hash) == 0) {
+            const bool ordered = hashes[i - 1].run < hashes[i].run;
+            return error_input(error,
+                               "%s: the matrix gives one configuration twice: \"%s\" and \"%s\"; "
+                               "take one out",
+                               sweep->base_path, sweep->runs[hashes[i - ordered].run].label,
+                               sweep->runs[hashes[i - !ordered].run].label);
+        }
+    return true;
+}
+
+/* A text of the identity, behind its length: no two lists of texts are written alike. */
+static void identity_add(FILE *identity, const char *text)
+{
+    (void)fprintf(identity, "%zu:%s\n", text == NULL ? 0 : strlen(text), text == NULL ? "" : text);
+}
+
+/* All that decides the tables but the runs' own configurations. */
+static void identity_begin(const struct sweep *sweep, FILE *identity)
+{
+    for (size_t k = 0; k < sweep->keys->count; k++)
+        identity_add(identity, sweep->keys->keys[k].name);
+    identity_add(identity, version_number());
+    identity_add(identity, version_sources());
+    identity_add(identity, sweep->precision.metric);
+    (void)fprintf(identity, "%zu %" PRIu64 " %a %" PRIu64 "\n", sweep->run_count,
+                  (uint64_t)sweep->seeds, sweep->precision.half_width,
+                  (uint64_t)sweep->precision.first_seeds);
+    for (size_t seed = 0; seed < sweep->seeds && seed < sweep->run_count; seed++)
+        (void)fprintf(identity, "%" PRIu64 "\n", sweep->runs[seed].seed);
+}
+
+/* One combination, by its first run. What the run is displayed as belongs to the sweep's identity:
+ * merged shards are labelled alike. */
+static void cell_fill(const struct sweep *sweep, const struct plan *plan, struct plan_cell *cell,
+                      FILE *identity)
+{
+    const struct run_facts *facts = plan->facts;
+    const char *const texts[] = {facts->hash,     facts->label,        facts->setting,
+                                 facts->recorded, facts->policy_label, facts->setting_label};
+    struct missing_run *names = &cell->names;
+    for (size_t i = 0; i < sizeof texts / sizeof *texts; i++)
+        identity_add(identity, texts[i]);
+    for (size_t k = 0; k < sweep->keys->count; k++)
+        identity_add(identity, facts->swept[k]);
+    column_copy_text(names->setting, sizeof names->setting, facts->setting);
+    column_copy_text(names->setting_label, sizeof names->setting_label, facts->setting_label);
+    column_copy_text(names->policy, sizeof names->policy, facts->policy);
+    column_copy_text(names->policy_label, sizeof names->policy_label, facts->policy_label);
+    column_copy_text(names->label, sizeof names->label, facts->label);
+    column_copy_text(cell->policy_sha256, sizeof cell->policy_sha256, facts->policy_sha256);
+    column_copy_text(cell->recorded, sizeof cell->recorded, facts->recorded);
+    cell->seeds = experiment_is_random(plan->run.experiment) ? sweep->seeds : 1;
+    cell->before = facts->position == 0 ? 0 : cell[-1].before + cell[-1].seeds;
+    cell->decided = !sweep->precision.given || cell->seeds == 1;
+    cell->wanted = cell->decided ? cell->seeds : sweep->precision.first_seeds;
+}
+
+static bool combination_add(const struct sweep *sweep, size_t run, struct plan_hash *hash,
+                            struct plan_cell *cell, struct modules *modules, FILE *identity,
+                            struct error *error)
+{
+    struct plan plan;
+    if (!plan_load(sweep, run, &plan, error))
+        return false;
+    column_copy_text(hash->hash, sizeof hash->hash, plan.facts->hash);
+    hash->run = run;
+    cell_fill(sweep, &plan, cell, identity);
+    const bool good = modules_note(modules, &plan.run, plan.facts->policy_label, error);
+    plan_clear(&plan);
+    return good;
+}
+
+void plans_fill_missing(const struct plans *plans, size_t run, const char *status,
+                        const char *message, struct missing_run *row)
+{
+    *row = plans->cells[run / plans->sweep->seeds].names;
+    row->position = run;
+    row->seed = plans->sweep->runs[run].seed;
+    column_copy_text(row->status, sizeof row->status, status);
+    column_copy_text(row->message, sizeof row->message, message != NULL ? message : "");
+}
+
+/* Fills the cells and the identity. */
+static bool cells_fill(struct plans *plans, struct modules *modules, struct plan_hash *hashes,
+                       FILE *identity, struct error *error)
+{
+    const struct sweep *sweep = plans->sweep;
+    bool good = true;
+    identity_begin(sweep, identity);
+    for (size_t c = 0; good && c < plans->combinations; c++)
+        good = combination_add(sweep, c * sweep->seeds, &hashes[c], &plans->cells[c], modules,
+                               identity, error);
+    return good && modules_check_labels(modules, error) &&
+           hashes_check(sweep, hashes, plans->combinations, error);
+}
+
+bool plans_make(struct plans *plans, const struct sweep *sweep, uint64_t shard, uint64_t shards,
+                struct error *error)
+{
+    const size_t combinations = sweep->run_count / sweep->seeds;
+    char *text = NULL;
+    size_t size = 0;
+    *plans = (struct plans){.sweep = sweep,
+                            .combinations = combinations,
+                            .cells = calloc(combinations + 1, sizeof *plans->cells),
+                            .swept = swept_make(sweep, error),
+                            .facts = {.shard = shard, .shards = shards, .runs = sweep->run_count}};
+    struct plan_hash *hashes = calloc(combinations + 1, sizeof *hashes);
+    FILE *identity = open_memstream(&text, &size);
+    struct modules *modules = modules_create(sweep, error);
+    const bool room = hashes != NULL && identity != NULL && plans->cells != NULL;
+    bool good = modules != NULL && plans->swept != NULL &&
+                (room || error_run(error, "out of memory for the sweep"));
+    good = good && room && cells_fill(plans, modules, hashes, identity, error);
+    if (identity != NULL && fclose(identity) != 0 && good)
+        good = error_run(error, "out of memory for the sweep");
+    if (good)
+        hash_bytes(text, size, plans->facts.identity);
+    modules_free(modules);
+    free(text);
+    free(hashes);
+    return good;
+}
+
+void plans_clear(struct plans *plans)
+{
+    swept_keys_free(plans->swept);
+    free(plans->cells);
+}
