@@ -58,10 +58,8 @@ static bool text_read(const struct json_value *object, const char *key, bool nee
                       const char **text, struct error *error)
 {
     struct json_value value;
-    if (!json_child(object, key, &value))
-        return !needed || json_require(object, key, &value, error);
-    *text = json_as_string(&value, error);
-    return *text != NULL;
+    return (!needed || json_require(object, key, &value, error)) &&
+           json_text(object, key, text, error);
 }
 
 /* `keys` is ended by a key of NULL. */

@@ -465,18 +465,28 @@ bool json_bool(const struct json_value *object, const char *key, bool *out, stru
     return true;
 }
 
-bool json_string(const struct json_value *object, const char *key, char **out, struct error *error)
+bool json_text(const struct json_value *object, const char *key, const char **out,
+               struct error *error)
 {
     asked(JSON_ASK_STRING, object, key, 0, 0, NULL);
     struct json_value child;
     if (!json_child(object, key, &child))
         return true;
     const char *text = json_as_string(&child, error);
-    if (text == NULL)
+    *out = text != NULL ? text : *out;
+    return text != NULL;
+}
+
+bool json_string(const struct json_value *object, const char *key, char **out, struct error *error)
+{
+    const char *text = NULL;
+    if (!json_text(object, key, &text, error))
         return false;
+    if (text == NULL)
+        return true;
     char *copy = strdup(text);
     if (copy == NULL)
-        return json_fault(&child, error, "out of memory");
+        return json_fault(object, error, "out of memory");
     free(*out);
     *out = copy;
     return true;

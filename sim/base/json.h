@@ -81,6 +81,9 @@ bool json_integer(const struct json_value *object, const char *key, int64_t low,
                   int64_t *out, struct error *error);
 bool json_bool(const struct json_value *object, const char *key, bool *out, struct error *error);
 bool json_string(const struct json_value *object, const char *key, char **out, struct error *error);
+/* As json_string, without a copy: *out lives as long as the document. */
+bool json_text(const struct json_value *object, const char *key, const char **out,
+               struct error *error);
 /* Stores the index into NULL-terminated `choices`. */
 bool json_choice(const struct json_value *object, const char *key, const char *const *choices,
                  int *out, struct error *error);
