@@ -32,7 +32,7 @@ static struct experiment *parse(const char *json, const char *const *pairs)
 /* The world's profile, as text that changes under `from` → `to`. */
 static const char *profile_text(char text[WORLD_BYTES], const char *from, const char *to)
 {
-    (void)snprintf(text, WORLD_BYTES, "%s", PROFILE + strlen("\"profile\":"));
+    (void)snprintf(text, WORLD_BYTES, "%s", &PROFILE[strlen("\"profile\":")]);
     if (from != NULL)
         world_replace(text, from, to);
     return text;

@@ -108,7 +108,7 @@ static const char *results_write(const struct fixture *runs, size_t count, size_
 }
 
 /* Figures that are cleared where their block ends. */
-#define FIGURES __attribute__((cleanup(figure_list_clear))) struct figure_list
+#define FIGURES __attribute__((cleanup(figure_list_clear), unused)) struct figure_list
 
 static struct figure_list drawn(const char *path)
 {

@@ -71,7 +71,8 @@ static void judge(struct judged *judged, const struct fixture *made, size_t coun
     if (judged->report == NULL || judged->reference == NULL ||
         !report_judge(judged->report, judged->reference, &error))
         fail_msg("%s", error.message);
-    judged->judgement = &judged->report->judgements[0];
+    else
+        judged->judgement = &judged->report->judgements[0];
 }
 
 static void judged_clear(struct judged *judged)

@@ -261,7 +261,7 @@ static void json_stage(cJSON *list, const struct explained_stage *stage)
 {
     cJSON *item = json_append(list);
     json_put(item, "name %s function %s ran %hhd", stage->name, stage->function,
-             stage->job != NULL);
+             (bool)(stage->job != NULL));
     if (stage->job == NULL)
         return;
     const struct batch_row *batch = stage->batch;
@@ -295,8 +295,8 @@ bool explanation_json(const struct explanation *explanation, FILE *out, struct e
              (double)request->request, explanation->run->hash, explanation->run->policy,
              explanation->run->seed, explanation->application, sim_to_ms(request->arrival_ns));
     json_put(root, "finish_ms %g slo_ms %g hit %hhd dropped %hhd cost_usd %g",
-             sim_to_ms(request->finish_ns), sim_to_ms(request->slo_ns), request->hit != 0,
-             request->dropped != 0, request->cost_usd);
+             sim_to_ms(request->finish_ns), sim_to_ms(request->slo_ns), (bool)(request->hit != 0),
+             (bool)(request->dropped != 0), request->cost_usd);
     cJSON *stages = cJSON_AddArrayToObject(root, "stages");
     for (uint32_t s = 0; s < explanation->stage_count; s++)
         json_stage(stages, &explanation->stages[s]);

@@ -196,7 +196,7 @@ static bool figure_read(const struct json_value *value, struct expectation *figu
         TEXT("application", application, false),
         TEXT("formula", formula, false),
         TEXT("note", note, false),
-        {NULL},
+        {.key = NULL},
     };
     static const char *const formulas[] = {"none", "difference", "ratio", "gain", NULL};
     int formula = PAIRED_VALUE;
@@ -286,7 +286,7 @@ static bool claim_read(const struct json_value *value, struct expectation *claim
         TEXT("published", published, true), TEXT("source", source, true),
         TEXT("sweep", sweep, true),         TEXT("application", application, false),
         TEXT("expected", expected, false),  TEXT("note", note, false),
-        TEXT("metric", metric, true),       {NULL},
+        TEXT("metric", metric, true),       {.key = NULL},
     };
     static const char *const kinds[] = {"exact", "paired", "open", NULL};
     int kind = 0;

@@ -129,7 +129,8 @@ static bool lacks_runs(const struct report *report, const struct expectation *fi
     if (pair->standing == STANDING_NO_RUN)
         return report_lacks(report, pair->name) || report_lacks(report, figure->policy);
     const struct paired_contenders of = contenders_of(figure, pair);
-    return of.first->missing > 0 || (of.second != NULL && of.second->missing > 0);
+    return (of.first != NULL && of.first->missing > 0) ||
+           (of.second != NULL && of.second->missing > 0);
 }
 
 static bool pair_add(const struct report *report, struct judgement *judgement,
@@ -585,7 +586,9 @@ bool report_judge(struct report *report, const struct expectations *expected, st
     judgements_free(report);
     report->expected = expected;
     report->judgements = calloc(expected->count, sizeof *report->judgements);
-    bool good = report->judgements != NULL || error_run(error, "out of memory for the report");
+    if (report->judgements == NULL)
+        return error_run(error, "out of memory for the report");
+    bool good = true;
     for (size_t i = 0; good && i < expected->count; i++, report->judgement_count++)
         good = verdict_judge(report, &expected->list[i], &report->judgements[i], error);
     return good;

@@ -392,10 +392,10 @@ static bool table_html(const struct text_table *table, FILE *out)
 {
     const size_t led = table->group_header != NULL;
     const char **headers = calloc(2 * (table->columns + led), sizeof *headers);
-    const char **helps = headers + table->columns + led;
     const char *group = NULL;
     if (headers == NULL)
         return false;
+    const char **helps = headers + table->columns + led;
     headers[0] = table->group_header;
     for (size_t c = 0; c < table->columns; c++) {
         headers[led + c] = cell_text(&table->lines[0].cells[c]);

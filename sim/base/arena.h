@@ -23,9 +23,9 @@ struct arena {
 /* A block of `count` × `size` bytes, all 0. Never NULL, also for no bytes. */
 void *arena_allocate(struct arena *arena, size_t count, size_t size);
 
-/* Resizes a block of the arena to `count` × `size` bytes; bytes beyond its old size are 0. A NULL
- * block is a new one. The block may move. */
-void *arena_reallocate(struct arena *arena, void *block, size_t count, size_t size);
+/* Resizes a block of the arena to `count` × `size` bytes; bytes beyond its old size are 0. `memory`
+ * is where the block begins; NULL: a new one. The block may move. */
+void *arena_reallocate(struct arena *arena, void *memory, size_t count, size_t size);
 
 /* Makes room for `wanted` entries of `size` bytes in a growing array. `array` is the address of the
  * variable that points to its entries: NULL at first, else a block of the arena. The array at least
@@ -35,8 +35,8 @@ void arena_reserve(struct arena *arena, void *array, size_t wanted, size_t size)
 /* Entries of `size` bytes for which a growing array has room. */
 size_t arena_room(const void *entries, size_t size);
 
-/* Gives a block back early. No effect for NULL. */
-void arena_release(struct arena *arena, void *block);
+/* Gives the block at `memory` back early. No effect for NULL. */
+void arena_release(struct arena *arena, void *memory);
 
 /* Releases all blocks. O(blocks). */
 void arena_clear(struct arena *arena);

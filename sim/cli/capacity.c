@@ -316,7 +316,8 @@ static cJSON *curve_json(const struct capacity_question *question,
     cJSON_AddItemToObject(object, "interval", numbers_json(ends, 2));
     cJSON_AddItemToObject(object, "crossing", number_json(interval.crossing));
     json_put(object, "width %g within_tolerance %hhd seeds %g monotone %hhd", interval.width,
-             interval.narrow, (double)search->seeds, !capacity_search_bend(search, &from, &to));
+             interval.narrow, (double)search->seeds,
+             (bool)!capacity_search_bend(search, &from, &to));
     cJSON *list = cJSON_AddArrayToObject(object, "visited");
     for (size_t i = 0; i < search->count; i++)
         cJSON_AddItemToArray(list, point_json(question, &search->points[i]));

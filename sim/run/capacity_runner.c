@@ -350,11 +350,13 @@ static bool round_plan(struct runner *runner, struct error *error)
         *task = (struct task){.curve = &runner->answer->curves[i],
                               .first_job = runner->round_jobs,
                               .refused_job = SIZE_MAX};
-        if (!curve_ask(runner, task, &ended, error) || (!ended && !task_prepare(task, error)))
+        if (!curve_ask(runner, task, &ended, error))
             return false;
         if (ended)
             continue;
         runner->task_count++;
+        if (!task_prepare(task, error))
+            return false;
         runner->round_jobs += task->seeds - task->known;
     }
     return true;
