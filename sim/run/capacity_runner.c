@@ -350,7 +350,8 @@ static bool round_plan(struct runner *runner, struct error *error)
         *task = (struct task){.curve = &runner->answer->curves[i],
                               .first_job = runner->round_jobs,
                               .refused_job = SIZE_MAX};
-        if (!curve_ask(runner, task, &ended, error))
+        /* The analyser loses sight of the tasks, which own their memory until tasks_clear. */
+        if (!curve_ask(runner, task, &ended, error)) // NOLINT(clang-analyzer-unix.Malloc)
             return false;
         if (ended)
             continue;

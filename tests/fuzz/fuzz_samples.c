@@ -13,7 +13,7 @@ static void check_samples(const struct sample_set *set)
         const struct latency_sample *sample = &set->latencies[i];
         const double share = samples_share(set, sample);
         if (!(sample->ms > 0) || !isfinite(sample->ms) || sample->repeats < 1 ||
-            sample->function >= set->functions.count || !(share > 0 && share <= 1))
+            sample->function >= set->functions.count || !(share >= 0 && share <= 1))
             abort();
     }
     for (size_t i = 0; i < set->co_run_count; i++)
