@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include "sim/base/json.h"
 
@@ -15,6 +16,11 @@ struct origin {
 
 static bool load_origin(const char *path, struct origin *origin, struct error *error)
 {
+    if (access(path, F_OK) != 0) {
+        error_input(error, "%s: is not there; name a folder that traces/capture/measure.py wrote",
+                    path);
+        return false;
+    }
     cJSON *root = json_parse_file(path, error);
     if (root == NULL)
         return false;
