@@ -39,7 +39,7 @@ static inline void suite_add(struct CMUnitTest added, int line)
 /* CASE_WITH(a_sentence_that_holds, set_up, tear_down) { … } is a test of the suite; the two
  * functions, of which each may be NULL, run before and after it. */
 #define CASE_WITH(name, set_up, tear_down)                                                         \
-    static void name(void **case_state);                                                                \
+    static void name(void **case_state);                                                           \
     __attribute__((constructor)) static void add_##name(void)                                      \
     {                                                                                              \
         suite_add((struct CMUnitTest){#name, name, set_up, tear_down, NULL}, __LINE__);            \
