@@ -96,6 +96,9 @@ $(BUILD)/%.o: %.c
 	$(SAY) compile $@
 	$(Q)$(COMPILE) -c $< -o $@
 
+# What calls a test or a policy of a test hands over more than each of them needs.
+$(BUILD)/tests/%.o $(BUILD)/lint/tests/%.tidy: WARN += -Wno-unused-parameter
+
 # Version, commit and the digest of the sources are compiled into the few files that name them, and
 # only those are compiled again when one of the three changes. The digest is the same on every machine
 # and with every compiler. An installed program finds its data beside itself.

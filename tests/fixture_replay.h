@@ -3,6 +3,7 @@
 #ifndef ESGSIM_TESTS_FIXTURE_REPLAY_H
 #define ESGSIM_TESTS_FIXTURE_REPLAY_H
 
+#include "tests/suite.h"
 #include "workloads/experiment.h"
 
 enum { OVERRIDES_MAX = 12 };

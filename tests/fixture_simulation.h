@@ -3,19 +3,10 @@
 #ifndef ESGSIM_TESTS_FIXTURE_SIMULATION_H
 #define ESGSIM_TESTS_FIXTURE_SIMULATION_H
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-#include <unistd.h>
-
-#include <cmocka.h>
-
 #include "sched/registry.h"
 #include "sim/platform/simulation.h"
 #include "sim/run/run_once.h"
+#include "tests/suite.h"
 
 enum { ROWS_MAX = 20000 };
 

@@ -1,17 +1,11 @@
 /* What takes ESG's ideas away one at a time, and its dispatch, shared with other policies, against
  * a scan of all invokers. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
-
 #include "sched/common/kinds.h"
 #include "sched/common/load_index.h"
 #include "sched/common/placement.h"
 #include "sched/common/planner.h"
 #include "sched/registry.h"
+#include "tests/suite.h"
 #include "tests/worlds.h"
 
 enum { WORLDS = 25, OFF = 0, WARM = 1, SPREAD = 1, BOUNDED = 1, EACH_STEP = 1, MINIMUM = 2 };
@@ -164,9 +158,8 @@ static const struct policy probe_policy = {
     .finish = probe_finish,
 };
 
-static void placement_equals_a_scan_of_all_invokers_by_its_definition(void **unused)
+CASE(placement_equals_a_scan_of_all_invokers_by_its_definition)
 {
-    (void)unused;
     struct log *log = log_one();
     probe_answers = 0;
     for (uint64_t n = 0; n < WORLDS; n++) {
@@ -202,9 +195,8 @@ static void check_variant(const struct log *log, const char *key, double value)
     (void)value;
 }
 
-static void every_variant_of_esg_serves_all_within_the_cluster(void **unused)
+CASE(every_variant_of_esg_serves_all_within_the_cluster)
 {
-    (void)unused;
     static const struct {
         const char *key;
         double value;
@@ -267,9 +259,8 @@ static const char trickle[] =
     "\"slo\":{\"factor\":0.75},\"platform\":{\"prewarm\":\"none\",\"noise\":{\"cv\":0.4},"
     "\"initial\":{\"f\":8,\"g\":8}},\"requests\":300,\"warmup_requests\":0,\"seed\":3}";
 
-static void without_redistribution_every_stage_keeps_the_plan_of_its_quota(void **unused)
+CASE(without_redistribution_every_stage_keeps_the_plan_of_its_quota)
 {
-    (void)unused;
     struct log *log = log_one();
     struct experiment *experiment = load(trickle);
     struct error error = {0};
@@ -314,9 +305,8 @@ static size_t stayed(const struct log *log)
     return count;
 }
 
-static void locality_keeps_a_request_where_its_data_is(void **unused)
+CASE(locality_keeps_a_request_where_its_data_is)
 {
-    (void)unused;
     struct log *log = log_one();
     const struct policy *esg = policy_find("esg", NULL);
     struct simulation_result near = {0}, warm = {0};
@@ -330,9 +320,8 @@ static void locality_keeps_a_request_where_its_data_is(void **unused)
 }
 
 /* Two single-stage requests at a time on four empty invokers: packed on one, or spread. */
-static void spreading_gives_co_runners_gpus_of_their_own(void **unused)
+CASE(spreading_gives_co_runners_gpus_of_their_own)
 {
-    (void)unused;
     static const char pairs[] =
         "{\"name\":\"pairs\",\"cluster\":{\"invokers\":[{\"count\":4,\"vcpus\":8,"
         "\"memory_mb\":4000,\"gpus\":[{\"model\":\"test\",\"sharing\":\"mps\",\"units\":4,"
@@ -410,9 +399,8 @@ static void run_open(struct log *log, size_t applications, size_t stages, double
 }
 
 /* At a trickle one job waits at most, so that a later batch of two jobs never exists. */
-static void bounded_plans_of_one_job_are_those_of_batches_of_one(void **unused)
+CASE(bounded_plans_of_one_job_are_those_of_batches_of_one)
 {
-    (void)unused;
     static const char *const methods[] = {"\"method\":\"astar\"", "\"method\":\"frontier\""};
     struct log *logs = malloc(3 * sizeof *logs);
     assert_non_null(logs);
@@ -457,9 +445,8 @@ static size_t otherwise(const struct log *log, bool largest, uint32_t vgpu)
 }
 
 /* No deadline can be met, and more jobs come than one GPU serves. */
-static void late_jobs_run_in_the_configuration_that_infeasible_names(void **unused)
+CASE(late_jobs_run_in_the_configuration_that_infeasible_names)
 {
-    (void)unused;
     static const struct {
         const char *name;
         bool largest;
@@ -489,9 +476,8 @@ static size_t on_one_unit(const struct log *log)
 
 /* Two queues take the whole GPU in turns: each gets it at the second finish at the latest, before
  * its rechecks are used up. Many jobs arrive in between, which are no reason for a recheck. */
-static void a_recheck_waits_for_a_batch_to_finish(void **unused)
+CASE(a_recheck_waits_for_a_batch_to_finish)
 {
-    (void)unused;
     struct log *log = log_one();
     run_open(log, 2, 1, 4, 0.1, "\"recheck\":\"changed\"");
     assert_int_equal(on_one_unit(log), 0);
@@ -503,17 +489,4 @@ static void a_recheck_waits_for_a_batch_to_finish(void **unused)
     assert_true(on_one_unit(log) > 0);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(placement_equals_a_scan_of_all_invokers_by_its_definition),
-        cmocka_unit_test(every_variant_of_esg_serves_all_within_the_cluster),
-        cmocka_unit_test(without_redistribution_every_stage_keeps_the_plan_of_its_quota),
-        cmocka_unit_test(locality_keeps_a_request_where_its_data_is),
-        cmocka_unit_test(bounded_plans_of_one_job_are_those_of_batches_of_one),
-        cmocka_unit_test(late_jobs_run_in_the_configuration_that_infeasible_names),
-        cmocka_unit_test(a_recheck_waits_for_a_batch_to_finish),
-        cmocka_unit_test(spreading_gives_co_runners_gpus_of_their_own),
-    };
-    return cmocka_run_group_tests_name("ablation", tests, NULL, NULL);
-}
+SUITE("ablation")

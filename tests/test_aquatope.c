@@ -1,24 +1,12 @@
 /* Aquatope: Gaussian process, acquisition and outliers against independent arithmetic; tuned
  * vectors against exhaustive search; the policy in the simulator. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
-
-#include <math.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-#include <unistd.h>
-
 #include <gsl/gsl_randist.h>
 
 #include "sched/aquatope/tune.h"
 #include "sched/registry.h"
 #include "sim/engine/random.h"
 #include "tests/fixture_simulation.h"
+#include "tests/suite.h"
 
 enum { POINTS = 14, DIMENSIONS = 3, STAGES = 2 };
 
@@ -36,9 +24,8 @@ static double matern(double distance)
     return (1 + sqrt(5) * distance + 5 * distance * distance / 3) * exp(-sqrt(5) * distance);
 }
 
-static void one_observation_gives_the_posterior_worked_out_by_hand(void **state)
+CASE(one_observation_gives_the_posterior_worked_out_by_hand)
 {
-    (void)state;
     const struct gp_hyper hyper = {.length = {0.5}, .signal = 2, .noise = 0.5};
     const double x = 0.25;
     const double y = 3;
@@ -59,9 +46,8 @@ static void one_observation_gives_the_posterior_worked_out_by_hand(void **state)
     gp_destroy(gp);
 }
 
-static void two_observations_give_the_posterior_of_the_two_by_two_inverse(void **state)
+CASE(two_observations_give_the_posterior_of_the_two_by_two_inverse)
 {
-    (void)state;
     const struct gp_hyper hyper = {.length = {1}, .signal = 1, .noise = 0.1};
     const double x[] = {0, 1};
     const double y[] = {1, -1};
@@ -140,9 +126,8 @@ static double data_inverse(const struct data *data, double inverse[POINTS][POINT
     return determinant;
 }
 
-static void the_posterior_equals_a_direct_matrix_inverse(void **state)
+CASE(the_posterior_equals_a_direct_matrix_inverse)
 {
-    (void)state;
     for (uint64_t instance = 0; instance < 20; instance++) {
         struct data data;
         double inverse[POINTS][POINTS];
@@ -184,9 +169,8 @@ static double evidence_with(struct gp *gp, const struct data *data, size_t which
     return gp_evidence(gp, NULL);
 }
 
-static void the_gradient_of_the_evidence_equals_differences(void **state)
+CASE(the_gradient_of_the_evidence_equals_differences)
 {
-    (void)state;
     struct gp *gp = gp_create(POINTS, DIMENSIONS);
     assert_non_null(gp);
     for (uint64_t instance = 0; instance < 10; instance++) {
@@ -206,9 +190,8 @@ static void the_gradient_of_the_evidence_equals_differences(void **state)
     gp_destroy(gp);
 }
 
-static void leaving_one_out_in_closed_form_equals_leaving_it_out(void **state)
+CASE(leaving_one_out_in_closed_form_equals_leaving_it_out)
 {
-    (void)state;
     struct data data;
     data_draw(&data, 77);
     struct gp *all = gp_create(POINTS, DIMENSIONS);
@@ -239,9 +222,8 @@ static void leaving_one_out_in_closed_form_equals_leaving_it_out(void **state)
     gp_destroy(rest);
 }
 
-static void fitting_raises_the_evidence_and_finds_what_does_not_matter(void **state)
+CASE(fitting_raises_the_evidence_and_finds_what_does_not_matter)
 {
-    (void)state;
     enum { MANY = 60 };
     double x[MANY * 2];
     double y[MANY];
@@ -264,9 +246,8 @@ static void fitting_raises_the_evidence_and_finds_what_does_not_matter(void **st
     gp_destroy(gp);
 }
 
-static void draws_from_the_posterior_have_its_mean_and_variance(void **state)
+CASE(draws_from_the_posterior_have_its_mean_and_variance)
 {
-    (void)state;
     enum { DRAWS = 4000 };
     struct data data;
     data_draw(&data, 5);
@@ -309,9 +290,8 @@ static double normal_density(double x)
     return exp(-0.5 * x * x) / sqrt(2 * M_PI);
 }
 
-static void improvement_and_feasibility_equal_numeric_integration(void **state)
+CASE(improvement_and_feasibility_equal_numeric_integration)
 {
-    (void)state;
     const double step = 1e-3;
     for (double best = -3; best <= 3; best += 0.5) {
         for (double deviation = 0.1; deviation < 3; deviation += 0.7) {
@@ -330,9 +310,8 @@ static void improvement_and_feasibility_equal_numeric_integration(void **state)
     }
 }
 
-static void constrained_improvement_equals_integration_over_both(void **state)
+CASE(constrained_improvement_equals_integration_over_both)
 {
-    (void)state;
     const double step = 0.02;
     for (double limit = -1.5; limit <= 1.5; limit += 0.75) {
         double sum = 0;
@@ -348,9 +327,8 @@ static void constrained_improvement_equals_integration_over_both(void **state)
     assert_true(bo_constrained_improvement(0, 1, 5, 9, 0, 3) == 0);
 }
 
-static void a_planted_outlier_is_found_and_few_others(void **state)
+CASE(a_planted_outlier_is_found_and_few_others)
 {
-    (void)state;
     size_t others = 0;
     for (uint64_t instance = 0; instance < 20; instance++) {
         enum { MANY = 40 };
@@ -415,9 +393,8 @@ static struct bo_result line_minimise(bool liar, uint64_t seed)
     return result;
 }
 
-static void the_edge_of_feasibility_is_found_on_a_line(void **state)
+CASE(the_edge_of_feasibility_is_found_on_a_line)
 {
-    (void)state;
     for (uint64_t seed = 0; seed < 5; seed++) {
         const struct bo_result result = line_minimise(false, seed);
         assert_true(result.feasible);
@@ -425,9 +402,8 @@ static void the_edge_of_feasibility_is_found_on_a_line(void **state)
     }
 }
 
-static void evaluations_that_lie_do_not_become_the_choice(void **state)
+CASE(evaluations_that_lie_do_not_become_the_choice)
 {
-    (void)state;
     size_t fooled = 0;
     for (uint64_t seed = 0; seed < 10; seed++) {
         const struct bo_result result = line_minimise(true, seed);
@@ -438,9 +414,8 @@ static void evaluations_that_lie_do_not_become_the_choice(void **state)
     assert_true(fooled <= 1);
 }
 
-static void a_problem_without_a_choice_is_evaluated_once(void **state)
+CASE(a_problem_without_a_choice_is_evaluated_once)
 {
-    (void)state;
     const struct bo_stage stage = {1, 0, NULL};
     struct line line = {.liar = false};
     const struct bo_problem problem = {1, &stage, 0.5, line_evaluate, &line};
@@ -598,21 +573,18 @@ static void tune_worlds(enum tune_batching batching, size_t instances, double le
     assert_true(regret <= most_regret);
 }
 
-static void tuned_vectors_meet_the_slo_near_the_least_cost(void **state)
+CASE(tuned_vectors_meet_the_slo_near_the_least_cost)
 {
-    (void)state;
     tune_worlds(TUNE_ALONE, 12, 1, 0.10);
 }
 
-static void tuned_vectors_with_batches_meet_the_slo_near_the_least_cost(void **state)
+CASE(tuned_vectors_with_batches_meet_the_slo_near_the_least_cost)
 {
-    (void)state;
     tune_worlds(TUNE_PLANNED, 12, 0.9, 0.15);
 }
 
-static void tuning_depends_on_its_seed_alone(void **state)
+CASE(tuning_depends_on_its_seed_alone)
 {
-    (void)state;
     struct world world;
     struct tuning first;
     struct tuning again;
@@ -633,9 +605,8 @@ static void tuning_depends_on_its_seed_alone(void **state)
     assert_true(differ);
 }
 
-static void a_slo_that_nothing_meets_is_said_to_be_so(void **state)
+CASE(a_slo_that_nothing_meets_is_said_to_be_so)
 {
-    (void)state;
     struct world world;
     struct tuning tuning;
     struct error error = {0};
@@ -714,9 +685,8 @@ static struct simulation_result run_setup_well(const struct setup *setup, struct
 }
 
 /* The simulator ends a run that over-commits, loses a job or leaves one behind. */
-static void every_request_finishes_in_every_world(void **state)
+CASE(every_request_finishes_in_every_world)
 {
-    (void)state;
     static struct log log;
     static const char *const params[] = {
         "", ",\"batching\":\"planned\"", ",\"batching\":\"planned\",\"underfilled\":\"pad\"",
@@ -735,9 +705,8 @@ static void every_request_finishes_in_every_world(void **state)
         }
 }
 
-static void a_queue_keeps_its_planned_container_whatever_waits(void **state)
+CASE(a_queue_keeps_its_planned_container_whatever_waits)
 {
-    (void)state;
     static struct log log;
     for (int pad = 0; pad < 2; pad++) {
         const struct setup setup = {150, 3, "warm",
@@ -769,9 +738,8 @@ static void a_queue_keeps_its_planned_container_whatever_waits(void **state)
     }
 }
 
-static void the_pool_starts_containers_and_avoids_cold_starts(void **state)
+CASE(the_pool_starts_containers_and_avoids_cold_starts)
 {
-    (void)state;
     static struct log log;
     const struct setup with = {12, 5, "cold", ",\"pool_interval_s\":0.2,\"pool_margin\":2"};
     const struct setup without = {12, 5, "cold", ",\"pool\":\"off\""};
@@ -787,9 +755,8 @@ static void the_pool_starts_containers_and_avoids_cold_starts(void **state)
 /* Gaps between requests are often longer than the platform's second: without the pool containers go
  * with it. The pool keeps one until its mean, 1 x 0.7 per idle interval of 2 s, is practically 0.
  */
-static void the_pool_keeps_the_containers_that_it_predicts(void **state)
+CASE(the_pool_keeps_the_containers_that_it_predicts)
 {
-    (void)state;
     static struct log log;
     const struct setup with = {1, 5, "cold", ",\"pool_interval_s\":2"};
     const struct setup without = {1, 5, "cold", ",\"pool\":\"off\""};
@@ -809,9 +776,8 @@ static bool never_decide(void *state, struct platform *platform)
     return false;
 }
 
-static void the_pools_timer_does_not_keep_a_stuck_run_alive(void **state)
+CASE(the_pools_timer_does_not_keep_a_stuck_run_alive)
 {
-    (void)state;
     static struct log log;
     struct policy stuck = *policy_find("aquatope", NULL);
     stuck.decide = never_decide;
@@ -822,9 +788,8 @@ static void the_pools_timer_does_not_keep_a_stuck_run_alive(void **state)
     assert_non_null(strstr(error.message, "rule progress"));
 }
 
-static void the_same_seed_gives_the_same_run(void **state)
+CASE(the_same_seed_gives_the_same_run)
 {
-    (void)state;
     static struct log first;
     static struct log again;
     const struct setup setup = {60, 9, "cold", ",\"batching\":\"planned\""};
@@ -847,9 +812,8 @@ static double default_of(const char *name)
 }
 
 /* container_resource_manager of the released code: 10 + 20 × 3 evaluations, 95 % interval. */
-static void the_released_codes_budget_is_the_default(void **state)
+CASE(the_released_codes_budget_is_the_default)
 {
-    (void)state;
     assert_true(default_of("initial") == 10);
     assert_true(default_of("rounds") == 20);
     assert_true(default_of("proposals") == 3);
@@ -859,7 +823,7 @@ static void the_released_codes_budget_is_the_default(void **state)
 
 /* One change after another and back again: what is remembered is never that of other inputs. The
  * first tuning of each must come from its own inputs, the second from memory. */
-static void what_is_remembered_is_what_tuning_would_find(void **state)
+CASE(what_is_remembered_is_what_tuning_would_find)
 {
     static const struct override changes[] = {
         {"slo.factor", "1.1"},
@@ -873,7 +837,6 @@ static void what_is_remembered_is_what_tuning_would_find(void **state)
         {"platform.noise.cv", "0.3"},
         {"slo.factor", "0.8"},
     };
-    (void)state;
     struct tune_settings settings = {.search = {.initial = 6,
                                                 .rounds = 2,
                                                 .proposals = 2,
@@ -916,34 +879,4 @@ static void what_is_remembered_is_what_tuning_would_find(void **state)
     assert_true(differ >= 20); /* the changes do change what is found */
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(one_observation_gives_the_posterior_worked_out_by_hand),
-        cmocka_unit_test(two_observations_give_the_posterior_of_the_two_by_two_inverse),
-        cmocka_unit_test(the_posterior_equals_a_direct_matrix_inverse),
-        cmocka_unit_test(the_gradient_of_the_evidence_equals_differences),
-        cmocka_unit_test(leaving_one_out_in_closed_form_equals_leaving_it_out),
-        cmocka_unit_test(fitting_raises_the_evidence_and_finds_what_does_not_matter),
-        cmocka_unit_test(draws_from_the_posterior_have_its_mean_and_variance),
-        cmocka_unit_test(improvement_and_feasibility_equal_numeric_integration),
-        cmocka_unit_test(constrained_improvement_equals_integration_over_both),
-        cmocka_unit_test(a_planted_outlier_is_found_and_few_others),
-        cmocka_unit_test(the_edge_of_feasibility_is_found_on_a_line),
-        cmocka_unit_test(evaluations_that_lie_do_not_become_the_choice),
-        cmocka_unit_test(a_problem_without_a_choice_is_evaluated_once),
-        cmocka_unit_test(tuned_vectors_meet_the_slo_near_the_least_cost),
-        cmocka_unit_test(tuned_vectors_with_batches_meet_the_slo_near_the_least_cost),
-        cmocka_unit_test(tuning_depends_on_its_seed_alone),
-        cmocka_unit_test(a_slo_that_nothing_meets_is_said_to_be_so),
-        cmocka_unit_test(every_request_finishes_in_every_world),
-        cmocka_unit_test(a_queue_keeps_its_planned_container_whatever_waits),
-        cmocka_unit_test(the_pool_starts_containers_and_avoids_cold_starts),
-        cmocka_unit_test(the_pool_keeps_the_containers_that_it_predicts),
-        cmocka_unit_test(the_pools_timer_does_not_keep_a_stuck_run_alive),
-        cmocka_unit_test(the_same_seed_gives_the_same_run),
-        cmocka_unit_test(the_released_codes_budget_is_the_default),
-        cmocka_unit_test(what_is_remembered_is_what_tuning_would_find),
-    };
-    return cmocka_run_group_tests_name("aquatope", tests, NULL, NULL);
-}
+SUITE("aquatope")

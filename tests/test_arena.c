@@ -1,13 +1,7 @@
 /* The memory of a run: blocks against a model, and what becomes of a run whose memory is exhausted.
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
-
 #include "sim/base/arena.h"
+#include "tests/suite.h"
 #include "tests/worlds.h"
 
 /* ---- The arena by itself --------------------------------------------------------------------- */
@@ -27,9 +21,8 @@ static void assert_filled(const unsigned char *memory, size_t from, size_t to, u
 }
 
 /* Leaks and bytes outside a block are the sanitizer's to find. */
-static void blocks_keep_their_bytes_whatever_is_resized_and_released(void **state)
+CASE(blocks_keep_their_bytes_whatever_is_resized_and_released)
 {
-    (void)state;
     struct arena arena = {0};
     struct block blocks[BLOCKS] = {0};
     struct random_stream stream;
@@ -57,9 +50,8 @@ static void blocks_keep_their_bytes_whatever_is_resized_and_released(void **stat
     assert_null(arena.blocks);
 }
 
-static void an_array_grows_by_doubling_and_its_new_entries_are_zero(void **state)
+CASE(an_array_grows_by_doubling_and_its_new_entries_are_zero)
 {
-    (void)state;
     struct arena arena = {0};
     uint32_t *entries = NULL;
     size_t moves = 0;
@@ -86,9 +78,8 @@ static void jump(void *context, size_t count, size_t size)
     longjmp(out_of_memory, 1);
 }
 
-static void more_bytes_than_a_size_holds_exhaust_the_arena(void **state)
+CASE(more_bytes_than_a_size_holds_exhaust_the_arena)
 {
-    (void)state;
     size_t asked[2] = {0};
     struct arena arena = {.exhausted = jump, .context = asked};
     void *kept = arena_allocate(&arena, 3, 8);
@@ -178,9 +169,8 @@ static const struct policy policy_glutton = {.abi = POLICY_ABI,
                                              .decide = glutton_decide,
                                              .finish = glutton_finish};
 
-static void a_run_ends_with_one_message_wherever_its_policy_exhausts_memory(void **state)
+CASE(a_run_ends_with_one_message_wherever_its_policy_exhausts_memory)
 {
-    (void)state;
     static const char *const callbacks[] = {[MEAL_INIT] = "(init, at",
                                             [MEAL_READY] = "(on_ready, at",
                                             [MEAL_WITHDRAWN] = "(on_withdrawn, at",
@@ -230,9 +220,8 @@ static void nested_finish(void *state)
     table.finished++;
 }
 
-static void a_run_within_a_run_ends_alone(void **state)
+CASE(a_run_within_a_run_ends_alone)
 {
-    (void)state;
     static const struct policy nested = {.abi = POLICY_ABI,
                                          .name = "nested",
                                          .state_bytes = sizeof(bool),
@@ -250,14 +239,4 @@ static void a_run_within_a_run_ends_alone(void **state)
     simulation_result_clear(&result);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(blocks_keep_their_bytes_whatever_is_resized_and_released),
-        cmocka_unit_test(an_array_grows_by_doubling_and_its_new_entries_are_zero),
-        cmocka_unit_test(more_bytes_than_a_size_holds_exhaust_the_arena),
-        cmocka_unit_test(a_run_ends_with_one_message_wherever_its_policy_exhausts_memory),
-        cmocka_unit_test(a_run_within_a_run_ends_alone),
-    };
-    return cmocka_run_group_tests_name("arena", tests, NULL, NULL);
-}
+SUITE("arena")

@@ -1,21 +1,10 @@
-#include <stdarg.h>
-#include <stddef.h>
-#include <setjmp.h>
-#include <stdint.h>
-
-#include <cmocka.h>
-
 #include <dirent.h>
-#include <math.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-#include <unistd.h>
 
 #include <zlib.h>
 
 #include "sim/cli/cli.h"
 #include "sim/engine/random.h"
+#include "tests/suite.h"
 #include "traces/readers/arrival_trace.h"
 #include "workloads/application_draw.h"
 #include "workloads/arrivals.h"
@@ -83,9 +72,8 @@ static size_t read_records(const char *path, const char *format, const struct tr
 
 /* ---- shipped traces ---- */
 
-static void the_shipped_llm_traces_hold_their_published_numbers_of_requests(void **state)
+CASE(the_shipped_llm_traces_hold_their_published_numbers_of_requests)
 {
-    (void)state;
     struct summary conv = read_trace(SHIPPED "AzureLLMInferenceTrace_conv.csv.gz", NULL, 1, NULL);
     struct summary code = read_trace(SHIPPED "AzureLLMInferenceTrace_code.csv.gz", NULL, 1, NULL);
     assert_string_equal(conv.format, "azure-llm");
@@ -96,10 +84,9 @@ static void the_shipped_llm_traces_hold_their_published_numbers_of_requests(void
     assert_int_equal(code.last, 3435948056000);
 }
 
-static void the_shipped_azure_2019_functions_hold_their_known_totals(void **state)
+CASE(the_shipped_azure_2019_functions_hold_their_known_totals)
 {
     static const uint64_t totals[] = {1682, 1529, 31211, 40786, 9148, 281};
-    (void)state;
     for (size_t i = 0; i < 6; i++) {
         char path[128];
         (void)snprintf(path, sizeof path, SHIPPED "azure2019_7d_permin_%zu.txt.gz", i + 1);
@@ -109,9 +96,8 @@ static void the_shipped_azure_2019_functions_hold_their_known_totals(void **stat
     }
 }
 
-static void the_shipped_twitter_day_holds_its_known_total(void **state)
+CASE(the_shipped_twitter_day_holds_its_known_total)
 {
-    (void)state;
     struct summary summary =
         read_trace(SHIPPED "twitter_2021_day1_per_second.csv.gz", NULL, 1, NULL);
     assert_string_equal(summary.format, "counts-per-second");
@@ -119,9 +105,8 @@ static void the_shipped_twitter_day_holds_its_known_total(void **state)
     assert_true(summary.last < 24 * SIM_HOUR);
 }
 
-static void the_shipped_azure_2021_sample_holds_its_199_rows(void **state)
+CASE(the_shipped_azure_2021_sample_holds_its_199_rows)
 {
-    (void)state;
     struct summary summary = read_trace(SHIPPED "Azure2021_200.csv.gz", NULL, 1, NULL);
     assert_string_equal(summary.format, "azure-2021");
     assert_int_equal(summary.requests, 199);
@@ -146,13 +131,12 @@ static void unpack(const char *from, char to[64])
     (void)close(descriptor);
 }
 
-static void gzip_and_plain_give_the_same_records(void **state)
+CASE(gzip_and_plain_give_the_same_records)
 {
     static const char *const files[][2] = {
         {SHIPPED "AzureLLMInferenceTrace_code.csv.gz", "azure-llm"},
         {SHIPPED "azure2019_7d_permin_1.txt.gz", "counts-per-minute"},
         {SHIPPED "Azure2021_200.csv.gz", "azure-2021"}};
-    (void)state;
     for (size_t i = 0; i < 3; i++) {
         char plain[64];
         unpack(files[i][0], plain);
@@ -167,14 +151,13 @@ static void gzip_and_plain_give_the_same_records(void **state)
 
 /* ---- layouts ---- */
 
-static void the_own_format_gives_times_sources_and_objectives(void **state)
+CASE(the_own_format_gives_times_sources_and_objectives)
 {
     static const sim_time_t times[] = {0, 500000, 500001, 150250000, 1000000000};
     static const sim_time_t slos[] = {0, 20000000, 0, 1500000, 0};
     static const char *const names[] = {"alpha", "beta", "gamma", "alpha", "gamma"};
     struct trace_record records[8];
     char sources[8][32];
-    (void)state;
     assert_int_equal(read_records(DATA "esgsim.csv", NULL, NULL, records, sources, 8), 5);
     for (size_t i = 0; i < 5; i++) {
         assert_int_equal(records[i].time, times[i]);
@@ -184,34 +167,31 @@ static void the_own_format_gives_times_sources_and_objectives(void **state)
     }
 }
 
-static void a_byte_order_mark_and_crlf_are_accepted(void **state)
+CASE(a_byte_order_mark_and_crlf_are_accepted)
 {
     struct trace_record records[8];
     char sources[8][32];
-    (void)state;
     assert_int_equal(read_records(DATA "esgsim-windows.csv", NULL, NULL, records, sources, 8), 3);
     assert_int_equal(records[2].time, 10 * SIM_MS);
     assert_string_equal(sources[1], "beta");
 }
 
-static void stamps_with_zone_or_without_fraction_are_read_across_midnight(void **state)
+CASE(stamps_with_zone_or_without_fraction_are_read_across_midnight)
 {
     struct trace_record records[8];
     char sources[8][32];
-    (void)state;
     assert_int_equal(read_records(DATA "azure-llm-2024.csv", NULL, NULL, records, sources, 8), 3);
     assert_int_equal(records[1].time, 1000);
     assert_int_equal(records[2].time, 500001000);
 }
 
-static void invocations_sorted_by_end_come_sorted_by_start(void **state)
+CASE(invocations_sorted_by_end_come_sorted_by_start)
 {
     /* Starts 10.25, 2, 12.000000001, 0.5 and 40: relative to 0.5. */
     static const sim_time_t times[] = {0, 1500000000, 9750000000, 11500000001, 39500000000};
     static const char *const names[] = {"f", "g", "f", "h", "h"};
     struct trace_record records[8];
     char sources[8][32];
-    (void)state;
     assert_int_equal(read_records(DATA "azure-2021-by-end.csv", NULL, NULL, records, sources, 8),
                      5);
     for (size_t i = 0; i < 5; i++) {
@@ -220,22 +200,20 @@ static void invocations_sorted_by_end_come_sorted_by_start(void **state)
     }
 }
 
-static void bins_left_out_hold_no_requests_and_the_first_is_time_zero(void **state)
+CASE(bins_left_out_hold_no_requests_and_the_first_is_time_zero)
 {
     struct trace_record records[8];
     char sources[8][32];
-    (void)state;
     assert_int_equal(read_records(DATA "per-second-gap.csv", NULL, NULL, records, sources, 8), 3);
     assert_true(records[1].time < SIM_S);
     assert_true(records[2].time >= 3 * SIM_S && records[2].time < 4 * SIM_S);
 }
 
-static void bare_integers_may_share_a_line(void **state)
+CASE(bare_integers_may_share_a_line)
 {
     static const int seconds[] = {0, 1, 1, 3, 3, 3, 4, 4, 4, 4};
     struct trace_record records[16];
     char sources[16][32];
-    (void)state;
     assert_int_equal(
         read_records(DATA "words.txt", "counts-per-second", NULL, records, sources, 16), 10);
     for (size_t i = 0; i < 10; i++)
@@ -258,12 +236,11 @@ static void tally(void *context, const char *label, uint64_t requests)
 }
 
 /* The fixture's functions: f1 6, f2 288, f3 41, f4 0, f5 12; appA is f1 and f2. */
-static void azure_2019_keeps_merges_or_drops_functions(void **state)
+CASE(azure_2019_keeps_merges_or_drops_functions)
 {
     static const char *const labels[] = {"appA", "f5"};
     struct trace_view view = {.labels = labels, .label_count = 2, .others = TRACE_OTHERS_DROP};
     struct tallies tallies = {0};
-    (void)state;
     assert_int_equal(read_trace(DATA "azure-2019.csv", NULL, 1, NULL).requests, 347);
     assert_int_equal(read_trace(DATA "azure-2019.csv", NULL, 1, &view).requests, 306);
     view.others = TRACE_OTHERS_MERGE;
@@ -275,14 +252,13 @@ static void azure_2019_keeps_merges_or_drops_functions(void **state)
     assert_int_equal(tallies.of_f2, 288);
 }
 
-static void the_arrivals_of_a_function_do_not_depend_on_the_others_asked_for(void **state)
+CASE(the_arrivals_of_a_function_do_not_depend_on_the_others_asked_for)
 {
     static const char *const one[] = {"f2"}, *const two[] = {"f5", "f2"};
     const struct trace_view alone = {.labels = one, .label_count = 1, .others = TRACE_OTHERS_DROP};
     const struct trace_view both = {.labels = two, .label_count = 2, .others = TRACE_OTHERS_MERGE};
     struct error error = {.kind = ERROR_NONE};
     struct trace_record a, b;
-    (void)state;
     struct trace_reader *left = trace_open_view(DATA "azure-2019.csv", NULL, 5, &alone, &error);
     struct trace_reader *right = trace_open_view(DATA "azure-2019.csv", NULL, 5, &both, &error);
     size_t count = 0;
@@ -303,13 +279,12 @@ static void the_arrivals_of_a_function_do_not_depend_on_the_others_asked_for(voi
 
 /* ---- placing counts ---- */
 
-static void counts_stay_in_their_bins(void **state)
+CASE(counts_stay_in_their_bins)
 {
     char path[64];
     struct error error = {.kind = ERROR_NONE};
     struct trace_record record;
     static unsigned counts[86400], wanted[86400];
-    (void)state;
     memset(counts, 0, sizeof counts);
     unpack(SHIPPED "twitter_2021_day1_per_second.csv.gz", path);
     FILE *file = fopen(path, "r");
@@ -333,12 +308,11 @@ static void counts_stay_in_their_bins(void **state)
 }
 
 /* Mean 1/2 and variance 1/12 of 31,211 places: within five standard errors. */
-static void places_within_a_bin_are_uniform(void **state)
+CASE(places_within_a_bin_are_uniform)
 {
     struct error error = {.kind = ERROR_NONE};
     struct trace_record record;
     double sum = 0, squares = 0, count = 0;
-    (void)state;
     struct trace_reader *reader =
         trace_open(SHIPPED "azure2019_7d_permin_3.txt.gz", "counts-per-minute", 1, &error);
     assert_non_null(reader);
@@ -353,10 +327,9 @@ static void places_within_a_bin_are_uniform(void **state)
     assert_true(fabs(squares / count - 1.0 / 12) < 5 * sqrt(1.0 / 180 / count));
 }
 
-static void one_seed_gives_one_placing_and_another_gives_another(void **state)
+CASE(one_seed_gives_one_placing_and_another_gives_another)
 {
     static const char path[] = SHIPPED "azure2019_7d_permin_5.txt.gz";
-    (void)state;
     uint64_t first = read_trace(path, "counts-per-minute", 7, NULL).digest;
     assert_int_equal(read_trace(path, "counts-per-minute", 7, NULL).digest, first);
     assert_int_not_equal(read_trace(path, "counts-per-minute", 8, NULL).digest, first);
@@ -364,7 +337,7 @@ static void one_seed_gives_one_placing_and_another_gives_another(void **state)
 
 /* ---- windows ---- */
 
-static void a_window_is_what_filtering_the_whole_trace_gives(void **state)
+CASE(a_window_is_what_filtering_the_whole_trace_gives)
 {
     static const char *const files[][2] = {
         {SHIPPED "AzureLLMInferenceTrace_conv.csv.gz", NULL},
@@ -374,7 +347,6 @@ static void a_window_is_what_filtering_the_whole_trace_gives(void **state)
     const struct trace_view view = {
         .others = TRACE_OTHERS_MERGE, .start_s = 300.5, .duration_s = 777.25, .scale_rate = 4};
     const sim_time_t start = 300500 * SIM_MS, end = start + 777250 * SIM_MS;
-    (void)state;
     for (size_t i = 0; i < 4; i++) {
         struct error error = {.kind = ERROR_NONE};
         struct trace_record whole, part;
@@ -412,12 +384,11 @@ static bool reads_to_end(const char *path, struct error *error)
     return error->kind == ERROR_NONE;
 }
 
-static void every_malformed_trace_is_refused_with_its_file_and_line(void **state)
+CASE(every_malformed_trace_is_refused_with_its_file_and_line)
 {
     struct dirent *entry = NULL;
     size_t files = 0;
     DIR *folder = opendir(CORPUS);
-    (void)state;
     assert_non_null(folder);
     while ((entry = readdir(folder)) != NULL) {
         char path[512];
@@ -438,7 +409,7 @@ static void every_malformed_trace_is_refused_with_its_file_and_line(void **state
     assert_true(files >= 25);
 }
 
-static void faults_name_the_very_line(void **state)
+CASE(faults_name_the_very_line)
 {
     static const char *const faults[][2] = {
         {"esgsim-time-goes-back.csv", ":4: time goes back"},
@@ -447,7 +418,6 @@ static void faults_name_the_very_line(void **state)
         {"overlong-line.csv.gz", ":3: the line is longer than 1 MiB"},
         {"azure-2021-disorder.csv", ":5: starts 199998 s before"},
         {"esgsim-nul.csv", ":3: holds a NUL byte"}};
-    (void)state;
     for (size_t i = 0; i < sizeof faults / sizeof faults[0]; i++) {
         char path[256];
         struct error error = {.kind = ERROR_NONE};
@@ -458,10 +428,9 @@ static void faults_name_the_very_line(void **state)
     }
 }
 
-static void a_missing_file_a_folder_and_an_unknown_format_are_refused(void **state)
+CASE(a_missing_file_a_folder_and_an_unknown_format_are_refused)
 {
     struct error error = {.kind = ERROR_NONE};
-    (void)state;
     assert_null(trace_open("no/such.csv", NULL, 1, &error));
     assert_int_equal(error.kind, ERROR_INPUT);
     assert_non_null(strstr(error.message, "no/such.csv"));
@@ -521,22 +490,20 @@ static void measure_intervals(const struct arrival_spec *spec, double *mean, dou
 }
 
 /* Tolerances below: five standard errors of the estimate. */
-static void uniform_intervals_have_the_mean_and_variance_of_theory(void **state)
+CASE(uniform_intervals_have_the_mean_and_variance_of_theory)
 {
     const struct arrival_spec spec = {.process = ARRIVAL_UNIFORM, .low_ms = 40, .high_ms = 67.2};
     double mean = 0, variance = 0, beta = 0, width = 27.2;
-    (void)state;
     measure_intervals(&spec, &mean, &variance, &beta);
     assert_true(fabs(mean - 53.6) < 5 * width / sqrt(12.0 * DRAWS));
     assert_true(fabs(variance - width * width / 12) < 5 * width * width / sqrt(180.0 * DRAWS));
     assert_true(fabs(beta - 0.75) < 5 * sqrt(0.25 * 0.75 / DRAWS));
 }
 
-static void poisson_intervals_have_the_mean_and_variance_of_theory(void **state)
+CASE(poisson_intervals_have_the_mean_and_variance_of_theory)
 {
     const struct arrival_spec spec = {.process = ARRIVAL_POISSON, .rate_per_s = 80};
     double mean = 0, variance = 0, beta = 0, wanted = 12.5;
-    (void)state;
     measure_intervals(&spec, &mean, &variance, &beta);
     assert_true(fabs(mean - wanted) < 5 * wanted / sqrt(DRAWS));
     assert_true(fabs(variance - wanted * wanted) < 5 * wanted * wanted * sqrt(8.0 / DRAWS));
@@ -563,11 +530,10 @@ static void measure_counts(const struct arrival_spec *spec, sim_time_t width, in
     arrival_stream_close(stream);
 }
 
-static void poisson_counts_have_dispersion_one(void **state)
+CASE(poisson_counts_have_dispersion_one)
 {
     const struct arrival_spec spec = {.process = ARRIVAL_POISSON, .rate_per_s = 20};
     double mean = 0, dispersion = 0;
-    (void)state;
     measure_counts(&spec, SIM_S, 10000, &mean, &dispersion);
     assert_true(fabs(mean - 20) < 5 * sqrt(20.0 / 10000));
     assert_true(fabs(dispersion - 1) < 5 * sqrt(2.0 / 10000));
@@ -576,7 +542,7 @@ static void poisson_counts_have_dispersion_one(void **state)
 /* Sojourns 2 s at 30/s, 3 s at 0/s and 1 s at 120/s: 180 requests a cycle of 6 s. Cycles are
  * independent, with variance 180 + (30·2)² + (120·1)² in number and 4 + 9 + 1 in length, covariance
  * 30·4 + 120·1; the renewal-reward variance rate follows. */
-static void an_mmpp_has_the_stationary_average_rate_and_is_overdispersed(void **state)
+CASE(an_mmpp_has_the_stationary_average_rate_and_is_overdispersed)
 {
     struct mmpp_state states[] = {{30, 2}, {0, 3}, {120, 1}};
     const struct arrival_spec spec = {.process = ARRIVAL_MMPP, .states = states, .state_count = 3};
@@ -584,32 +550,29 @@ static void an_mmpp_has_the_stationary_average_rate_and_is_overdispersed(void **
     const double reward = number + 3600 + 14400 + rate * rate * 14 - 2 * rate * (120 + 120);
     const double variance_rate = reward / cycle, seconds = 60.0 * 1000;
     double mean = 0, dispersion = 0;
-    (void)state;
     measure_counts(&spec, 60 * SIM_S, 1000, &mean, &dispersion);
     assert_true(fabs(mean / 60 - rate) < 5 * sqrt(variance_rate / seconds));
     /* Over windows of ten cycles the dispersion is near its limit; edges lower it a little. */
     assert_true(fabs(dispersion / (variance_rate / rate) - 1) < 0.3);
 }
 
-static void an_mmpp_of_one_state_is_a_poisson_process(void **state)
+CASE(an_mmpp_of_one_state_is_a_poisson_process)
 {
     struct mmpp_state one = {50, 0.5};
     const struct arrival_spec spec = {.process = ARRIVAL_MMPP, .states = &one, .state_count = 1};
     double mean = 0, variance = 0, beta = 0;
-    (void)state;
     measure_intervals(&spec, &mean, &variance, &beta);
     assert_true(fabs(mean - 20) < 5 * 20 / sqrt(DRAWS));
     assert_true(fabs(variance - 400) < 5 * 400 * sqrt(8.0 / DRAWS));
 }
 
-static void a_seed_fixes_every_arrival(void **state)
+CASE(a_seed_fixes_every_arrival)
 {
     struct mmpp_state states[] = {{30, 2}, {5, 3}};
     const struct arrival_spec specs[] = {
         {.process = ARRIVAL_UNIFORM, .low_ms = 1, .high_ms = 2},
         {.process = ARRIVAL_POISSON, .rate_per_s = 3},
         {.process = ARRIVAL_MMPP, .states = states, .state_count = 2}};
-    (void)state;
     for (size_t s = 0; s < 3; s++) {
         struct arrival_stream *first = open_stream(&specs[s], 1),
                               *again = open_stream(&specs[s], 1);
@@ -632,7 +595,7 @@ static void a_seed_fixes_every_arrival(void **state)
     }
 }
 
-static void sources_go_where_they_are_mapped(void **state)
+CASE(sources_go_where_they_are_mapped)
 {
     struct trace_mapping mappings[] = {{(char[]){"f"}, 1}, {(char[]){"*"}, 0}};
     struct arrival_spec spec = {.process = ARRIVAL_TRACE,
@@ -643,7 +606,6 @@ static void sources_go_where_they_are_mapped(void **state)
     static const uint32_t wanted[] = {1, 0, 1, 0, 0};
     struct error error = {.kind = ERROR_NONE};
     struct arrival arrival;
-    (void)state;
     struct arrival_stream *stream = open_stream(&spec, 1);
     for (size_t i = 0; i < 5; i++) {
         assert_true(arrival_stream_next(stream, &arrival, &error));
@@ -661,12 +623,11 @@ static void sources_go_where_they_are_mapped(void **state)
     arrival_stream_close(stream);
 }
 
-static void labels_that_are_applications_go_there_and_others_are_drawn(void **state)
+CASE(labels_that_are_applications_go_there_and_others_are_drawn)
 {
     const struct arrival_spec spec = {.process = ARRIVAL_TRACE,
                                       .trace_path = (char[]){DATA "esgsim.csv"}};
     struct arrival arrival[5];
-    (void)state;
     struct arrival_stream *stream = open_stream(&spec, 9);
     for (size_t i = 0; i < 5; i++)
         assert_true(arrival_stream_next(stream, &arrival[i], NULL));
@@ -684,7 +645,7 @@ static void labels_that_are_applications_go_there_and_others_are_drawn(void **st
     arrival_stream_close(stream);
 }
 
-static void a_plain_file_whose_last_line_has_no_end_may_be_cut(void **state)
+CASE(a_plain_file_whose_last_line_has_no_end_may_be_cut)
 {
     static const struct {
         const char *text;
@@ -694,7 +655,6 @@ static void a_plain_file_whose_last_line_has_no_end_may_be_cut(void **state)
                  {"time_ms,application\r\n0,a\r\n", false},
                  {"\x1f\x8b: gzip is known by its first bytes", false},
                  {"", false}};
-    (void)state;
     for (size_t i = 0; i < sizeof files / sizeof files[0]; i++) {
         char path[] = "/tmp/esgsim-cut-XXXXXX";
         const int file = mkstemp(path);
@@ -708,7 +668,7 @@ static void a_plain_file_whose_last_line_has_no_end_may_be_cut(void **state)
     assert_false(trace_file_is_cut("/no/such/file"));
 }
 
-static void a_trace_of_which_nothing_is_left_is_refused(void **state)
+CASE(a_trace_of_which_nothing_is_left_is_refused)
 {
     struct trace_mapping mapping = {(char[]){"nobody"}, 1};
     const struct arrival_spec spec = {.process = ARRIVAL_TRACE,
@@ -717,14 +677,13 @@ static void a_trace_of_which_nothing_is_left_is_refused(void **state)
                                       .mapping_count = 1};
     struct error error = {.kind = ERROR_NONE};
     struct arrival arrival;
-    (void)state;
     struct arrival_stream *stream = open_stream(&spec, 9);
     assert_false(arrival_stream_next(stream, &arrival, &error));
     assert_int_equal(error.kind, ERROR_INPUT);
     arrival_stream_close(stream);
 }
 
-static void processes_that_cannot_run_are_refused(void **state)
+CASE(processes_that_cannot_run_are_refused)
 {
     struct mmpp_state silent = {0, 1}, rare[] = {{0, 1e-9}, {1e-9, 1e-9}};
     struct trace_mapping twice[] = {{(char[]){"f"}, 1}, {(char[]){"f"}, 0}};
@@ -741,7 +700,6 @@ static void processes_that_cannot_run_are_refused(void **state)
          .trace_path = (char[]){DATA "esgsim.csv"},
          .mappings = twice,
          .mapping_count = 2}};
-    (void)state;
     for (size_t i = 0; i < sizeof specs / sizeof specs[0]; i++) {
         struct error error = {.kind = ERROR_NONE};
         assert_null(arrival_stream_open(&specs[i], &workload, 1, &error));
@@ -749,12 +707,11 @@ static void processes_that_cannot_run_are_refused(void **state)
     }
 }
 
-static void an_arrival_beyond_the_clock_is_refused(void **state)
+CASE(an_arrival_beyond_the_clock_is_refused)
 {
     const struct arrival_spec spec = {.process = ARRIVAL_POISSON, .rate_per_s = 1e-300};
     struct error error = {.kind = ERROR_NONE};
     struct arrival arrival;
-    (void)state;
     struct arrival_stream *stream = open_stream(&spec, 1);
     assert_false(arrival_stream_next(stream, &arrival, &error));
     assert_int_equal(error.kind, ERROR_INPUT);
@@ -776,11 +733,10 @@ static bool command(struct error *error, int count, ...)
     return command_trace.run(count, argv, true, error);
 }
 
-static void a_converted_trace_reads_back_as_the_same_arrivals(void **state)
+CASE(a_converted_trace_reads_back_as_the_same_arrivals)
 {
     char out[64];
     struct error error = {.kind = ERROR_NONE};
-    (void)state;
     for (int zipped = 0; zipped < 2; zipped++) {
         (void)snprintf(out, sizeof out, "/tmp/esgsim-convert-%ld.csv%s", (long)getpid(),
                        zipped == 1 ? ".gz" : "");
@@ -794,11 +750,10 @@ static void a_converted_trace_reads_back_as_the_same_arrivals(void **state)
     }
 }
 
-static void a_conversion_that_fails_leaves_no_file(void **state)
+CASE(a_conversion_that_fails_leaves_no_file)
 {
     char folder[] = "/tmp/esgsim-convert-XXXXXX", out[64];
     struct error error = {.kind = ERROR_NONE};
-    (void)state;
     assert_non_null(mkdtemp(folder));
     (void)snprintf(out, sizeof out, "%s/out.csv", folder);
     assert_false(
@@ -811,10 +766,9 @@ static void a_conversion_that_fails_leaves_no_file(void **state)
     assert_int_equal(rmdir(folder), 0); /* empty */
 }
 
-static void wrong_usage_of_the_command_is_refused(void **state)
+CASE(wrong_usage_of_the_command_is_refused)
 {
     struct error error = {.kind = ERROR_NONE};
-    (void)state;
     assert_false(command(&error, 1, "trace"));
     assert_int_equal(error.kind, ERROR_INPUT);
     assert_false(command(&error, 2, "trace", "stats"));
@@ -825,44 +779,4 @@ static void wrong_usage_of_the_command_is_refused(void **state)
     assert_non_null(strstr(error.message, "--out"));
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(the_shipped_llm_traces_hold_their_published_numbers_of_requests),
-        cmocka_unit_test(the_shipped_azure_2019_functions_hold_their_known_totals),
-        cmocka_unit_test(the_shipped_twitter_day_holds_its_known_total),
-        cmocka_unit_test(the_shipped_azure_2021_sample_holds_its_199_rows),
-        cmocka_unit_test(gzip_and_plain_give_the_same_records),
-        cmocka_unit_test(the_own_format_gives_times_sources_and_objectives),
-        cmocka_unit_test(a_byte_order_mark_and_crlf_are_accepted),
-        cmocka_unit_test(stamps_with_zone_or_without_fraction_are_read_across_midnight),
-        cmocka_unit_test(invocations_sorted_by_end_come_sorted_by_start),
-        cmocka_unit_test(bins_left_out_hold_no_requests_and_the_first_is_time_zero),
-        cmocka_unit_test(bare_integers_may_share_a_line),
-        cmocka_unit_test(azure_2019_keeps_merges_or_drops_functions),
-        cmocka_unit_test(the_arrivals_of_a_function_do_not_depend_on_the_others_asked_for),
-        cmocka_unit_test(counts_stay_in_their_bins),
-        cmocka_unit_test(places_within_a_bin_are_uniform),
-        cmocka_unit_test(one_seed_gives_one_placing_and_another_gives_another),
-        cmocka_unit_test(a_window_is_what_filtering_the_whole_trace_gives),
-        cmocka_unit_test(every_malformed_trace_is_refused_with_its_file_and_line),
-        cmocka_unit_test(faults_name_the_very_line),
-        cmocka_unit_test(a_missing_file_a_folder_and_an_unknown_format_are_refused),
-        cmocka_unit_test(uniform_intervals_have_the_mean_and_variance_of_theory),
-        cmocka_unit_test(poisson_intervals_have_the_mean_and_variance_of_theory),
-        cmocka_unit_test(poisson_counts_have_dispersion_one),
-        cmocka_unit_test(an_mmpp_has_the_stationary_average_rate_and_is_overdispersed),
-        cmocka_unit_test(an_mmpp_of_one_state_is_a_poisson_process),
-        cmocka_unit_test(a_seed_fixes_every_arrival),
-        cmocka_unit_test(sources_go_where_they_are_mapped),
-        cmocka_unit_test(labels_that_are_applications_go_there_and_others_are_drawn),
-        cmocka_unit_test(a_plain_file_whose_last_line_has_no_end_may_be_cut),
-        cmocka_unit_test(a_trace_of_which_nothing_is_left_is_refused),
-        cmocka_unit_test(processes_that_cannot_run_are_refused),
-        cmocka_unit_test(an_arrival_beyond_the_clock_is_refused),
-        cmocka_unit_test(a_converted_trace_reads_back_as_the_same_arrivals),
-        cmocka_unit_test(a_conversion_that_fails_leaves_no_file),
-        cmocka_unit_test(wrong_usage_of_the_command_is_refused),
-    };
-    return cmocka_run_group_tests_name("arrivals", tests, NULL, NULL);
-}
+SUITE("arrivals")

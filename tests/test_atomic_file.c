@@ -1,21 +1,12 @@
 /* Files that are whole or as they were, and names that stand for one file. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
 #include <dirent.h>
 #include <signal.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
-#include <unistd.h>
 
 #include "sim/base/atomic_file.h"
 #include "sim/base/unfinished.h"
+#include "tests/suite.h"
 
 enum { PATH_SIZE = 128, TEXT_SIZE = 64 };
 
@@ -93,9 +84,8 @@ static int in_child(int (*body)(const char *path), const char *path)
     return WIFEXITED(status) ? WEXITSTATUS(status) : -WTERMSIG(status);
 }
 
-static void a_finished_file_takes_its_name_and_nothing_is_left_beside(void **state)
+CASE(a_finished_file_takes_its_name_and_nothing_is_left_beside)
 {
-    (void)state;
     char path[PATH_SIZE];
     struct atomic_file file;
     struct error error = {0};
@@ -109,9 +99,8 @@ static void a_finished_file_takes_its_name_and_nothing_is_left_beside(void **sta
     assert_int_equal(unlink(path), 0);
 }
 
-static void a_file_given_up_leaves_the_one_before_and_the_first_error(void **state)
+CASE(a_file_given_up_leaves_the_one_before_and_the_first_error)
 {
-    (void)state;
     char path[PATH_SIZE];
     struct atomic_file file;
     struct error error = {0};
@@ -135,9 +124,8 @@ static void assert_link(const char *path)
 }
 
 /* Through links from folder to folder, by names from the root and from where each link lies. */
-static void what_a_link_names_is_whole_or_as_it_was_and_the_link_stays(void **state)
+CASE(what_a_link_names_is_whole_or_as_it_was_and_the_link_stays)
 {
-    (void)state;
     char path[PATH_SIZE], between[PATH_SIZE], target[PATH_SIZE], below[PATH_SIZE];
     struct atomic_file file;
     struct error error = {0};
@@ -161,9 +149,8 @@ static void what_a_link_names_is_whole_or_as_it_was_and_the_link_stays(void **st
     assert_int_equal(rmdir(below), 0);
 }
 
-static void a_dangling_link_has_its_target_made(void **state)
+CASE(a_dangling_link_has_its_target_made)
 {
-    (void)state;
     char path[PATH_SIZE], target[PATH_SIZE];
     struct atomic_file file;
     struct error error = {0};
@@ -181,9 +168,8 @@ static void a_dangling_link_has_its_target_made(void **state)
     assert_int_equal(unlink(target), 0);
 }
 
-static void links_in_a_circle_are_refused(void **state)
+CASE(links_in_a_circle_are_refused)
 {
-    (void)state;
     char one[PATH_SIZE], other[PATH_SIZE];
     struct atomic_file file;
     struct error error = {0};
@@ -198,9 +184,8 @@ static void links_in_a_circle_are_refused(void **state)
 }
 
 /* The shell has opened that file; another of its name would not be what it opened. */
-static void what_a_process_has_open_is_written_to_as_it_is(void **state)
+CASE(what_a_process_has_open_is_written_to_as_it_is)
 {
-    (void)state;
     char path[PATH_SIZE], opened[PATH_SIZE];
     struct atomic_file file;
     struct error error = {0};
@@ -220,9 +205,8 @@ static void what_a_process_has_open_is_written_to_as_it_is(void **state)
     assert_int_equal(unlink(path), 0);
 }
 
-static void a_full_disk_is_told_and_the_device_stays(void **state)
+CASE(a_full_disk_is_told_and_the_device_stays)
 {
-    (void)state;
     char path[PATH_SIZE];
     struct atomic_file file;
     struct error error = {0};
@@ -238,9 +222,8 @@ static void a_full_disk_is_told_and_the_device_stays(void **state)
     assert_int_equal(unlink(path), 0);
 }
 
-static void names_that_cannot_be_written_are_refused(void **state)
+CASE(names_that_cannot_be_written_are_refused)
 {
-    (void)state;
     char path[PATH_SIZE];
     struct atomic_file file;
     struct error error = {0};
@@ -253,9 +236,8 @@ static void names_that_cannot_be_written_are_refused(void **state)
     assert_non_null(strstr(error.message, "none/x: cannot be created: No such file"));
 }
 
-static void two_names_of_one_file_are_known_for_one(void **state)
+CASE(two_names_of_one_file_are_known_for_one)
 {
-    (void)state;
     char path[PATH_SIZE], again[PATH_SIZE], hard[PATH_SIZE];
     (void)place(path, "one");
     (void)place(again, "../");
@@ -295,9 +277,8 @@ static int is_taken(const char *path)
     return can_begin(path, NULL) ? 0 : 1;
 }
 
-static void a_second_writer_is_refused_at_once_with_the_holders_process(void **state)
+CASE(a_second_writer_is_refused_at_once_with_the_holders_process)
 {
-    (void)state;
     char path[PATH_SIZE], link[PATH_SIZE];
     struct atomic_file file, again;
     struct error error = {0};
@@ -321,9 +302,8 @@ static int folder_is_refused(const char *path)
     return !atomic_file_hold_folder(&file, path, &error) && error.kind == ERROR_RUN ? 0 : 1;
 }
 
-static void a_folder_that_is_held_is_refused_and_files_in_it_can_be_written(void **state)
+CASE(a_folder_that_is_held_is_refused_and_files_in_it_can_be_written)
 {
-    (void)state;
     char path[PATH_SIZE];
     struct atomic_file file, within;
     struct error error = {0};
@@ -345,9 +325,8 @@ static int killed(const char *path)
     return kill(getpid(), SIGKILL);
 }
 
-static void what_a_killed_process_left_goes_with_the_next_writer(void **state)
+CASE(what_a_killed_process_left_goes_with_the_next_writer)
 {
-    (void)state;
     char path[PATH_SIZE], like[PATH_SIZE], other[PATH_SIZE];
     struct error error = {0};
     write_text(place(path, "out"), "old");
@@ -364,9 +343,8 @@ static void what_a_killed_process_left_goes_with_the_next_writer(void **state)
     assert_int_equal(unlink(other), 0);
 }
 
-static void what_is_no_lock_is_not_taken_for_one(void **state)
+CASE(what_is_no_lock_is_not_taken_for_one)
 {
-    (void)state;
     char path[PATH_SIZE], lock[PATH_SIZE];
     struct error error = {0};
     write_text(place(lock, ".out.lock"), "a user's");
@@ -401,9 +379,8 @@ static int interrupted(const char *path)
     return kill(getpid(), SIGTERM);
 }
 
-static void an_interrupted_process_leaves_nothing_and_the_older_file_stays(void **state)
+CASE(an_interrupted_process_leaves_nothing_and_the_older_file_stays)
 {
-    (void)state;
     char path[PATH_SIZE];
     const char *given = getenv("TMPDIR");
     char *old = given == NULL ? NULL : strdup(given);
@@ -433,9 +410,8 @@ static int ends_the_parents(const char *path)
     return 0;
 }
 
-static void a_forked_child_removes_and_renames_nothing(void **state)
+CASE(a_forked_child_removes_and_renames_nothing)
 {
-    (void)state;
     char path[PATH_SIZE];
     struct error error = {0};
     write_text(place(path, "out"), "old");
@@ -451,9 +427,8 @@ static void a_forked_child_removes_and_renames_nothing(void **state)
     assert_int_equal(unlink(path), 0);
 }
 
-static void permissions_are_those_of_the_file_replaced_or_of_any_new_file(void **state)
+CASE(permissions_are_those_of_the_file_replaced_or_of_any_new_file)
 {
-    (void)state;
     char path[PATH_SIZE];
     struct atomic_file file;
     struct stat status;
@@ -472,9 +447,8 @@ static void permissions_are_those_of_the_file_replaced_or_of_any_new_file(void *
     assert_int_equal(unlink(path), 0);
 }
 
-static void what_was_not_begun_can_be_ended(void **state)
+CASE(what_was_not_begun_can_be_ended)
 {
-    (void)state;
     struct atomic_file file = {0};
     struct error error = {0};
     assert_true(atomic_file_end(&file, true, &error));
@@ -482,26 +456,4 @@ static void what_was_not_begun_can_be_ended(void **state)
     assert_int_equal(error.kind, ERROR_NONE);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_finished_file_takes_its_name_and_nothing_is_left_beside),
-        cmocka_unit_test(a_file_given_up_leaves_the_one_before_and_the_first_error),
-        cmocka_unit_test(what_a_link_names_is_whole_or_as_it_was_and_the_link_stays),
-        cmocka_unit_test(a_dangling_link_has_its_target_made),
-        cmocka_unit_test(links_in_a_circle_are_refused),
-        cmocka_unit_test(what_a_process_has_open_is_written_to_as_it_is),
-        cmocka_unit_test(a_full_disk_is_told_and_the_device_stays),
-        cmocka_unit_test(names_that_cannot_be_written_are_refused),
-        cmocka_unit_test(two_names_of_one_file_are_known_for_one),
-        cmocka_unit_test(a_second_writer_is_refused_at_once_with_the_holders_process),
-        cmocka_unit_test(a_folder_that_is_held_is_refused_and_files_in_it_can_be_written),
-        cmocka_unit_test(what_a_killed_process_left_goes_with_the_next_writer),
-        cmocka_unit_test(what_is_no_lock_is_not_taken_for_one),
-        cmocka_unit_test(an_interrupted_process_leaves_nothing_and_the_older_file_stays),
-        cmocka_unit_test(a_forked_child_removes_and_renames_nothing),
-        cmocka_unit_test(permissions_are_those_of_the_file_replaced_or_of_any_new_file),
-        cmocka_unit_test(what_was_not_begun_can_be_ended),
-    };
-    return cmocka_run_group_tests_name("atomic_file", tests, folder_make, folder_remove);
-}
+SUITE_WITH("atomic_file", folder_make, folder_remove)

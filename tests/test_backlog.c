@@ -1,16 +1,10 @@
 /* What a policy is told of the jobs that wait, and the backlog kept by it, against a model that
  * asks the platform anew each time. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
-
 #include "sched/common/backlog.h"
 #include "sched/memory.h"
 #include "sched/policy_instances.h"
 #include "sched/common/unique_fifo.h"
+#include "tests/suite.h"
 #include "tests/worlds.h"
 
 enum { QUEUES_MAX = 16, INSTANCES_MAX = 6, FUNCTIONS = 2, BUFFER_MAX = 5, WORLDS = 40 };
@@ -264,9 +258,8 @@ static const struct policy policy_census = {.abi = POLICY_ABI,
                                             .decide = census_decide};
 
 /* Every other world has short queues, which give up requests by themselves. */
-static void counts_by_hooks_and_backlogs_agree_with_the_platform_whatever_is_dropped(void **state)
+CASE(counts_by_hooks_and_backlogs_agree_with_the_platform_whatever_is_dropped)
 {
-    (void)state;
     struct log *log = log_one();
     seen = (struct seen){0};
     uint64_t full = 0;
@@ -307,9 +300,8 @@ static bool drop_the_first(void *state, struct platform *platform)
     return queue != SIM_NONE && platform_drop(platform, queue, 0);
 }
 
-static void acting_on_a_withdrawal_is_refused_within_decide_too(void **state)
+CASE(acting_on_a_withdrawal_is_refused_within_decide_too)
 {
-    (void)state;
     static const struct policy hasty = {.abi = POLICY_ABI,
                                         .name = "hasty",
                                         .on_withdrawn = act_when_told,
@@ -324,9 +316,8 @@ static void acting_on_a_withdrawal_is_refused_within_decide_too(void **state)
 /* ---- Turns ------------------------------------------------------------------------------------
  */
 
-static void turns_come_in_the_order_of_asking_and_once(void **state)
+CASE(turns_come_in_the_order_of_asking_and_once)
 {
-    (void)state;
     enum { ROOM = 7, STEPS = 5000 };
     struct arena arena = {0};
     struct unique_fifo turns;
@@ -353,12 +344,4 @@ static void turns_come_in_the_order_of_asking_and_once(void **state)
     arena_clear(&arena);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(counts_by_hooks_and_backlogs_agree_with_the_platform_whatever_is_dropped),
-        cmocka_unit_test(acting_on_a_withdrawal_is_refused_within_decide_too),
-        cmocka_unit_test(turns_come_in_the_order_of_asking_and_once),
-    };
-    return cmocka_run_group_tests_name("backlog", tests, NULL, NULL);
-}
+SUITE("backlog")

@@ -1,16 +1,10 @@
 /* MSER-5 against its definition and on processes whose warm-up is known; batch means against
  * processes whose mean is known: how often do the intervals cover it? */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
 #include <gsl/gsl_randist.h>
 #include <gsl/gsl_rng.h>
-#include <math.h>
 
 #include "sim/engine/batch_means.h"
+#include "tests/suite.h"
 
 static gsl_rng *rng_of(unsigned long seed)
 {
@@ -81,9 +75,8 @@ static double mser_by_definition(const double *means, size_t n, size_t batch)
     return best <= n / 2 ? (double)(best * batch) : NAN;
 }
 
-static void the_cut_is_that_of_the_definition(void **state)
+CASE(the_cut_is_that_of_the_definition)
 {
-    (void)state;
     gsl_rng *rng = rng_of(1);
     for (size_t trial = 0; trial < 300; trial++) {
         size_t n = 50 + gsl_rng_uniform_int(rng, 1500);
@@ -100,9 +93,8 @@ static void the_cut_is_that_of_the_definition(void **state)
     gsl_rng_free(rng);
 }
 
-static void a_long_series_is_that_of_longer_batches(void **state)
+CASE(a_long_series_is_that_of_longer_batches)
 {
-    (void)state;
     gsl_rng *rng = rng_of(2);
     const size_t n = 5 * BATCH_MEANS_BATCHES * 3 + 17;
     struct batch_means doubled, direct;
@@ -126,9 +118,8 @@ static void a_long_series_is_that_of_longer_batches(void **state)
 /* AR(1) from x0 has bias x0 phi^i: plain to see while above 3 standard deviations s, that
  * is until i = ln(x0 / 3 s) / ln(1 / phi), and below s / 100 from ln(100 x0 / s) / ln(1 / phi) on.
  */
-static void the_warm_up_of_an_autoregressive_process_is_found_where_its_bias_ends(void **state)
+CASE(the_warm_up_of_an_autoregressive_process_is_found_where_its_bias_ends)
 {
-    (void)state;
     enum { TRIALS = 400, LENGTH = 5000 };
     static const double phis[] = {0.5, 0.9, 0.98};
     gsl_rng *rng = rng_of(3);
@@ -158,9 +149,8 @@ static void the_warm_up_of_an_autoregressive_process_is_found_where_its_bias_end
     gsl_rng_free(rng);
 }
 
-static void a_process_without_warm_up_is_hardly_cut(void **state)
+CASE(a_process_without_warm_up_is_hardly_cut)
 {
-    (void)state;
     enum { TRIALS = 400, LENGTH = 10000 };
     gsl_rng *rng = rng_of(4);
     const struct process process = {"normal", normal_next, 0, 0};
@@ -179,9 +169,8 @@ static void a_process_without_warm_up_is_hardly_cut(void **state)
 }
 
 /* M/M/1 that begins with 100 in the queue: the mean of what the rule leaves is nearer the truth. */
-static void cutting_off_the_warm_up_of_a_full_queue_takes_its_bias_away(void **state)
+CASE(cutting_off_the_warm_up_of_a_full_queue_takes_its_bias_away)
 {
-    (void)state;
     enum { TRIALS = 300, LENGTH = 4000 };
     gsl_rng *rng = rng_of(5);
     const double truth = 1 / (1 - 0.5);
@@ -244,9 +233,8 @@ static double coverage(const struct process *process, size_t n, size_t trials, u
 }
 
 /* 1,000 trials: a true 95 % shows as 95 ± 1.4 %. */
-static void intervals_from_one_run_cover_the_mean_as_often_as_they_say(void **state)
+CASE(intervals_from_one_run_cover_the_mean_as_often_as_they_say)
 {
-    (void)state;
     static const struct {
         struct process process;
         size_t n;
@@ -266,9 +254,8 @@ static void intervals_from_one_run_cover_the_mean_as_often_as_they_say(void **st
     }
 }
 
-static void too_little_gives_no_figure(void **state)
+CASE(too_little_gives_no_figure)
 {
-    (void)state;
     struct batch_means series;
     assert_true(batch_means_init(&series, 1));
     for (int i = 0; i < 2 * BATCH_MEANS_INTERVAL_BATCHES; i++) {
@@ -280,9 +267,8 @@ static void too_little_gives_no_figure(void **state)
     batch_means_clear(&series);
 }
 
-static void a_steady_rise_is_told_from_noise(void **state)
+CASE(a_steady_rise_is_told_from_noise)
 {
-    (void)state;
     struct batch_means rising = {0}, level = {0}, bursts = {0};
     if (!batch_means_init(&rising, 1) || !batch_means_init(&level, 1) ||
         !batch_means_init(&bursts, 1))
@@ -301,17 +287,4 @@ static void a_steady_rise_is_told_from_noise(void **state)
     batch_means_clear(&bursts);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(the_cut_is_that_of_the_definition),
-        cmocka_unit_test(a_long_series_is_that_of_longer_batches),
-        cmocka_unit_test(the_warm_up_of_an_autoregressive_process_is_found_where_its_bias_ends),
-        cmocka_unit_test(a_process_without_warm_up_is_hardly_cut),
-        cmocka_unit_test(cutting_off_the_warm_up_of_a_full_queue_takes_its_bias_away),
-        cmocka_unit_test(intervals_from_one_run_cover_the_mean_as_often_as_they_say),
-        cmocka_unit_test(too_little_gives_no_figure),
-        cmocka_unit_test(a_steady_rise_is_told_from_noise),
-    };
-    return cmocka_run_group_tests_name("batch_means", tests, NULL, NULL);
-}
+SUITE("batch_means")

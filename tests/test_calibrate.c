@@ -1,21 +1,9 @@
-#include <stdarg.h>
-#include <stddef.h>
-#include <setjmp.h>
-#include <stdint.h>
-
-#include <cmocka.h>
-
-#include <math.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-#include <unistd.h>
-
 #include <gsl/gsl_errno.h>
 #include <gsl/gsl_randist.h>
 #include <gsl/gsl_rng.h>
 
 #include "sim/base/atomic_file.h"
+#include "tests/suite.h"
 #include "traces/calibrate/calibrate.h"
 #include "sim/base/json.h"
 
@@ -65,12 +53,11 @@ static struct latency_law fit(const struct latency_point *points, size_t count)
 
 /* ---- The law --------------------------------------------------------------------------------- */
 
-static void a_known_law_is_recovered_within_half_a_percent_without_noise(void **state)
+CASE(a_known_law_is_recovered_within_half_a_percent_without_noise)
 {
     struct latency_point points[POINTS];
     size_t count = make_points(&truth, NULL, 0, points);
     struct latency_law law = fit(points, count);
-    (void)state;
     for (size_t i = 0; i < count; i++)
         assert_within(latency_law_ms(&law, points[i].batch, points[i].share), points[i].ms, 0.005);
 }
@@ -86,10 +73,8 @@ static double mean_distance(const struct latency_law *law, const struct latency_
     return sum / (double)count;
 }
 
-static void
-a_known_law_is_recovered_within_one_percent_from_samples_with_two_percent_noise(void **state)
+CASE(a_known_law_is_recovered_within_one_percent_from_samples_with_two_percent_noise)
 {
-    (void)state;
     for (unsigned long seed = 1; seed <= SEEDS; seed++) {
         struct latency_point points[POINTS];
         gsl_rng *rng = make_rng(seed);
@@ -100,9 +85,8 @@ a_known_law_is_recovered_within_one_percent_from_samples_with_two_percent_noise(
     }
 }
 
-static void outliers_do_not_move_the_robust_fit(void **state)
+CASE(outliers_do_not_move_the_robust_fit)
 {
-    (void)state;
     for (unsigned long seed = 1; seed <= SEEDS; seed++) {
         struct latency_point points[POINTS];
         gsl_rng *rng = make_rng(seed);
@@ -115,10 +99,9 @@ static void outliers_do_not_move_the_robust_fit(void **state)
     }
 }
 
-static void every_law_rises_with_the_batch_and_falls_with_the_share(void **state)
+CASE(every_law_rises_with_the_batch_and_falls_with_the_share)
 {
     gsl_rng *rng = make_rng(7);
-    (void)state;
     for (int trial = 0; trial < 200; trial++) {
         struct latency_law law;
         for (size_t i = 0; i < LAW_COEFFICIENTS; i++)
@@ -136,13 +119,12 @@ static void every_law_rises_with_the_batch_and_falls_with_the_share(void **state
     gsl_rng_free(rng);
 }
 
-static void a_fit_of_one_point_is_refused(void **state)
+CASE(a_fit_of_one_point_is_refused)
 {
     const struct latency_point point = {1, 1, 5, 0};
     const struct latency_prior weak = latency_prior_weak(1);
     struct latency_law law;
     struct error error = {0};
-    (void)state;
     assert_false(latency_law_fit(&point, 1, NULL, NULL, &weak, &law, &error));
     assert_int_equal(error.kind, ERROR_INPUT);
 }
@@ -188,14 +170,13 @@ static double error_without(const struct latency_point *rest, size_t count,
     return fabs(ms / point->ms - 1);
 }
 
-static void the_reported_error_is_what_leaving_out_by_hand_gives(void **state)
+CASE(the_reported_error_is_what_leaving_out_by_hand_gives)
 {
     struct latency_point points[POINTS];
     gsl_rng *rng = make_rng(3);
     size_t count = make_few(rng, points);
     struct surface surface = calibrate(points, count);
     double sum = 0;
-    (void)state;
     for (size_t i = 0; i < count; i++) {
         struct latency_point rest[POINTS];
         size_t kept = 0;
@@ -210,14 +191,13 @@ static void the_reported_error_is_what_leaving_out_by_hand_gives(void **state)
     gsl_rng_free(rng);
 }
 
-static void leaving_out_a_share_by_hand_gives_the_reported_error(void **state)
+CASE(leaving_out_a_share_by_hand_gives_the_reported_error)
 {
     struct latency_point points[POINTS];
     gsl_rng *rng = make_rng(4);
     size_t count = make_few(rng, points);
     struct surface surface = calibrate(points, count);
     double sum = 0;
-    (void)state;
     for (size_t i = 0; i < count; i++) {
         struct latency_point rest[POINTS];
         size_t kept = 0;
@@ -231,11 +211,10 @@ static void leaving_out_a_share_by_hand_gives_the_reported_error(void **state)
     gsl_rng_free(rng);
 }
 
-static void a_line_in_batch_over_share_leaves_the_naive_fit_no_error(void **state)
+CASE(a_line_in_batch_over_share_leaves_the_naive_fit_no_error)
 {
     struct latency_point points[POINTS];
     size_t count = make_points(&truth, NULL, 0, points);
-    (void)state;
     for (size_t i = 0; i < count; i++)
         points[i].ms = 3 + 2 * points[i].batch / points[i].share;
     struct surface surface = calibrate(points, count);
@@ -243,12 +222,11 @@ static void a_line_in_batch_over_share_leaves_the_naive_fit_no_error(void **stat
     surface_clear(&surface);
 }
 
-static void a_surface_recovers_a_known_law_everywhere_without_noise(void **state)
+CASE(a_surface_recovers_a_known_law_everywhere_without_noise)
 {
     struct latency_point points[POINTS];
     size_t count = make_points(&truth, NULL, 0, points);
     struct surface surface = calibrate(points, count);
-    (void)state;
     for (double batch = 1; batch <= 64; batch++)
         for (int percent = 5; percent <= 100; percent += 5)
             assert_within(
@@ -260,13 +238,12 @@ static void a_surface_recovers_a_known_law_everywhere_without_noise(void **state
 }
 
 /* The correction stays away from where there is nothing to correct. */
-static void a_surface_of_many_points_is_as_good_as_one_of_few(void **state)
+CASE(a_surface_of_many_points_is_as_good_as_one_of_few)
 {
     enum { MANY = 6 * 100 };
     static struct latency_point points[MANY];
     gsl_rng *rng = make_rng(5);
     size_t count = 0;
-    (void)state;
     for (int batch = 1; batch <= 32; batch *= 2)
         for (int percent = 1; percent <= 100; percent++)
             points[count++] = (struct latency_point){
@@ -283,12 +260,11 @@ static void a_surface_of_many_points_is_as_good_as_one_of_few(void **state)
     gsl_rng_free(rng);
 }
 
-static void the_edges_that_were_left_out_are_the_outermost_fifth(void **state)
+CASE(the_edges_that_were_left_out_are_the_outermost_fifth)
 {
     struct latency_point points[POINTS];
     size_t count = make_points(&truth, NULL, 0, points);
     struct surface surface = calibrate(points, count);
-    (void)state;
     /* Two of seven shares at six batches, from 3/7 to 1/7 and 2/7; two of six batches. */
     assert_int_equal(surface.errors[FOLD_LEAST_SHARES].all.count, 2 * 6);
     assert_int_equal(surface.errors[FOLD_LARGEST_BATCHES].all.count, 2 * 7);
@@ -299,13 +275,12 @@ static void the_edges_that_were_left_out_are_the_outermost_fifth(void **state)
 
 /* The eight points of one network from which powers of the share above 1 once made 3.7 s of 137 ms.
  */
-static void a_prediction_grows_at_most_as_the_batch_and_as_one_over_the_share(void **state)
+CASE(a_prediction_grows_at_most_as_the_batch_and_as_one_over_the_share)
 {
     const struct latency_point points[] = {{1, 0.5, 3.55, 0}, {1, 0.65, 3.45, 0}, {1, 0.7, 3.6, 0},
                                            {1, 0.9, 3.72, 0}, {2, 0.45, 5.48, 0}, {2, 0.9, 3.82, 0},
                                            {2, 0.95, 3.7, 0}, {4, 0.9, 5.5, 0}};
     struct surface surface = calibrate(points, 8);
-    (void)state;
     assert_true(
         latency_model_at(&surface.model, &(struct latency_point){.batch = 8, .share = 0.05}).ms <
         250);
@@ -330,13 +305,12 @@ static bool is_between(const struct latency_model *model, double batch, double s
 }
 
 /* Points at the corners of a triangle, as scattered measurements leave it. */
-static void what_is_between_is_the_hull_of_the_points(void **state)
+CASE(what_is_between_is_the_hull_of_the_points)
 {
     const struct latency_point points[] = {{1, 1, 1, 0}, {16, 1, 16, 0}, {1, 1.0 / 16, 16, 0}};
     const struct latency_prior weak = latency_prior_weak(1);
     struct latency_model model;
     struct error error = {0};
-    (void)state;
     assert_true(latency_model_fit(points, 3, NULL, &weak, NULL, &model, &error));
     assert_true(is_between(&model, 2, 0.5));
     assert_true(is_between(&model, 4, 0.25)); /* on the edge */
@@ -348,12 +322,11 @@ static void what_is_between_is_the_hull_of_the_points(void **state)
     latency_model_clear(&model);
 }
 
-static void the_inner_grid_is_what_has_neighbours_on_all_sides(void **state)
+CASE(the_inner_grid_is_what_has_neighbours_on_all_sides)
 {
     struct latency_point points[POINTS];
     size_t count = make_points(&truth, NULL, 0, points);
     size_t inner = 0;
-    (void)state;
     for (size_t i = 0; i < count; i++)
         inner += surface_is_inner(points, count, i);
     assert_int_equal(inner, 4 * 5);
@@ -400,13 +373,12 @@ static void make_co_runs(const struct interference *law, struct sample_set *set)
         set->co_runs[i].slowdown = interference_law_slowdown(law, set, i);
 }
 
-static void a_constant_law_is_recovered_from_pairs_and_a_triple(void **state)
+CASE(a_constant_law_is_recovered_from_pairs_and_a_triple)
 {
     const struct interference law = {.kind = INTERFERENCE_CONSTANT, .constant = 0.13};
     struct interference_fit found;
     struct sample_set set = {0};
     struct error error = {0};
-    (void)state;
     make_co_runs(&law, &set);
     assert_true(interference_calibrate(&set, &found, &error));
     assert_within(found.laws[INTERFERENCE_CONSTANT].constant, 0.13, 1e-12);
@@ -417,14 +389,13 @@ static void a_constant_law_is_recovered_from_pairs_and_a_triple(void **state)
     samples_clear(&set);
 }
 
-static void a_pair_table_is_recovered_and_chosen_where_pairs_differ(void **state)
+CASE(a_pair_table_is_recovered_and_chosen_where_pairs_differ)
 {
     double excess[16];
     struct interference law = {.kind = INTERFERENCE_PAIRS, .pair_count = 4, .pairs = excess};
     struct interference_fit found;
     struct sample_set set = {0};
     struct error error = {0};
-    (void)state;
     for (size_t i = 0; i < 16; i++)
         excess[i] = 0.02 * (double)((7 * i) % 11);
     make_co_runs(&law, &set);
@@ -445,7 +416,7 @@ static void a_pair_table_is_recovered_and_chosen_where_pairs_differ(void **state
 }
 
 /* The triple is not fitted. It is the sum of its pairs until its times are 10 % longer. */
-static void a_shape_is_recovered_and_chosen_and_groups_are_the_sum_of_their_pairs(void **state)
+CASE(a_shape_is_recovered_and_chosen_and_groups_are_the_sum_of_their_pairs)
 {
     double excess[16];
     struct interference law = {.kind = INTERFERENCE_SHAPED,
@@ -455,7 +426,6 @@ static void a_shape_is_recovered_and_chosen_and_groups_are_the_sum_of_their_pair
     struct interference_fit found;
     struct sample_set set = {0};
     struct error error = {0};
-    (void)state;
     for (size_t i = 0; i < 16; i++)
         excess[i] = 0.05 + 0.02 * (double)((7 * i) % 11);
     make_co_runs(&law, &set);
@@ -474,7 +444,7 @@ static void a_shape_is_recovered_and_chosen_and_groups_are_the_sum_of_their_pair
     samples_clear(&set);
 }
 
-static void a_bandwidth_law_is_recovered_and_speaks_of_functions_that_never_met(void **state)
+CASE(a_bandwidth_law_is_recovered_and_speaks_of_functions_that_never_met)
 {
     const struct interference law = {.kind = INTERFERENCE_BANDWIDTH,
                                      .coefficient = 0.8,
@@ -483,7 +453,6 @@ static void a_bandwidth_law_is_recovered_and_speaks_of_functions_that_never_met(
     struct interference_fit found;
     struct sample_set set = {0};
     struct error error = {0};
-    (void)state;
     make_co_runs(&law, &set);
     gsl_error_handler_t *before = gsl_set_error_handler_off();
     assert_true(interference_calibrate(&set, &found, &error));
@@ -515,7 +484,7 @@ static const char *in_folder(const char *name)
     return path;
 }
 
-static void published_formats_are_known_by_their_first_line(void **state)
+CASE(published_formats_are_known_by_their_first_line)
 {
     static const struct {
         const char *file, *text, *function;
@@ -536,7 +505,6 @@ static void published_formats_are_known_by_their_first_line(void **state)
         {"x-profile-results.txt", "x 4 20 8 138.000000\nx 4 20 9 9999.0\n", "x", 100, 8, 20, 4,
          138},
     };
-    (void)state;
     for (size_t i = 0; i < sizeof formats / sizeof formats[0]; i++) {
         struct sample_set set = {0};
         struct error error = {0};
@@ -554,7 +522,7 @@ static void published_formats_are_known_by_their_first_line(void **state)
     }
 }
 
-static void faulty_tables_are_refused_with_the_line_and_the_fault(void **state)
+CASE(faulty_tables_are_refused_with_the_line_and_the_fault)
 {
     static const char head[] = "model,batch,mps_pct,latency_ms\n";
     static const struct {
@@ -573,7 +541,6 @@ static void faulty_tables_are_refused_with_the_line_and_the_fault(void **state)
         {",2,40,3\n", "name is empty"},
         {"", "has no usable sample"},
     };
-    (void)state;
     for (size_t i = 0; i < sizeof faults / sizeof faults[0]; i++) {
         char text[256];
         struct sample_set set = {0};
@@ -588,10 +555,9 @@ static void faulty_tables_are_refused_with_the_line_and_the_fault(void **state)
     }
 }
 
-static void a_table_of_something_else_is_refused(void **state)
+CASE(a_table_of_something_else_is_refused)
 {
     static const char *const texts[] = {"", "a,b,c\n1,2,3\n", "{}\n", "1,2,3,x\n"};
-    (void)state;
     for (size_t i = 0; i < sizeof texts / sizeof texts[0]; i++) {
         struct sample_set set = {0};
         struct error error = {0};
@@ -602,11 +568,10 @@ static void a_table_of_something_else_is_refused(void **state)
     }
 }
 
-static void devices_of_different_units_are_not_mixed(void **state)
+CASE(devices_of_different_units_are_not_mixed)
 {
     struct sample_set set = {0};
     struct error error = {0};
-    (void)state;
     write_file(in_folder("one.csv"), "model,batch,mps_pct,latency_ms\nx,2,40,3.5\n");
     assert_true(sample_table_read(&set, in_folder("one.csv"), &error));
     write_file(in_folder("two.csv"), "model,batch,mig_gpcs,latency_ms\nx,2,4,3.5\n");
@@ -615,12 +580,11 @@ static void devices_of_different_units_are_not_mixed(void **state)
     samples_clear(&set);
 }
 
-static void repeats_become_their_median_and_their_spread(void **state)
+CASE(repeats_become_their_median_and_their_spread)
 {
     static const double times[] = {10, 12, 11, 30, 9};
     struct sample_set set = {0};
     struct error error = {0};
-    (void)state;
     for (size_t i = 0; i < 5; i++) {
         const struct latency_sample sample = {0, 2, 1, 3, times[i], 1, NAN, 0};
         assert_true(samples_add_latency(&set, &sample, &error));
@@ -652,12 +616,11 @@ static void add_times(struct sample_set *set, const char *name, int vcpu, int co
     }
 }
 
-static void a_function_of_one_point_is_left_out_by_name_and_the_others_are_not(void **state)
+CASE(a_function_of_one_point_is_left_out_by_name_and_the_others_are_not)
 {
     struct sample_set set = {0};
     struct calibration calibration;
     struct error error = {0};
-    (void)state;
     add_times(&set, "first", 1, 1);
     add_times(&set, "many", 1, 3);
     add_times(&set, "many", 2, 1);
@@ -677,11 +640,10 @@ static void a_function_of_one_point_is_left_out_by_name_and_the_others_are_not(v
     samples_clear(&set);
 }
 
-static void nothing_but_single_points_is_refused_unless_there_are_pairs(void **state)
+CASE(nothing_but_single_points_is_refused_unless_there_are_pairs)
 {
     struct sample_set set = {0};
     struct error error = {0};
-    (void)state;
     add_times(&set, "a", 1, 1);
     add_times(&set, "b", 1, 1);
     samples_reduce(&set);
@@ -758,12 +720,11 @@ static void write_profile(const struct sample_set *set, int extend, const char *
     calibration_clear(&calibration);
 }
 
-static void a_written_profile_is_read_back_with_the_measured_values(void **state)
+CASE(a_written_profile_is_read_back_with_the_measured_values)
 {
     struct sample_set set = {0};
     struct calibration calibration;
     struct error error = {0};
-    (void)state;
     make_set(&set);
     write_profile(&set, 0, "profile.json");
     struct profile *profile = load(in_folder("profile.json"));
@@ -793,10 +754,9 @@ static void a_written_profile_is_read_back_with_the_measured_values(void **state
     samples_clear(&set);
 }
 
-static void a_law_that_is_asked_for_extends_the_grid_without_a_step(void **state)
+CASE(a_law_that_is_asked_for_extends_the_grid_without_a_step)
 {
     struct sample_set set = {0};
-    (void)state;
     make_set(&set);
     write_profile(&set, 64, "extended.json");
     struct profile *profile = load(in_folder("extended.json"));
@@ -811,9 +771,8 @@ static void a_law_that_is_asked_for_extends_the_grid_without_a_step(void **state
     samples_clear(&set);
 }
 
-static void equal_samples_give_equal_bytes(void **state)
+CASE(equal_samples_give_equal_bytes)
 {
-    (void)state;
     char *texts[2] = {NULL, NULL};
     for (int i = 0; i < 2; i++) {
         struct sample_set set = {0};
@@ -829,14 +788,13 @@ static void equal_samples_give_equal_bytes(void **state)
     free(texts[1]);
 }
 
-static void a_share_that_is_not_whole_in_the_unit_is_not_written(void **state)
+CASE(a_share_that_is_not_whole_in_the_unit_is_not_written)
 {
     struct sample_set set = {0};
     struct calibration calibration;
     struct error error = {0};
     struct atomic_file file;
     const struct profile_options options = {.unit = 3};
-    (void)state;
     make_set(&set);
     assert_true(calibration_run(&set, NULL, NULL, &calibration, &error));
     assert_true(atomic_file_open(&file, in_folder("three.json"), &error));
@@ -851,10 +809,9 @@ static void a_share_that_is_not_whole_in_the_unit_is_not_written(void **state)
 }
 
 /* A coarser unit admits what a table rounds; two shares never become the same units. */
-static void a_rounded_share_is_one_of_the_unit(void **state)
+CASE(a_rounded_share_is_one_of_the_unit)
 {
     struct sample_set set = {.unit = 1000};
-    (void)state;
     assert_int_equal(samples_in_unit(&set, 143, 7), 1);
     assert_int_equal(samples_in_unit(&set, 286, 7), 2);
     assert_int_equal(samples_in_unit(&set, 571, 7), 4);
@@ -939,10 +896,9 @@ static double law_off_at_the_whole(const struct calibrated_surface *surface)
     return most;
 }
 
-static void a_law_over_counted_multiprocessors_is_recovered_up_to_the_whole_gpu(void **state)
+CASE(a_law_over_counted_multiprocessors_is_recovered_up_to_the_whole_gpu)
 {
     struct sample_set set = {0};
-    (void)state;
     make_slices(&set, true);
     struct calibration calibration = calibrate_set(&set);
     const struct calibrated_surface *surface = &calibration.surfaces[0];
@@ -960,10 +916,9 @@ static void a_law_over_counted_multiprocessors_is_recovered_up_to_the_whole_gpu(
 }
 
 /* Without the counts no law of this kind describes the same times: what the counts are for. */
-static void the_same_times_over_named_shares_miss_the_whole_gpu(void **state)
+CASE(the_same_times_over_named_shares_miss_the_whole_gpu)
 {
     struct sample_set set = {0};
-    (void)state;
     make_slices(&set, false);
     struct calibration calibration = calibrate_set(&set);
     assert_true(law_off_at_the_whole(&calibration.surfaces[0]) > 0.05);
@@ -971,10 +926,9 @@ static void the_same_times_over_named_shares_miss_the_whole_gpu(void **state)
     samples_clear(&set);
 }
 
-static void a_profile_of_counted_multiprocessors_is_asked_by_the_shares_names(void **state)
+CASE(a_profile_of_counted_multiprocessors_is_asked_by_the_shares_names)
 {
     struct sample_set set = {0};
-    (void)state;
     make_slices(&set, true);
     write_profile(&set, 64, "sliced.json");
     struct profile *profile = load(in_folder("sliced.json"));
@@ -994,11 +948,10 @@ static void a_profile_of_counted_multiprocessors_is_asked_by_the_shares_names(vo
 }
 
 /* 30 % and two sevenths can come to the same multiprocessors: two names of one place. */
-static void two_shares_that_came_to_the_same_are_left_out_together(void **state)
+CASE(two_shares_that_came_to_the_same_are_left_out_together)
 {
     struct latency_point points[POINTS];
     size_t count = 0;
-    (void)state;
     for (int batch = 1; batch <= 16; batch *= 2)
         for (int share = 1; share <= SEVENTHS; share++)
             for (int twin = 0; twin < (share == 2 ? 2 : 1); twin++)
@@ -1028,14 +981,13 @@ static void calibrate_file(const char *path, struct sample_set *set,
         fail_msg("%s", error.message);
 }
 
-static void public_tables_calibrate_within_what_is_reported_of_them(void **state)
+CASE(public_tables_calibrate_within_what_is_reported_of_them)
 {
     static const struct {
         const char *path;
         double bound;
     } sets[] = {{"traces/profiles/raw/parvagpu/parvagpu_all.csv", 0.035},
                 {"traces/profiles/raw/dilu/dilu_all.csv", 0.031}};
-    (void)state;
     for (size_t i = 0; i < 2; i++) {
         struct sample_set set = {0};
         struct calibration calibration;
@@ -1049,13 +1001,12 @@ static void public_tables_calibrate_within_what_is_reported_of_them(void **state
     }
 }
 
-static void igniter_resnet50_calibrates_within_what_is_reported_of_it(void **state)
+CASE(igniter_resnet50_calibrates_within_what_is_reported_of_it)
 {
     struct sample_set all = {0};
     struct latency_point points[256];
     struct error error = {0};
     size_t count = 0;
-    (void)state;
     assert_true(sample_table_read(&all, "traces/profiles/raw/igniter/solo.csv", &error));
     samples_reduce(&all);
     for (size_t i = 0; i < all.latency_count; i++)
@@ -1069,11 +1020,10 @@ static void igniter_resnet50_calibrates_within_what_is_reported_of_it(void **sta
     samples_clear(&all);
 }
 
-static void igniter_pairs_calibrate_within_what_is_reported_of_them(void **state)
+CASE(igniter_pairs_calibrate_within_what_is_reported_of_them)
 {
     struct sample_set set = {0};
     struct calibration calibration;
-    (void)state;
     calibrate_file("traces/profiles/raw/igniter/pairs.csv", &set, &calibration);
     assert_int_equal(calibration.interference.none.count, 1500);
     assert_int_equal(calibration.interference.kind, INTERFERENCE_SHAPED);
@@ -1108,47 +1058,4 @@ static int remove_folder(void **state)
     return rmdir(folder);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_known_law_is_recovered_within_half_a_percent_without_noise),
-        cmocka_unit_test(
-            a_known_law_is_recovered_within_one_percent_from_samples_with_two_percent_noise),
-        cmocka_unit_test(outliers_do_not_move_the_robust_fit),
-        cmocka_unit_test(every_law_rises_with_the_batch_and_falls_with_the_share),
-        cmocka_unit_test(a_fit_of_one_point_is_refused),
-        cmocka_unit_test(the_reported_error_is_what_leaving_out_by_hand_gives),
-        cmocka_unit_test(leaving_out_a_share_by_hand_gives_the_reported_error),
-        cmocka_unit_test(a_line_in_batch_over_share_leaves_the_naive_fit_no_error),
-        cmocka_unit_test(a_surface_recovers_a_known_law_everywhere_without_noise),
-        cmocka_unit_test(a_surface_of_many_points_is_as_good_as_one_of_few),
-        cmocka_unit_test(the_edges_that_were_left_out_are_the_outermost_fifth),
-        cmocka_unit_test(what_is_between_is_the_hull_of_the_points),
-        cmocka_unit_test(a_prediction_grows_at_most_as_the_batch_and_as_one_over_the_share),
-        cmocka_unit_test(the_inner_grid_is_what_has_neighbours_on_all_sides),
-        cmocka_unit_test(a_constant_law_is_recovered_from_pairs_and_a_triple),
-        cmocka_unit_test(a_pair_table_is_recovered_and_chosen_where_pairs_differ),
-        cmocka_unit_test(a_shape_is_recovered_and_chosen_and_groups_are_the_sum_of_their_pairs),
-        cmocka_unit_test(a_bandwidth_law_is_recovered_and_speaks_of_functions_that_never_met),
-        cmocka_unit_test(published_formats_are_known_by_their_first_line),
-        cmocka_unit_test(faulty_tables_are_refused_with_the_line_and_the_fault),
-        cmocka_unit_test(a_table_of_something_else_is_refused),
-        cmocka_unit_test(devices_of_different_units_are_not_mixed),
-        cmocka_unit_test(repeats_become_their_median_and_their_spread),
-        cmocka_unit_test(a_function_of_one_point_is_left_out_by_name_and_the_others_are_not),
-        cmocka_unit_test(nothing_but_single_points_is_refused_unless_there_are_pairs),
-        cmocka_unit_test(a_written_profile_is_read_back_with_the_measured_values),
-        cmocka_unit_test(a_law_that_is_asked_for_extends_the_grid_without_a_step),
-        cmocka_unit_test(equal_samples_give_equal_bytes),
-        cmocka_unit_test(a_share_that_is_not_whole_in_the_unit_is_not_written),
-        cmocka_unit_test(a_rounded_share_is_one_of_the_unit),
-        cmocka_unit_test(a_law_over_counted_multiprocessors_is_recovered_up_to_the_whole_gpu),
-        cmocka_unit_test(the_same_times_over_named_shares_miss_the_whole_gpu),
-        cmocka_unit_test(a_profile_of_counted_multiprocessors_is_asked_by_the_shares_names),
-        cmocka_unit_test(two_shares_that_came_to_the_same_are_left_out_together),
-        cmocka_unit_test(public_tables_calibrate_within_what_is_reported_of_them),
-        cmocka_unit_test(igniter_resnet50_calibrates_within_what_is_reported_of_it),
-        cmocka_unit_test(igniter_pairs_calibrate_within_what_is_reported_of_them),
-    };
-    return cmocka_run_group_tests_name("calibrate", tests, make_folder, remove_folder);
-}
+SUITE_WITH("calibrate", make_folder, remove_folder)

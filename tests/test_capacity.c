@@ -1,19 +1,11 @@
 /* The search for capacity, against functions with a known answer, a scan of simulations and
  * queueing theory. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
-
 #include <gsl/gsl_randist.h>
-#include <math.h>
-#include <stdlib.h>
 
 #include "sim/engine/queueing_theory.h"
 #include "sim/run/capacity_runner.h"
 #include "sim/run/guard.h"
+#include "tests/suite.h"
 #include "tests/worlds.h"
 
 /* ---- The search alone ------------------------------------------------------------------------ */
@@ -38,9 +30,8 @@ static void search_run(struct capacity_search *search, const struct capacity_ran
     assert_true(search->count < CAPACITY_POINTS / 2);
 }
 
-static void a_step_is_found_within_the_tolerance(void **state)
+CASE(a_step_is_found_within_the_tolerance)
 {
-    (void)state;
     struct random_stream stream;
     random_stream_open(&stream, 17, RANDOM_TEST, 1, 1);
     for (size_t i = 0; i < 3000; i++) {
@@ -71,9 +62,8 @@ static void a_step_is_found_within_the_tolerance(void **state)
 }
 
 /* The margin falls by 1 where the value doubles, with an error of 0.4 per seed. */
-static void seeds_are_added_until_the_interval_is_narrow(void **state)
+CASE(seeds_are_added_until_the_interval_is_narrow)
 {
-    (void)state;
     static const size_t budgets[] = {10, 40, 1000};
     for (size_t i = 0; i < sizeof budgets / sizeof *budgets; i++) {
         const struct capacity_range range = {.start = 3,
@@ -108,9 +98,8 @@ static void seeds_are_added_until_the_interval_is_narrow(void **state)
     }
 }
 
-static void whole_numbers_are_found_exactly(void **state)
+CASE(whole_numbers_are_found_exactly)
 {
-    (void)state;
     for (int edge = 1; edge <= 70; edge++)
         for (int start = 1; start <= 70; start += 3)
             for (int below = 0; below < 2; below++) {
@@ -129,9 +118,8 @@ static void whole_numbers_are_found_exactly(void **state)
             }
 }
 
-static void a_range_without_a_change_says_on_which_side_it_is(void **state)
+CASE(a_range_without_a_change_says_on_which_side_it_is)
 {
-    (void)state;
     static const struct {
         enum capacity_direction direction;
         double low, high;
@@ -166,9 +154,8 @@ static void a_range_without_a_change_says_on_which_side_it_is(void **state)
 }
 
 /* With the wrong direction: the end holds, and the visited values tell against the answer. */
-static void a_change_against_the_direction_is_told(void **state)
+CASE(a_change_against_the_direction_is_told)
 {
-    (void)state;
     const struct capacity_range range = {
         .start = 3, .low = 2, .high = 8, .tolerance = 0.04, .direction = CAPACITY_GREATEST};
     struct capacity_search search;
@@ -181,9 +168,8 @@ static void a_change_against_the_direction_is_told(void **state)
 }
 
 /* Values above 10 are not valid, and the condition holds at all others. */
-static void a_value_that_is_refused_ends_the_range(void **state)
+CASE(a_value_that_is_refused_ends_the_range)
 {
-    (void)state;
     for (int known = 0; known < 2; known++) {
         const struct capacity_range range = {.start = 3,
                                              .low = NAN,
@@ -315,9 +301,8 @@ static bool scan_agrees(size_t number, const char *path, const struct scan_case 
     return against == 0;
 }
 
-static void the_value_found_is_that_of_a_scan(void **state)
+CASE(the_value_found_is_that_of_a_scan)
 {
-    (void)state;
     size_t agreed = 0;
     for (size_t c = 0; c < CASES; c++) {
         char path[] = "/tmp/esgsim-test-XXXXXX";
@@ -513,9 +498,8 @@ static void station_try(const struct station *station, size_t requests, size_t n
 /* ESGSIM_TRIALS=N: so many tries; ESGSIM_REQUESTS=N: so many requests in each run.
  * If an interval misses the edge in 3 of 100 tries, 7 or fewer of 12 hold it in 1 of 10^5 cases;
  * with 100 tries at least 93 are to hold it, and 90 to be at most 4 % wide. */
-static void the_interval_holds_the_edge_of_theory(void **state)
+CASE(the_interval_holds_the_edge_of_theory)
 {
-    (void)state;
     const char *trials = getenv("ESGSIM_TRIALS");
     const char *requests = getenv("ESGSIM_REQUESTS");
     const size_t count = trials != NULL ? strtoul(trials, NULL, 10) : 12;
@@ -532,9 +516,8 @@ static void the_interval_holds_the_edge_of_theory(void **state)
 }
 
 /* The same through the platform and the worker processes, once for each queue. */
-static void the_platform_finds_the_edge_of_theory(void **state)
+CASE(the_platform_finds_the_edge_of_theory)
 {
-    (void)state;
     static const struct override overrides[] = {{"requests", "5000"}, {"warmup_requests", "500"}};
     struct tries all = {0};
     for (size_t s = 0; s < STATIONS; s++) {
@@ -568,9 +551,8 @@ static void the_platform_finds_the_edge_of_theory(void **state)
 
 /* ---- The runner ------------------------------------------------------------------------------ */
 
-static void answers_do_not_depend_on_the_number_of_workers(void **state)
+CASE(answers_do_not_depend_on_the_number_of_workers)
 {
-    (void)state;
     char path[] = "/tmp/esgsim-test-XXXXXX";
     char json[WORLD_BYTES];
     struct capacity_answer answers[2];
@@ -611,19 +593,4 @@ static void answers_do_not_depend_on_the_number_of_workers(void **state)
     (void)unlink(path);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_step_is_found_within_the_tolerance),
-        cmocka_unit_test(seeds_are_added_until_the_interval_is_narrow),
-        cmocka_unit_test(whole_numbers_are_found_exactly),
-        cmocka_unit_test(a_range_without_a_change_says_on_which_side_it_is),
-        cmocka_unit_test(a_change_against_the_direction_is_told),
-        cmocka_unit_test(a_value_that_is_refused_ends_the_range),
-        cmocka_unit_test(the_value_found_is_that_of_a_scan),
-        cmocka_unit_test(the_interval_holds_the_edge_of_theory),
-        cmocka_unit_test(the_platform_finds_the_edge_of_theory),
-        cmocka_unit_test(answers_do_not_depend_on_the_number_of_workers),
-    };
-    return cmocka_run_group_tests_name("capacity", tests, NULL, NULL);
-}
+SUITE("capacity")

@@ -1,17 +1,10 @@
 /* The bound by capacity, against the best of all schedules of tiny cases, against every policy, and
  * where it is known. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
-
 #include <gsl/gsl_randist.h>
-#include <math.h>
 
 #include "sched/common/capacity_bound.h"
 #include "sched/registry.h"
+#include "tests/suite.h"
 #include "tests/worlds.h"
 
 /* ---- The best of all schedules --------------------------------------------------------------- */
@@ -259,9 +252,8 @@ static void tiny_case(struct random_stream *stream, bool unlike, size_t number, 
     experiment_free(experiment);
 }
 
-static void no_schedule_of_a_tiny_case_has_more_hits(void **state)
+CASE(no_schedule_of_a_tiny_case_has_more_hits)
 {
-    (void)state;
     size_t binding = 0;
     size_t equal = 0;
     struct random_stream stream;
@@ -273,9 +265,8 @@ static void no_schedule_of_a_tiny_case_has_more_hits(void **state)
     assert_true(binding >= TINY_CASES / 4 && equal >= TINY_CASES / 2);
 }
 
-static void nor_of_a_case_with_unlike_gpus(void **state)
+CASE(nor_of_a_case_with_unlike_gpus)
 {
-    (void)state;
     size_t binding = 0;
     size_t equal = 0;
     struct random_stream stream;
@@ -294,9 +285,8 @@ static double hits_of(const struct simulation_result *result)
     return result->overall.slo_hit_rate;
 }
 
-static void no_policy_has_more_hits(void **state)
+CASE(no_policy_has_more_hits)
 {
-    (void)state;
     size_t binding = 0;
     size_t runs = 0;
     for (uint64_t world = 0; world < 8; world++) {
@@ -351,9 +341,8 @@ static double station_hits(const struct experiment *experiment, size_t count, do
     return hits;
 }
 
-static void a_burst_has_as_many_hits_as_fit_before_its_deadline(void **state)
+CASE(a_burst_has_as_many_hits_as_fit_before_its_deadline)
 {
-    (void)state;
     static const double ten = 10;
     for (unsigned vcpus = 1; vcpus <= 4; vcpus++)
         for (unsigned rounds = 1; rounds <= 5; rounds++) {
@@ -367,9 +356,8 @@ static void a_burst_has_as_many_hits_as_fit_before_its_deadline(void **state)
 
 /* The shortest are served first: with times of 5 and 20 ms, half of the requests each, at twice the
  * capacity 5 ms of 25 go to the short ones, and the rest to half of the long ones. */
-static void in_overload_the_shortest_are_served(void **state)
+CASE(in_overload_the_shortest_are_served)
 {
-    (void)state;
     static const double times[] = {5, 20};
     struct experiment *experiment = station(1, 40);
     const double hits = station_hits(experiment, 4000, 6.25, times, 2);
@@ -379,9 +367,8 @@ static void in_overload_the_shortest_are_served(void **state)
     experiment_free(experiment);
 }
 
-static void all_hit_at_low_load_and_none_below_the_fastest_time(void **state)
+CASE(all_hit_at_low_load_and_none_below_the_fastest_time)
 {
-    (void)state;
     static const double ten = 10;
     struct experiment *experiment = station(2, 30);
     assert_true(station_hits(experiment, 1000, 6, &ten, 1) == 1000);
@@ -399,15 +386,4 @@ static void all_hit_at_low_load_and_none_below_the_fastest_time(void **state)
     }
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(no_schedule_of_a_tiny_case_has_more_hits),
-        cmocka_unit_test(nor_of_a_case_with_unlike_gpus),
-        cmocka_unit_test(no_policy_has_more_hits),
-        cmocka_unit_test(a_burst_has_as_many_hits_as_fit_before_its_deadline),
-        cmocka_unit_test(in_overload_the_shortest_are_served),
-        cmocka_unit_test(all_hit_at_low_load_and_none_below_the_fastest_time),
-    };
-    return cmocka_run_group_tests_name("capacity bound", tests, NULL, NULL);
-}
+SUITE("capacity bound")

@@ -1,17 +1,8 @@
 /* The field's usual baselines against brute force: each decision of a run is looked at from
  * outside, with what the platform showed before it. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
-
-#include <stdlib.h>
-#include <string.h>
-
 #include "sched/common/sliding_window.h"
 #include "sched/registry.h"
+#include "tests/suite.h"
 #include "tests/worlds.h"
 
 enum { QUEUES_MAX = 8, INVOKERS_MAX = 8, FUNCTIONS_MAX = 2, WINDOW = 64, WORLDS = 30 };
@@ -147,9 +138,8 @@ static uint64_t look_worlds(const char *name, const char *key, double number, ui
 
 /* ---- All of them ----------------------------------------------------------------------------- */
 
-static void no_policy_breaks_a_rule_or_loses_a_request_in_any_world(void **state)
+CASE(no_policy_breaks_a_rule_or_loses_a_request_in_any_world)
 {
-    (void)state;
     for (size_t p = 0; p < NAMES; p++) {
         look_worlds(names[p], "head_of_line", 1, 10, check_nothing);
         look_worlds(names[p], "containers", 1, 10, check_nothing);
@@ -300,9 +290,8 @@ static void check_least_laxity(struct look *look, struct platform *platform, boo
     }
 }
 
-static void llf_serves_the_least_laxity_of_all_that_wait(void **state)
+CASE(llf_serves_the_least_laxity_of_all_that_wait)
 {
-    (void)state;
     assert_true(look_worlds("llf", NULL, 0, WORLDS, check_least_laxity) > 1000);
 }
 
@@ -356,9 +345,8 @@ static void check_least_loaded_of_all(struct look *look, struct platform *platfo
     check_least(look, false);
 }
 
-static void least_loaded_picks_a_minimum_of_all_with_room(void **state)
+CASE(least_loaded_picks_a_minimum_of_all_with_room)
 {
-    (void)state;
     assert_true(look_worlds("least-loaded", NULL, 0, WORLDS, check_least_loaded) > 1000);
     assert_true(look_worlds("least-loaded", "warm", 1, WORLDS, check_least_loaded_of_all) > 1000);
     assert_true(look_worlds("least-loaded", "head_of_line", 1, WORLDS, check_least_loaded) > 1000);
@@ -406,9 +394,8 @@ static void check_better_of_two_by_load(struct look *look, struct platform *plat
     check_better(look, platform, false);
 }
 
-static void power_of_two_picks_the_better_of_its_two_draws(void **state)
+CASE(power_of_two_picks_the_better_of_its_two_draws)
 {
-    (void)state;
     assert_true(look_worlds("power-of-two", "warm", 1, WORLDS, check_better_of_two_by_load) > 1000);
     assert_true(look_worlds("power-of-two", NULL, 0, WORLDS, check_better_of_two) > 1000);
 }
@@ -435,9 +422,8 @@ static void check_walk(struct look *look, struct platform *platform, bool more)
     assert_true(found);
 }
 
-static void openwhisk_walks_from_home_to_the_first_with_room(void **state)
+CASE(openwhisk_walks_from_home_to_the_first_with_room)
 {
-    (void)state;
     assert_true(look_worlds("openwhisk", NULL, 0, WORLDS, check_walk) > 1000);
 }
 
@@ -605,16 +591,14 @@ static void check_clockwork(struct look *look, struct platform *platform, bool m
 }
 
 /* At nominal times, which an observer knows. */
-static void clockwork_starts_the_first_jobs_that_can_finish_and_drops_only_what_cannot(void **state)
+CASE(clockwork_starts_the_first_jobs_that_can_finish_and_drops_only_what_cannot)
 {
-    (void)state;
     assert_true(look_worlds("clockwork", "window", 0, WORLDS, check_clockwork) > 300);
 }
 
 /* The original's own test: malixian/clockwork @ 5917620, test/clockwork/test/testutil.cpp:21-87. */
-static void a_sliding_window_has_the_percentiles_of_clockworks_test(void **state)
+CASE(a_sliding_window_has_the_percentiles_of_clockworks_test)
 {
-    (void)state;
     static const struct {
         sim_time_t added;
         sim_time_t at[5]; /* percentiles 0, 25, 50, 75, 100 */
@@ -653,9 +637,8 @@ static void a_sliding_window_has_the_percentiles_of_clockworks_test(void **state
 /* In overload, without noise and interference and with idle containers, nothing that was not
  * dropped is late, at nominal and at measured times. Batches are as large as time allows: three are
  * 30 ms of the 60. */
-static void clockwork_serves_in_time_whatever_it_starts(void **state)
+CASE(clockwork_serves_in_time_whatever_it_starts)
 {
-    (void)state;
     static const char *const rates[] = {"90", "150", "1000"};
     struct log *log = log_one();
     char json[WORLD_BYTES];
@@ -676,9 +659,8 @@ static void clockwork_serves_in_time_whatever_it_starts(void **state)
 
 /* Two batches on one GPU slow one another, which the profile's times do not tell. Each size is late
  * once at most, and then measured. With nominal times requests are late to the end. */
-static void clockwork_learns_how_long_a_batch_takes(void **state)
+CASE(clockwork_learns_how_long_a_batch_takes)
 {
-    (void)state;
     struct log *log = log_one();
     char *json = strdup(ONE_SERVER("{\"process\":\"poisson\",\"rate_per_s\":300}", "60", "2000"));
     assert_non_null(json);
@@ -697,9 +679,8 @@ static void clockwork_learns_how_long_a_batch_takes(void **state)
 }
 
 /* A container that takes longer to start than any deadline allows is started without a batch. */
-static void clockwork_loads_a_model_that_no_container_has(void **state)
+CASE(clockwork_loads_a_model_that_no_container_has)
 {
-    (void)state;
     struct log *log = log_one();
     char *json = strdup(ONE_SERVER("{\"process\":\"poisson\",\"rate_per_s\":50}", "60", "400"));
     assert_non_null(json);
@@ -782,9 +763,8 @@ static void check_slack_filled(struct look *look, struct platform *platform, boo
                         least_stage_deadline(look, q, 4) + ROUNDING);
 }
 
-static void grandslam_batches_as_many_as_the_slack_allows_least_slack_first(void **state)
+CASE(grandslam_batches_as_many_as_the_slack_allows_least_slack_first)
 {
-    (void)state;
     assert_true(look_worlds("grandslam", NULL, 0, WORLDS, check_slack_filled) > 100);
     assert_true(late_batches > 20);
     look_worlds("grandslam", "late", 1, 10, check_nothing);
@@ -796,9 +776,8 @@ static void grandslam_batches_as_many_as_the_slack_allows_least_slack_first(void
  * 3,
  * 4; 3.6, 4.6, 4.14, 3.726, 4.726, 4.253, 3.828, 4.828, 4.345, 3.911, 4.911, 4.419, 3.978, 4.978,
  * 4.480, 4.032, 3.629. */
-static void clipper_caps_batches_as_computed_by_hand(void **state)
+CASE(clipper_caps_batches_as_computed_by_hand)
 {
-    (void)state;
     static const uint32_t expected[] = {1, 2, 3, 4, 3, 4, 4, 3, 4, 4, 3,
                                         4, 4, 3, 4, 4, 3, 4, 4, 4, 3};
     struct log *log = log_one();
@@ -810,9 +789,8 @@ static void clipper_caps_batches_as_computed_by_hand(void **state)
 }
 
 /* With time for any batch the cap rises to the profile's largest, 5. */
-static void clipper_raises_its_cap_to_the_largest_batch_there_is(void **state)
+CASE(clipper_raises_its_cap_to_the_largest_batch_there_is)
 {
-    (void)state;
     struct log *log = log_one();
     RESULT result = {0};
     uint32_t most = 0;
@@ -824,9 +802,8 @@ static void clipper_raises_its_cap_to_the_largest_batch_there_is(void **state)
 }
 
 /* Alone, the first is a full batch and raises the cap to 2; every later one waits for company. */
-static void clipper_delays_a_batch_below_the_cap_and_no_longer_than_told(void **state)
+CASE(clipper_delays_a_batch_below_the_cap_and_no_longer_than_told)
 {
-    (void)state;
     struct log *log = log_one();
     RESULT result = {0};
     run_well_with(
@@ -838,24 +815,4 @@ static void clipper_delays_a_batch_below_the_cap_and_no_longer_than_told(void **
                          i == 0 ? 0 : 20 * SIM_MS);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(no_policy_breaks_a_rule_or_loses_a_request_in_any_world),
-        cmocka_unit_test(llf_serves_the_least_laxity_of_all_that_wait),
-        cmocka_unit_test(least_loaded_picks_a_minimum_of_all_with_room),
-        cmocka_unit_test(power_of_two_picks_the_better_of_its_two_draws),
-        cmocka_unit_test(openwhisk_walks_from_home_to_the_first_with_room),
-        cmocka_unit_test(
-            clockwork_starts_the_first_jobs_that_can_finish_and_drops_only_what_cannot),
-        cmocka_unit_test(a_sliding_window_has_the_percentiles_of_clockworks_test),
-        cmocka_unit_test(clockwork_serves_in_time_whatever_it_starts),
-        cmocka_unit_test(clockwork_learns_how_long_a_batch_takes),
-        cmocka_unit_test(clockwork_loads_a_model_that_no_container_has),
-        cmocka_unit_test(grandslam_batches_as_many_as_the_slack_allows_least_slack_first),
-        cmocka_unit_test(clipper_caps_batches_as_computed_by_hand),
-        cmocka_unit_test(clipper_raises_its_cap_to_the_largest_batch_there_is),
-        cmocka_unit_test(clipper_delays_a_batch_below_the_cap_and_no_longer_than_told),
-    };
-    return cmocka_run_group_tests_name("classics", tests, NULL, NULL);
-}
+SUITE("classics")

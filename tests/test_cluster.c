@@ -1,15 +1,8 @@
 /* The cluster's books: best fit against a scan of everything, MIG shapes against the device's
  * rules, random reservations against a plain count. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdlib.h>
-#include <string.h>
-
-#include <cmocka.h>
-
 #include "sim/cluster/cluster.h"
 #include "sim/engine/random.h"
+#include "tests/suite.h"
 
 enum { FUNCTIONS = 4, INVOKERS = 23, STEPS = 20000, KINDS = 3 };
 
@@ -290,9 +283,8 @@ static void random_life(struct fixture *fixture, int steps)
         fail_msg("%s", error.message);
 }
 
-static void whatever_is_reserved_is_released_and_best_fit_equals_a_full_scan(void **state)
+CASE(whatever_is_reserved_is_released_and_best_fit_equals_a_full_scan)
 {
-    (void)state;
     static const enum sharing kinds[] = {SHARING_MPS, SHARING_MIG, SHARING_EXCLUSIVE};
     for (size_t i = 0; i < 3; i++) {
         struct fixture fixture;
@@ -331,9 +323,8 @@ static void unlike_invokers(struct fixture *fixture, struct gpu_spec (*gpus)[4])
         fixture->configurations[1][0].vgpu = 0;
 }
 
-static void best_fit_equals_a_full_scan_of_random_clusters(void **state)
+CASE(best_fit_equals_a_full_scan_of_random_clusters)
 {
-    (void)state;
     for (uint64_t round = 0; round < 24; round++) {
         struct fixture fixture;
         struct gpu_spec gpus[3][4];
@@ -381,9 +372,8 @@ static void unlike_kinds(struct fixture *fixture, struct gpu_spec (*gpus)[4])
     fixture->on[2][2].runs = false;
 }
 
-static void best_fit_equals_a_full_scan_of_clusters_of_unlike_gpus(void **state)
+CASE(best_fit_equals_a_full_scan_of_clusters_of_unlike_gpus)
 {
-    (void)state;
     for (uint64_t round = 0; round < 12; round++) {
         struct fixture fixture;
         struct gpu_spec gpus[3][4];
@@ -400,9 +390,8 @@ static void best_fit_equals_a_full_scan_of_clusters_of_unlike_gpus(void **state)
 
 /* Two GPUs with 1 and 4 units free on invoker 0, one with 2 on invoker 1: one unit fits the first
  * exactly. */
-static void best_fit_looks_for_the_gpu_that_fits_and_not_for_the_emptiest(void **state)
+CASE(best_fit_looks_for_the_gpu_that_fits_and_not_for_the_emptiest)
 {
-    (void)state;
     struct fixture fixture;
     struct placement placement;
     uint8_t slots;
@@ -432,9 +421,8 @@ static void best_fit_looks_for_the_gpu_that_fits_and_not_for_the_emptiest(void *
 
 /* NVIDIA's MIG user guide lists the layouts of an A100; these sums of slices it does and does not
  * offer. */
-static void mig_places_the_slices_an_a100_offers(void **state)
+CASE(mig_places_the_slices_an_a100_offers)
 {
-    (void)state;
     static const struct {
         uint16_t slices[8];
         int placed; /* how many of them in order */
@@ -462,9 +450,8 @@ static void mig_places_the_slices_an_a100_offers(void **state)
     }
 }
 
-static void a_full_gpu_evicts_the_least_recently_used_idle_container(void **state)
+CASE(a_full_gpu_evicts_the_least_recently_used_idle_container)
 {
-    (void)state;
     struct fixture fixture;
     assert_int_equal(fixture_make(&fixture, SHARING_MPS), 0);
     struct cluster *cluster = &fixture.cluster;
@@ -526,9 +513,8 @@ static void assert_list(const struct cluster *cluster, uint32_t invoker, uint32_
 }
 
 /* Containers come and go at the head, leave from the middle and from the end. */
-static void lists_of_idle_containers_are_in_order_of_last_use(void **state)
+CASE(lists_of_idle_containers_are_in_order_of_last_use)
 {
-    (void)state;
     struct fixture fixture;
     assert_int_equal(fixture_make(&fixture, SHARING_MPS), 0);
     cluster_clear(&fixture.cluster);
@@ -571,9 +557,8 @@ static void lists_of_idle_containers_are_in_order_of_last_use(void **state)
     cluster_clear(cluster);
 }
 
-static void home_walks_visit_every_invoker_once(void **state)
+CASE(home_walks_visit_every_invoker_once)
 {
-    (void)state;
     struct fixture fixture;
     assert_int_equal(fixture_make(&fixture, SHARING_MPS), 0);
     for (uint32_t f = 0; f < FUNCTIONS; f++) {
@@ -793,9 +778,8 @@ static void crowd_life(struct fixture *fixture)
     assert_in_range(forgotten, 2, 5);
 }
 
-static void walks_by_best_fit_follow_an_account_of_all_changes(void **state)
+CASE(walks_by_best_fit_follow_an_account_of_all_changes)
 {
-    (void)state;
     static const enum sharing kinds[] = {SHARING_MPS, SHARING_MIG};
     for (size_t i = 0; i < 5; i++) {
         struct fixture fixture;
@@ -833,9 +817,8 @@ static void walks_by_best_fit_follow_an_account_of_all_changes(void **state)
         (field) = kept;                                                                            \
     } while (false)
 
-static void a_broken_account_is_noticed(void **state)
+CASE(a_broken_account_is_noticed)
 {
-    (void)state;
     struct fixture fixture;
     assert_int_equal(fixture_make(&fixture, SHARING_MPS), 0);
     struct cluster *cluster = &fixture.cluster;
@@ -851,19 +834,4 @@ static void a_broken_account_is_noticed(void **state)
     cluster_clear(cluster);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(whatever_is_reserved_is_released_and_best_fit_equals_a_full_scan),
-        cmocka_unit_test(best_fit_equals_a_full_scan_of_random_clusters),
-        cmocka_unit_test(best_fit_equals_a_full_scan_of_clusters_of_unlike_gpus),
-        cmocka_unit_test(best_fit_looks_for_the_gpu_that_fits_and_not_for_the_emptiest),
-        cmocka_unit_test(walks_by_best_fit_follow_an_account_of_all_changes),
-        cmocka_unit_test(mig_places_the_slices_an_a100_offers),
-        cmocka_unit_test(a_full_gpu_evicts_the_least_recently_used_idle_container),
-        cmocka_unit_test(lists_of_idle_containers_are_in_order_of_last_use),
-        cmocka_unit_test(home_walks_visit_every_invoker_once),
-        cmocka_unit_test(a_broken_account_is_noticed),
-    };
-    return cmocka_run_group_tests_name("cluster", tests, NULL, NULL);
-}
+SUITE("cluster")

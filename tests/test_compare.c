@@ -1,13 +1,5 @@
 /* A simulation held against a replay: errors that are known come out as they are, what is not the
  * same experiment is refused. The replays are rehearsals, whose error we set. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-
-#include <cmocka.h>
-
-#include <math.h>
-
 #include <cjson/cJSON.h>
 #include <gsl/gsl_sort.h>
 #include <gsl/gsl_statistics_double.h>
@@ -20,6 +12,7 @@
 #include "sim/run/replay.h"
 #include "sim/run/run_once.h"
 #include "tests/fixture_replay.h"
+#include "tests/suite.h"
 #include "tests/worlds.h"
 
 enum { RUNS_MAX = 4, PATH_SIZE = 64 };
@@ -166,12 +159,11 @@ static const struct compare_part *whole(const struct compare_run *run)
 
 /* ---- Known errors ---------------------------------------------------------------------------- */
 
-static void a_reality_as_modelled_has_no_error_at_all(void **state)
+CASE(a_reality_as_modelled_has_no_error_at_all)
 {
     struct pair pair =
         pair_of(world(1, "esg", NULL, NULL), world(1, "esg", NULL, NULL), 1, 0, false);
     struct comparison *against = compare(&pair);
-    (void)state;
     assert_int_equal(against->run_count, 1);
     assert_int_equal(against->alone_count, 0);
     assert_false(against->gpu);
@@ -199,7 +191,7 @@ static void a_reality_as_modelled_has_no_error_at_all(void **state)
 
 /* 100 ms modelled, 125 executed, nobody waits: −20 % of everything, and every request misses none
  * of its 200 ms. */
-static void an_error_of_the_profile_is_found_where_it_is(void **state)
+CASE(an_error_of_the_profile_is_found_where_it_is)
 {
     struct pair pair = pair_of(lone(NULL, "arrivals.rate_per_s", "1"),
                                lone(NULL, "arrivals.rate_per_s", "1"), 1.25, 0, true);
@@ -207,7 +199,6 @@ static void an_error_of_the_profile_is_found_where_it_is(void **state)
     const struct compare_run *run = &against->runs[0];
     const struct compare_part *part = whole(run);
     double by = 0;
-    (void)state;
     assert_int_equal(run->part_count, 1);
     assert_null(part->application);
     assert_int_equal(part->requests, 300);
@@ -238,13 +229,12 @@ static void an_error_of_the_profile_is_found_where_it_is(void **state)
 }
 
 /* Reality without the model's interference: the error is in company, not alone. */
-static void an_error_of_the_interference_shows_in_company_alone(void **state)
+CASE(an_error_of_the_interference_shows_in_company_alone)
 {
     struct pair pair =
         pair_of(lone(NULL, "platform.interference", "true"), lone(NULL, NULL, NULL), 1, 0, false);
     struct comparison *against = compare(&pair);
     const struct compare_run *run = &against->runs[0];
-    (void)state;
     assert_true(run->company_count >= 3);
     for (size_t c = 0; c < run->company_count; c++) {
         assert_int_equal(run->company[c].others, c);
@@ -272,14 +262,13 @@ static double quantile_of(const struct run_record *record, uint32_t application,
     return value;
 }
 
-static void figures_are_those_of_the_rows(void **state)
+CASE(figures_are_those_of_the_rows)
 {
     struct pair pair = pair_of(world(2, "esg", "slo.factor", "1.1"),
                                world(2, "esg", "slo.factor", "1.1"), 1.1, 0.2, false);
     struct comparison *against = compare(&pair);
     const struct compare_run *run = &against->runs[0];
     const char *const hashes[] = {run->simulated->hash, run->real->hash};
-    (void)state;
     for (size_t s = 0; s < 2; s++) {
         struct error error = {0};
         struct run_record *record = run_record_load(pair.paths[s], hashes[s], &error);
@@ -336,7 +325,7 @@ static double others_of(const struct run_record *record, size_t batch)
     return overlap / (double)(own->finished_ns - own->started_ns);
 }
 
-static void company_and_causes_are_what_pairwise_counting_gives(void **state)
+CASE(company_and_causes_are_what_pairwise_counting_gives)
 {
     struct pair pair =
         pair_of(world(3, "esg", NULL, NULL), world(3, "esg", NULL, NULL), 0.9, 0.2, false);
@@ -345,7 +334,6 @@ static void company_and_causes_are_what_pairwise_counting_gives(void **state)
     const char *const hashes[] = {run->simulated->hash, run->real->hash};
     size_t counted[2][16] = {{0}};
     double jobs[2] = {0}, execution[2] = {0};
-    (void)state;
     for (size_t s = 0; s < 2; s++) {
         struct error error = {0};
         struct run_record *record = run_record_load(pair.paths[s], hashes[s], &error);
@@ -377,11 +365,10 @@ static void company_and_causes_are_what_pairwise_counting_gives(void **state)
 
 /* Jitter of mean 1 on independent requests is no error of the mean: the interval should hold 0 in
  * 95 of 100 cases; with blocks as few as these it is somewhat too narrow. */
-static void the_interval_holds_the_truth_as_often_as_it_says(void **state)
+CASE(the_interval_holds_the_truth_as_often_as_it_says)
 {
     enum { TRIALS = 40 };
     size_t held = 0;
-    (void)state;
     for (unsigned trial = 0; trial < TRIALS; trial++) {
         char seed[16];
         (void)snprintf(seed, sizeof seed, "%u", trial + 1);
@@ -398,12 +385,11 @@ static void the_interval_holds_the_truth_as_often_as_it_says(void **state)
     assert_in_range(held, TRIALS * 85 / 100, TRIALS);
 }
 
-static void few_requests_have_no_interval(void **state)
+CASE(few_requests_have_no_interval)
 {
     struct pair pair =
         pair_of(lone(NULL, "requests", "30"), lone(NULL, "requests", "30"), 1.1, 0, false);
     struct comparison *against = compare(&pair);
-    (void)state;
     assert_true(isnan(whole(&against->runs[0])->figures[COMPARE_MEAN].low));
     assert_true(isfinite(whole(&against->runs[0])->figures[COMPARE_MEAN].error));
     compare_free(against);
@@ -412,7 +398,7 @@ static void few_requests_have_no_interval(void **state)
 
 /* ---- Pairing and refusals -------------------------------------------------------------------- */
 
-static void runs_are_paired_by_policy_and_seed_and_the_rest_is_told(void **state)
+CASE(runs_are_paired_by_policy_and_seed_and_the_rest_is_told)
 {
     struct experiment *simulated[] = {lone("fifo", NULL, NULL), lone("edf", NULL, NULL),
                                       lone("fifo", "seed", "6")};
@@ -420,7 +406,6 @@ static void runs_are_paired_by_policy_and_seed_and_the_rest_is_told(void **state
                                      lone("openwhisk", NULL, NULL)};
     struct pair pair = pair_make(simulated, 3, replayed, 3, 1, 0, false);
     struct comparison *against = compare(&pair);
-    (void)state;
     assert_int_equal(against->run_count, 2);
     assert_string_equal(against->runs[0].title, "lone, fifo, seed 6");
     assert_string_equal(against->runs[1].title, "lone, edf, seed 5");
@@ -431,19 +416,18 @@ static void runs_are_paired_by_policy_and_seed_and_the_rest_is_told(void **state
     pair_clear(&pair);
 }
 
-static void what_a_replay_changes_may_differ(void **state)
+CASE(what_a_replay_changes_may_differ)
 {
     struct pair pair = pair_of(
         lone(NULL, "platform.interference", "true"),
         lone(NULL, "platform.decision_cost", "{\"model\":\"fixed\",\"ms\":1}"), 1, 0, false);
     struct comparison *against = compare(&pair);
-    (void)state;
     assert_int_equal(against->run_count, 1);
     compare_free(against);
     pair_clear(&pair);
 }
 
-static void other_experiments_are_refused_by_the_first_key_that_differs(void **state)
+CASE(other_experiments_are_refused_by_the_first_key_that_differs)
 {
     static const struct {
         const char *key, *value, *says;
@@ -454,7 +438,6 @@ static void other_experiments_are_refused_by_the_first_key_that_differs(void **s
         {"requests", "299", "requests differs"},
         {"policy.params.max_batch", "2", "policy.params.max_batch differs"},
     };
-    (void)state;
     for (size_t c = 0; c < sizeof cases / sizeof *cases; c++) {
         struct pair pair =
             pair_of(lone(NULL, NULL, NULL), lone(NULL, cases[c].key, cases[c].value), 1, 0, false);
@@ -463,11 +446,10 @@ static void other_experiments_are_refused_by_the_first_key_that_differs(void **s
     }
 }
 
-static void files_of_the_wrong_kind_are_refused(void **state)
+CASE(files_of_the_wrong_kind_are_refused)
 {
     struct pair pair = pair_of(lone(NULL, NULL, NULL), lone(NULL, NULL, NULL), 1, 0, false);
     struct pair swapped = {{{0}}}, same = {{{0}}}, none = {{{0}}};
-    (void)state;
     memcpy(swapped.paths[0], pair.paths[1], PATH_SIZE);
     memcpy(swapped.paths[1], pair.paths[0], PATH_SIZE);
     memcpy(same.paths[0], pair.paths[0], PATH_SIZE);
@@ -485,11 +467,10 @@ static void files_of_the_wrong_kind_are_refused(void **state)
     pair_clear(&pair);
 }
 
-static void runs_without_rows_or_partners_are_refused(void **state)
+CASE(runs_without_rows_or_partners_are_refused)
 {
     struct pair pair =
         pair_of(lone(NULL, "record", "requests"), lone(NULL, NULL, NULL), 1, 0, false);
-    (void)state;
     refused(&pair, "--set record=all");
     pair_clear(&pair);
     pair = pair_of(lone("fifo", NULL, NULL), lone("edf", NULL, NULL), 1, 0, false);
@@ -513,7 +494,7 @@ static char *printed(const struct comparison *against, print *function)
     return text;
 }
 
-static void the_formats_agree_and_say_that_no_gpu_took_part(void **state)
+CASE(the_formats_agree_and_say_that_no_gpu_took_part)
 {
     struct pair pair = pair_of(lone(NULL, NULL, NULL), lone(NULL, NULL, NULL), 1.25, 0.1, false);
     struct comparison *against = compare(&pair);
@@ -522,7 +503,6 @@ static void the_formats_agree_and_say_that_no_gpu_took_part(void **state)
     char *object = printed(against, compare_json);
     const double error = whole(&against->runs[0])->figures[COMPARE_EXECUTION].error;
     char number[64];
-    (void)state;
     assert_string_equal(text, again);
     assert_non_null(strstr(text, "rehearsal: no GPU took part"));
     assert_non_null(strstr(page, "rehearsal: no GPU took part"));
@@ -554,12 +534,11 @@ static void the_formats_agree_and_say_that_no_gpu_took_part(void **state)
     pair_clear(&pair);
 }
 
-static void a_gpu_is_named_and_nothing_is_called_a_rehearsal(void **state)
+CASE(a_gpu_is_named_and_nothing_is_called_a_rehearsal)
 {
     struct pair pair = pair_of(lone(NULL, NULL, NULL), lone(NULL, NULL, NULL), 1, 0, true);
     struct comparison *against = compare(&pair);
     char *text = printed(against, compare_text);
-    (void)state;
     assert_null(strstr(text, "rehearsal"));
     assert_non_null(strstr(text, "Executed on a GPU that is none (none) through made up."));
     assert_non_null(strstr(text, "late by 12.5 us in the mean, 40.0 us at p99, 155.0 us at most"));
@@ -605,14 +584,13 @@ static void figure_make(const struct comparison *against, char **csv, char **svg
     assert_int_equal(rmdir(folder), 0);
 }
 
-static void the_figure_is_drawn_twice_alike(void **state)
+CASE(the_figure_is_drawn_twice_alike)
 {
     struct experiment *simulated[] = {lone("fifo", NULL, NULL), lone("edf", NULL, NULL)};
     struct experiment *replayed[] = {lone("fifo", NULL, NULL), lone("edf", NULL, NULL)};
     struct pair pair = pair_make(simulated, 2, replayed, 2, 1.2, 0.1, false);
     struct comparison *against = compare(&pair);
     char *csv[2], *svg[2];
-    (void)state;
     for (size_t i = 0; i < 2; i++)
         figure_make(against, &csv[i], &svg[i]);
     assert_string_equal(csv[0], csv[1]);
@@ -630,24 +608,4 @@ static void the_figure_is_drawn_twice_alike(void **state)
     pair_clear(&pair);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_reality_as_modelled_has_no_error_at_all),
-        cmocka_unit_test(an_error_of_the_profile_is_found_where_it_is),
-        cmocka_unit_test(an_error_of_the_interference_shows_in_company_alone),
-        cmocka_unit_test(figures_are_those_of_the_rows),
-        cmocka_unit_test(company_and_causes_are_what_pairwise_counting_gives),
-        cmocka_unit_test(the_interval_holds_the_truth_as_often_as_it_says),
-        cmocka_unit_test(few_requests_have_no_interval),
-        cmocka_unit_test(runs_are_paired_by_policy_and_seed_and_the_rest_is_told),
-        cmocka_unit_test(what_a_replay_changes_may_differ),
-        cmocka_unit_test(other_experiments_are_refused_by_the_first_key_that_differs),
-        cmocka_unit_test(files_of_the_wrong_kind_are_refused),
-        cmocka_unit_test(runs_without_rows_or_partners_are_refused),
-        cmocka_unit_test(the_formats_agree_and_say_that_no_gpu_took_part),
-        cmocka_unit_test(a_gpu_is_named_and_nothing_is_called_a_rehearsal),
-        cmocka_unit_test(the_figure_is_drawn_twice_alike),
-    };
-    return cmocka_run_group_tests_name("compare", tests, NULL, NULL);
-}
+SUITE("compare")

@@ -1,20 +1,10 @@
 /* Curves over a swept key: where each ends, by hand and by a direct reading of the definition; what
  * is printed; which pairs of a run's label are the key's. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
-#include <math.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
 #include <gsl/gsl_rng.h>
 
 #include "results/report/curve.h"
 #include "results/store/run_label.h"
+#include "tests/suite.h"
 
 enum { RUNS_MOST = 400 };
 
@@ -116,9 +106,8 @@ static struct made *some(void)
     return made;
 }
 
-static void a_line_ends_before_the_first_value_at_which_its_interval_leaves_the_limit(void **state)
+CASE(a_line_ends_before_the_first_value_at_which_its_interval_leaves_the_limit)
 {
-    (void)state;
     struct made *made = some();
     const struct curves *curves = made->report->curves;
     assert_non_null(curves);
@@ -140,9 +129,8 @@ static void a_line_ends_before_the_first_value_at_which_its_interval_leaves_the_
     made_free(made);
 }
 
-static void with_one_seed_the_value_alone_is_compared(void **state)
+CASE(with_one_seed_the_value_alone_is_compared)
 {
-    (void)state;
     struct made *made = made_create();
     for (int i = 1; i <= 3; i++) {
         char label[64];
@@ -158,9 +146,8 @@ static void with_one_seed_the_value_alone_is_compared(void **state)
 
 /* The definition read directly, over random sweeps: the greatest value v such that at each swept
  * value up to v the limit is below the interval. */
-static void the_end_is_that_of_the_definition(void **state)
+CASE(the_end_is_that_of_the_definition)
 {
-    (void)state;
     gsl_rng *random = gsl_rng_alloc(gsl_rng_mt19937);
     assert_non_null(random);
     for (int trial = 0; trial < 200; trial++) {
@@ -198,9 +185,8 @@ static void the_end_is_that_of_the_definition(void **state)
 }
 
 /* A parameter of the policy is part of a contender; without it, contenders become one line. */
-static void a_parameter_of_a_policy_can_be_followed(void **state)
+CASE(a_parameter_of_a_policy_can_be_followed)
 {
-    (void)state;
     struct made *made = made_create();
     struct error error = {0};
     for (int k = 1; k <= 3; k++)
@@ -221,9 +207,8 @@ static void a_parameter_of_a_policy_can_be_followed(void **state)
     made_free(made);
 }
 
-static void another_metric_and_limit_can_be_asked_for(void **state)
+CASE(another_metric_and_limit_can_be_asked_for)
 {
-    (void)state;
     struct made *made = some();
     struct error error = {0};
     const struct curve_request request = {"arrivals.load", "cost_per_request_usd", 0.00096, false};
@@ -233,9 +218,8 @@ static void another_metric_and_limit_can_be_asked_for(void **state)
     made_free(made);
 }
 
-static void what_cannot_be_followed_is_told(void **state)
+CASE(what_cannot_be_followed_is_told)
 {
-    (void)state;
     static const struct {
         struct curve_request request;
         const char *fragment;
@@ -258,9 +242,8 @@ static void what_cannot_be_followed_is_told(void **state)
     made_free(made);
 }
 
-static void two_loads_are_no_curve_unless_asked_for(void **state)
+CASE(two_loads_are_no_curve_unless_asked_for)
 {
-    (void)state;
     struct made *made = made_create();
     struct error error = {0};
     made_add(made, "", "fifo", "arrivals.load=1", 1, 0.99);
@@ -306,9 +289,8 @@ static void squeeze(char *text)
     *to = '\0';
 }
 
-static void the_text_begins_with_what_is_sustained(void **state)
+CASE(the_text_begins_with_what_is_sustained)
 {
-    (void)state;
     struct made *made = some();
     char *text = printed(made, report_text);
     assert_has(text, "arrivals.load sustained with SLO hit % of at least 95\n");
@@ -344,10 +326,8 @@ static void the_text_begins_with_what_is_sustained(void **state)
 
 /* Mean completion times of 1, 2, 4 and 7 h at loads of 1 to 4 per hour; those of the seeds differ,
  * so that the interval of the third exceeds 4.5 h. */
-static void
-trainings_are_followed_by_their_completion_time_with_no_limit_or_an_upper_one(void **state)
+CASE(trainings_are_followed_by_their_completion_time_with_no_limit_or_an_upper_one)
 {
-    (void)state;
     static const double jct[] = {1, 2, 4, 7};
     struct training_summary_row trainings[8] = {0};
     struct made *made = made_create();
@@ -386,9 +366,8 @@ trainings_are_followed_by_their_completion_time_with_no_limit_or_an_upper_one(vo
     made_free(made);
 }
 
-static void csv_and_json_hold_the_ends_and_the_points(void **state)
+CASE(csv_and_json_hold_the_ends_and_the_points)
 {
-    (void)state;
     struct made *made = some();
     char *text = printed(made, report_csv);
     assert_has(text, "made-up,mig,slo.factor=0.8,falls,,,arrivals.load_sustained,1,slo_hit_rate at "
@@ -428,9 +407,8 @@ static void csv_and_json_hold_the_ends_and_the_points(void **state)
 
 /* ---- Labels ---------------------------------------------------------------------------------- */
 
-static void a_label_gives_its_numbers_and_keys(void **state)
+CASE(a_label_gives_its_numbers_and_keys)
 {
-    (void)state;
     static const char label[] = "setting=a b arrivals.load=0.8 slo.factor=1e1 cluster={\"n\": 3} "
                                 "policy.params.k=7 x=5s";
     double value = 0;
@@ -455,21 +433,4 @@ static void a_label_gives_its_numbers_and_keys(void **state)
     free(keys);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_line_ends_before_the_first_value_at_which_its_interval_leaves_the_limit),
-        cmocka_unit_test(with_one_seed_the_value_alone_is_compared),
-        cmocka_unit_test(the_end_is_that_of_the_definition),
-        cmocka_unit_test(a_parameter_of_a_policy_can_be_followed),
-        cmocka_unit_test(another_metric_and_limit_can_be_asked_for),
-        cmocka_unit_test(
-            trainings_are_followed_by_their_completion_time_with_no_limit_or_an_upper_one),
-        cmocka_unit_test(what_cannot_be_followed_is_told),
-        cmocka_unit_test(two_loads_are_no_curve_unless_asked_for),
-        cmocka_unit_test(the_text_begins_with_what_is_sustained),
-        cmocka_unit_test(csv_and_json_hold_the_ends_and_the_points),
-        cmocka_unit_test(a_label_gives_its_numbers_and_keys),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+SUITE("curve")

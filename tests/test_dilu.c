@@ -1,18 +1,12 @@
 /* Dilu: the search on the authors' measurements; placement, shares and scaling against brute force;
  * the policy against what the platform holds. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
-
 #include <gsl/gsl_rng.h>
 
 #include "sched/dilu/dilu_internal.h"
 #include "sched/policy_instances.h"
 #include "sched/dilu/share.h"
 #include "sched/registry.h"
+#include "tests/suite.h"
 #include "tests/worlds.h"
 
 enum { BATCHES = 6, SIZES = 10, MODEL_POINTS = BATCHES * SIZES };
@@ -88,7 +82,7 @@ static struct dilu_grid measured(const char *model, struct dilu_point points[MOD
 }
 
 /* What the authors' scripts find on their own measurements. */
-static void the_search_finds_on_the_authors_measurements_what_theirs_finds(void **state)
+CASE(the_search_finds_on_the_authors_measurements_what_theirs_finds)
 {
     static const struct {
         const char *model;
@@ -102,7 +96,6 @@ static void the_search_finds_on_the_authors_measurements_what_theirs_finds(void 
                    {"gpt2_large", 60, 30, 4, 49.7, 2.68, 7, true},
                    {"llama2", 42, 50, 8, 41.7, 0.117, 10, true},
                    {"bert_base", 60, 10, 4, 36.7, 10.90, 5, true}};
-    (void)state;
     for (size_t i = 0; i < sizeof vectors / sizeof *vectors; i++) {
         struct dilu_point points[MODEL_POINTS];
         const struct dilu_grid grid = measured(vectors[i].model, points);
@@ -120,9 +113,8 @@ static void the_search_finds_on_the_authors_measurements_what_theirs_finds(void 
     }
 }
 
-static void the_optimum_that_the_search_misses_is_robertas(void **state)
+CASE(the_optimum_that_the_search_misses_is_robertas)
 {
-    (void)state;
     struct dilu_point points[MODEL_POINTS];
     const struct dilu_grid grid = measured("roberta_large", points);
     struct dilu_pick all;
@@ -132,9 +124,8 @@ static void the_optimum_that_the_search_misses_is_robertas(void **state)
 }
 
 /* Batch 1: TE 10 at 10 %. Batch 2 needs 20 %: TE 9.85, or 9.75. */
-static void the_search_stops_where_efficiency_drops_by_more_than_allowed(void **state)
+CASE(the_search_stops_where_efficiency_drops_by_more_than_allowed)
 {
-    (void)state;
     struct dilu_point points[] = {{10, 100}, {8, 120}, {25, 110}, {15, 197}};
     const struct dilu_grid grid = {batches, 2, sizes, 2, points};
     struct dilu_pick found;
@@ -160,9 +151,8 @@ static void random_points(gsl_rng *rng, struct dilu_point points[MODEL_POINTS])
 }
 
 /* On any table: within the bound where something is, never better than all trials, few trials. */
-static void what_is_found_meets_the_bound_in_few_trials(void **state)
+CASE(what_is_found_meets_the_bound_in_few_trials)
 {
-    (void)state;
     uint32_t found = 0;
     uint32_t best = 0;
     for (uint64_t n = 0; n < 2000; n++) {
@@ -248,9 +238,8 @@ static size_t place_by_force(const struct cluster_case *cluster, const struct di
     return DILU_NOWHERE;
 }
 
-static void an_instance_goes_where_brute_force_puts_it(void **state)
+CASE(an_instance_goes_where_brute_force_puts_it)
 {
-    (void)state;
     static const struct dilu_rule rule = {1, 1.5, 0.6, 0.4};
     uint32_t nowhere = 0;
     uint32_t shared = 0;
@@ -323,9 +312,8 @@ static enum dilu_admission admit_cold(void *context, size_t gpu)
     return DILU_COLD;
 }
 
-static void an_instance_goes_where_the_original_puts_it(void **state)
+CASE(an_instance_goes_where_the_original_puts_it)
 {
-    (void)state;
     enum { EVENTS = sizeof originals / sizeof *originals };
     static const struct dilu_rule rule = {1, 1.5, 0.6, 0.4};
     static const struct dilu_admitter admitter = {NULL, admit_cold};
@@ -362,9 +350,8 @@ static void an_instance_goes_where_the_original_puts_it(void **state)
 
 static const struct dilu_lazy_rule paper_rule = {.window = 40, .out = 20, .in = 30};
 
-static void one_more_after_twenty_of_forty_samples_and_one_less_after_thirty(void **state)
+CASE(one_more_after_twenty_of_forty_samples_and_one_less_after_thirty)
 {
-    (void)state;
     struct arena arena = {0};
     struct dilu_window window;
     dilu_window_init(&window, &arena, 40);
@@ -391,9 +378,8 @@ static void one_more_after_twenty_of_forty_samples_and_one_less_after_thirty(voi
     arena_clear(&arena);
 }
 
-static void the_window_counts_what_came_last(void **state)
+CASE(the_window_counts_what_came_last)
 {
-    (void)state;
     uint32_t steps[3] = {0};
     for (uint64_t n = 0; n < 200; n++) {
         struct random_stream stream;
@@ -494,9 +480,8 @@ static void check_alone(const struct holders_case *one, const struct dilu_holder
                     100 * one->units);
 }
 
-static void one_alone_is_as_fast_as_can_be_and_several_have_their_requests(void **state)
+CASE(one_alone_is_as_fast_as_can_be_and_several_have_their_requests)
 {
-    (void)state;
     uint32_t raised = 0;
     uint32_t contended = 0;
     for (uint64_t n = 0; n < 2000; n++) {
@@ -529,9 +514,8 @@ static void one_alone_is_as_fast_as_can_be_and_several_have_their_requests(void 
     assert_true(raised > 150 && contended > 300);
 }
 
-static void requests_that_exceed_the_gpu_are_refused(void **state)
+CASE(requests_that_exceed_the_gpu_are_refused)
 {
-    (void)state;
     const struct dilu_level four = {0, 4, 1};
     struct dilu_holder holders[] = {{&four, 1, true, true, 0, 0}, {&four, 1, false, false, 0, 0}};
     assert_false(dilu_grant(7, holders, 2));
@@ -669,9 +653,8 @@ static const struct world_case variants[] = {
     {"split", 1},   {"omega", 0.8},  {"gamma", 1},   {"alpha", 1},  {"counted", 1}, {"first", 3},
     {"routing", 1}, {"vertical", 1}, {"backlog", 1}, {"bound", 0.2}};
 
-static void no_world_is_overcommitted_and_all_are_served(void **state)
+CASE(no_world_is_overcommitted_and_all_are_served)
 {
-    (void)state;
     seen = (struct seen){0};
     for (uint64_t world = 0; world < WORLDS; world++) {
         const struct world_case *variant = &variants[world % (sizeof variants / sizeof *variants)];
@@ -684,9 +667,8 @@ static void no_world_is_overcommitted_and_all_are_served(void **state)
     assert_true(seen.outs > 10 && seen.ins > 10);
 }
 
-static void gpus_in_slices_or_held_whole_keep_their_shares(void **state)
+CASE(gpus_in_slices_or_held_whole_keep_their_shares)
 {
-    (void)state;
     seen = (struct seen){.fixed = true};
     for (uint64_t world = 0; world < 8; world++) {
         char json[WORLD_BYTES];
@@ -700,9 +682,8 @@ static void gpus_in_slices_or_held_whole_keep_their_shares(void **state)
     assert_true(seen.looks > 100 && seen.raised == 0);
 }
 
-static void functions_without_room_are_served_in_the_end(void **state)
+CASE(functions_without_room_are_served_in_the_end)
 {
-    (void)state;
     seen = (struct seen){0};
     for (uint64_t world = 0; world < 12; world++) {
         char json[WORLD_BYTES];
@@ -714,9 +695,8 @@ static void functions_without_room_are_served_in_the_end(void **state)
     assert_true(seen.bereft > 0 && seen.makeshift > 0);
 }
 
-static void the_same_seed_gives_the_same_batches(void **state)
+CASE(the_same_seed_gives_the_same_batches)
 {
-    (void)state;
     worlds_check(policy_find("dilu", NULL), variants, 1, 4);
 }
 
@@ -782,9 +762,8 @@ static double execution_ms(const struct log *log, uint32_t stage)
     return first;
 }
 
-static void a_lone_instance_runs_at_its_limit_and_two_at_their_requests(void **state)
+CASE(a_lone_instance_runs_at_its_limit_and_two_at_their_requests)
 {
-    (void)state;
     struct log *log = log_one();
     seen = (struct seen){0};
     run_lone(app_f, "100", "40", log, watched(false), NULL, 0);
@@ -800,9 +779,8 @@ static void a_lone_instance_runs_at_its_limit_and_two_at_their_requests(void **s
 }
 
 /* f: alone, the idle g cut, at its limit. g: f has just worked, so at the request. */
-static void an_idle_neighbour_gives_way_and_one_that_just_worked_does_not(void **state)
+CASE(an_idle_neighbour_gives_way_and_one_that_just_worked_does_not)
 {
-    (void)state;
     struct log *log = log_one();
     seen = (struct seen){0};
     run_lone(app_chain, "100", "40", log, watched(false), NULL, 0);
@@ -813,9 +791,8 @@ static void an_idle_neighbour_gives_way_and_one_that_just_worked_does_not(void *
 }
 
 /* 50 ms of g's time, a quarter of its work, at its request; the rest at its limit. */
-static void who_has_been_idle_for_fifty_milliseconds_no_longer_counts(void **state)
+CASE(who_has_been_idle_for_fifty_milliseconds_no_longer_counts)
 {
-    (void)state;
     char json[WORLD_BYTES];
     struct log *log = log_one();
     RESULT result = {0};
@@ -855,9 +832,8 @@ static bool growth_decide(void *state, struct platform *platform)
 }
 
 /* 66.7 jobs/s at the limit and 50 at the request, which is what counts: 62.5 are more. */
-static void one_more_only_after_twenty_seconds_above_capacity(void **state)
+CASE(one_more_only_after_twenty_seconds_above_capacity)
 {
-    (void)state;
     struct log *log = log_one();
     struct policy policy = *watched(false);
     policy.decide = growth_decide;
@@ -872,9 +848,8 @@ static void one_more_only_after_twenty_seconds_above_capacity(void **state)
     assert_int_equal(grown.most, 1);
 }
 
-static void samples_fewer_than_asked_for_are_refused(void **state)
+CASE(samples_fewer_than_asked_for_are_refused)
 {
-    (void)state;
     char json[WORLD_BYTES];
     struct log *log = log_one();
     struct simulation_result result = {0};
@@ -885,28 +860,4 @@ static void samples_fewer_than_asked_for_are_refused(void **state)
     assert_non_null(strstr(error.message, "window"));
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(the_search_finds_on_the_authors_measurements_what_theirs_finds),
-        cmocka_unit_test(the_optimum_that_the_search_misses_is_robertas),
-        cmocka_unit_test(the_search_stops_where_efficiency_drops_by_more_than_allowed),
-        cmocka_unit_test(what_is_found_meets_the_bound_in_few_trials),
-        cmocka_unit_test(an_instance_goes_where_brute_force_puts_it),
-        cmocka_unit_test(an_instance_goes_where_the_original_puts_it),
-        cmocka_unit_test(one_more_after_twenty_of_forty_samples_and_one_less_after_thirty),
-        cmocka_unit_test(the_window_counts_what_came_last),
-        cmocka_unit_test(one_alone_is_as_fast_as_can_be_and_several_have_their_requests),
-        cmocka_unit_test(requests_that_exceed_the_gpu_are_refused),
-        cmocka_unit_test(no_world_is_overcommitted_and_all_are_served),
-        cmocka_unit_test(gpus_in_slices_or_held_whole_keep_their_shares),
-        cmocka_unit_test(functions_without_room_are_served_in_the_end),
-        cmocka_unit_test(the_same_seed_gives_the_same_batches),
-        cmocka_unit_test(a_lone_instance_runs_at_its_limit_and_two_at_their_requests),
-        cmocka_unit_test(an_idle_neighbour_gives_way_and_one_that_just_worked_does_not),
-        cmocka_unit_test(who_has_been_idle_for_fifty_milliseconds_no_longer_counts),
-        cmocka_unit_test(one_more_only_after_twenty_seconds_above_capacity),
-        cmocka_unit_test(samples_fewer_than_asked_for_are_refused),
-    };
-    return cmocka_run_group_tests_name("dilu", tests, NULL, NULL);
-}
+SUITE("dilu")

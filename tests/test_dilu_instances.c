@@ -1,10 +1,9 @@
 /* Dilu's placement of the instances of a trace, on the platform: against the pool alone, and by
  * hand. */
-#include <math.h>
-
 #include "sched/policy_training.h"
 #include "tests/dilu_placements.h"
 #include "tests/fixture_trace.h"
+#include "tests/suite.h"
 
 static const char *const schemes[SCHEMES] = {
     [DILU_WHOLE] = "dilu",
@@ -148,9 +147,8 @@ static bool is_near(double a, double b, double part)
 
 /* The recorded sets through the platform: the pool's GPUs for every instance, and the original's
  * numbers of active GPUs. */
-static void the_platform_places_as_the_pool_does(void **state)
+CASE(the_platform_places_as_the_pool_does)
 {
-    (void)state;
     static struct event events[EVENTS];
     struct line_reader lines = {0};
     size_t count = 0;
@@ -192,9 +190,8 @@ static void the_platform_places_as_the_pool_does(void **state)
 
 /* The second instance of a service goes to the other GPU of the training beside the first; one of
  * another service does not. One delete ends both. */
-static void instances_of_a_service_follow_its_training(void **state)
+CASE(instances_of_a_service_follow_its_training)
 {
-    (void)state;
     trace_is(LINE("00", "start", "t", "training", "2", "0.4", "0.6", "10, 10")
                  LINE("01", "start", "a", "inference", "1", "0.2", "0.3", "5")
                      LINE("02", "start", "a", "inference", "1", "0.2", "0.3", "5")
@@ -214,9 +211,8 @@ static void instances_of_a_service_follow_its_training(void **state)
 
 /* A model of 30 GB on three GPUs with 10, 5 and 20 GB left: the fullest first, 5 + 10 + 15 GB. Its
  * request counts on each. */
-static void a_model_is_split_over_gpus(void **state)
+CASE(a_model_is_split_over_gpus)
 {
-    (void)state;
     trace_is(LINE("00", "start", "x", "llm-inference", "1", "0.5", "0.5", "30")
                  LINE("01", "start", "y", "llm-inference", "1", "0.5", "0.5", "35")
                      LINE("02", "start", "z", "llm-inference", "1", "0.5", "0.5", "20")
@@ -231,9 +227,8 @@ static void a_model_is_split_over_gpus(void **state)
 }
 
 /* Two instances on the only four GPUs: the second waits, and then runs for its time. */
-static void an_instance_without_room_waits(void **state)
+CASE(an_instance_without_room_waits)
 {
-    (void)state;
     trace_is(LINE("00", "start", "t", "training", "4", "0.8", "0.9", "10, 10, 10, 10")
                  LINE("01", "start", "u", "training", "4", "0.3", "0.9", "10, 10, 10, 10") LINE(
                      "07", "delete", "u", "training", "4", "0.3", "0.9", "10, 10, 10, 10")
@@ -249,9 +244,8 @@ static void an_instance_without_room_waits(void **state)
 }
 
 /* What never ends keeps the GPU, so that what waits for it can never start. */
-static void waiting_for_what_never_ends_fails(void **state)
+CASE(waiting_for_what_never_ends_fails)
 {
-    (void)state;
     struct error error = {0};
     trace_is(LINE("00", "start", "t", "training", "4", "0.8", "0.9", "10, 10, 10, 10")
                  LINE("01", "start", "u", "training", "4", "0.3", "0.9", "10, 10, 10, 10")
@@ -280,9 +274,8 @@ static const struct policy splitting = {
     .abi = POLICY_ABI, .name = "splitting", .decide = split_decide, .serves = SERVES_TRAININGS};
 
 /* Only a language model may be split, and its parts add up to it. */
-static void a_wrong_split_is_refused(void **state)
+CASE(a_wrong_split_is_refused)
 {
-    (void)state;
     static const struct {
         bool llm;
         double memory_mb[2];
@@ -319,15 +312,4 @@ static int close_trace(void **state)
     return trace_remove(state);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(the_platform_places_as_the_pool_does),
-        cmocka_unit_test(instances_of_a_service_follow_its_training),
-        cmocka_unit_test(a_model_is_split_over_gpus),
-        cmocka_unit_test(a_wrong_split_is_refused),
-        cmocka_unit_test(an_instance_without_room_waits),
-        cmocka_unit_test(waiting_for_what_never_ends_fails),
-    };
-    return cmocka_run_group_tests(tests, trace_create, close_trace);
-}
+SUITE_WITH("dilu_instances", trace_create, close_trace)

@@ -1,8 +1,7 @@
 /* Dilu's pool of GPUs and its baselines against the authors' large-scale simulation. */
-#include <math.h>
-
 #include "sim/engine/random.h"
 #include "tests/dilu_placements.h"
+#include "tests/suite.h"
 
 struct outcome {
     uint32_t most, most_theirs, differ;
@@ -45,9 +44,8 @@ static void replay(const struct event *events, size_t count, enum dilu_scheme sc
     arena_clear(&arena);
 }
 
-static void active_gpus_are_those_of_the_original(void **state)
+CASE(active_gpus_are_those_of_the_original)
 {
-    (void)state;
     static const char *const names[] = {"Dilu", "INFless-l", "INFless-r", "exclusive"};
     static struct event events[EVENTS];
     struct line_reader lines = {0};
@@ -91,9 +89,8 @@ static void check_pool(const struct dilu_pool *pool, bool exclusive)
 }
 
 /* Random starts and ends, also beyond the pool's capacity. */
-static void the_pool_stays_within_its_bounds(void **state)
+CASE(the_pool_stays_within_its_bounds)
 {
-    (void)state;
     for (unsigned s = 0; s < SCHEMES; s++) {
         struct arena arena = {0};
         struct dilu_pool pool;
@@ -143,9 +140,8 @@ static void the_pool_stays_within_its_bounds(void **state)
 
 /* A function that runs beside a training goes to the training's other GPU, though the first one
  * still has room and a better score. */
-static void a_function_follows_the_training_that_it_runs_beside(void **state)
+CASE(a_function_follows_the_training_that_it_runs_beside)
 {
-    (void)state;
     struct arena arena = {0};
     struct dilu_pool pool;
     const struct dilu_job gang = {
@@ -165,12 +161,4 @@ static void a_function_follows_the_training_that_it_runs_beside(void **state)
     arena_clear(&arena);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(active_gpus_are_those_of_the_original),
-        cmocka_unit_test(the_pool_stays_within_its_bounds),
-        cmocka_unit_test(a_function_follows_the_training_that_it_runs_beside),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+SUITE("dilu_pool")

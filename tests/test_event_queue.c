@@ -1,17 +1,9 @@
 /* The event queue against a model that cannot be wrong: an unordered list searched from end to end.
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
-#include <stdlib.h>
-#include <string.h>
-
 #include "sim/engine/event_queue.h"
 #include "sim/engine/random.h"
 #include "tests/event_queue_check.h"
+#include "tests/suite.h"
 
 enum { MODEL_LIMIT = 4096, STALE_KEPT = 64 };
 
@@ -170,9 +162,8 @@ static void model_drain(struct model *model)
     assert_true(event_queue_is_sound(model->event_queue));
 }
 
-static void any_mix_of_operations_gives_the_order_of_a_sorted_list(void **state)
+CASE(any_mix_of_operations_gives_the_order_of_a_sorted_list)
 {
-    (void)state;
     static const unsigned mixes[][5] = {
         {4, 4, 1, 1, 1},  /* all in balance */
         {8, 4, 1, 1, 1},  /* grows */
@@ -192,9 +183,8 @@ static void any_mix_of_operations_gives_the_order_of_a_sorted_list(void **state)
     }
 }
 
-static void mixes_that_change_from_one_to_another_stay_in_order(void **state)
+CASE(mixes_that_change_from_one_to_another_stay_in_order)
 {
-    (void)state;
     static const unsigned grow[5] = {9, 1, 1, 3, 1}, shrink[5] = {1, 6, 6, 3, 1};
     for (uint32_t instance = 100; instance < 106; instance++) {
         struct model *model = model_create(instance, 0);
@@ -205,9 +195,8 @@ static void mixes_that_change_from_one_to_another_stay_in_order(void **state)
     }
 }
 
-static void events_at_one_time_come_in_the_order_they_were_set(void **state)
+CASE(events_at_one_time_come_in_the_order_they_were_set)
 {
-    (void)state;
     enum { EVENTS = 1000 };
     struct event_queue *event_queue = event_queue_create(0);
     event_queue_handle handles[EVENTS];
@@ -229,9 +218,8 @@ static void events_at_one_time_come_in_the_order_they_were_set(void **state)
     event_queue_destroy(event_queue);
 }
 
-static void a_large_heap_pops_in_order(void **state)
+CASE(a_large_heap_pops_in_order)
 {
-    (void)state;
     enum { EVENTS = 200000 };
     struct event_queue *event_queue = event_queue_create(0);
     struct random_stream stream;
@@ -379,9 +367,8 @@ static void crowd_pop(struct crowd *crowd)
     crowd->idle[crowd->idle_count++] = first.id;
 }
 
-static void thousands_pending_with_delays_of_all_lengths_come_in_order(void **state)
+CASE(thousands_pending_with_delays_of_all_lengths_come_in_order)
 {
-    (void)state;
     struct crowd *crowd = calloc(1, sizeof *crowd);
     assert_non_null(crowd);
     crowd->event_queue = event_queue_create(0);
@@ -416,9 +403,8 @@ static void thousands_pending_with_delays_of_all_lengths_come_in_order(void **st
 
 /* Each subject has one order for ever and one event, which is set anew again and again; the other
  * events of these times have drawn orders. */
-static void orders_drawn_first_come_first_however_often_they_are_used(void **state)
+CASE(orders_drawn_first_come_first_however_often_they_are_used)
 {
-    (void)state;
     enum { SUBJECTS = 40, STEPS = 200000, OTHER = 1, OWN = 2 };
     struct event_queue *queue = event_queue_create(0);
     struct random_stream stream;
@@ -463,9 +449,8 @@ static void orders_drawn_first_come_first_however_often_they_are_used(void **sta
 
 /* What comes before the overflow heap that are already known of, when the near ones have run out.
  */
-static void a_burst_before_a_far_crowd_comes_first(void **state)
+CASE(a_burst_before_a_far_crowd_comes_first)
 {
-    (void)state;
     enum { FAR = 20000, BURST = 5000 };
     struct event_queue *event_queue = event_queue_create(0);
     struct event event;
@@ -488,9 +473,8 @@ static void a_burst_before_a_far_crowd_comes_first(void **state)
     event_queue_destroy(event_queue);
 }
 
-static void a_handle_is_stale_once_its_slot_serves_another_event(void **state)
+CASE(a_handle_is_stale_once_its_slot_serves_another_event)
 {
-    (void)state;
     struct event_queue *event_queue = event_queue_create(0);
     struct event event;
     event_queue_handle first = event_queue_push(event_queue, 1, 0, 1);
@@ -506,9 +490,8 @@ static void a_handle_is_stale_once_its_slot_serves_another_event(void **state)
     event_queue_destroy(event_queue);
 }
 
-static void stale_keys_are_swept_when_they_outnumber_the_live_ones(void **state)
+CASE(stale_keys_are_swept_when_they_outnumber_the_live_ones)
 {
-    (void)state;
     enum { EVENTS = 10, RETIMES = 200000 };
     struct event_queue *event_queue = event_queue_create(0);
     event_queue_handle handles[EVENTS];
@@ -532,9 +515,8 @@ static void stale_keys_are_swept_when_they_outnumber_the_live_ones(void **state)
     event_queue_destroy(event_queue);
 }
 
-static void an_event_before_the_present_is_refused_and_remembered(void **state)
+CASE(an_event_before_the_present_is_refused_and_remembered)
 {
-    (void)state;
     struct event_queue *event_queue = event_queue_create(0);
     struct event event;
     event_queue_push(event_queue, 10, 0, 0);
@@ -553,9 +535,8 @@ static void an_event_before_the_present_is_refused_and_remembered(void **state)
     event_queue_destroy(event_queue);
 }
 
-static void the_end_of_the_sequence_numbers_changes_nothing(void **state)
+CASE(the_end_of_the_sequence_numbers_changes_nothing)
 {
-    (void)state;
     static const unsigned mix[5] = {5, 4, 1, 3, 1};
     for (uint32_t instance = 200; instance < 212; instance++) {
         struct model *model = model_create(instance, 0);
@@ -570,9 +551,8 @@ static void the_end_of_the_sequence_numbers_changes_nothing(void **state)
     }
 }
 
-static void a_slot_whose_generations_are_used_up_is_laid_aside(void **state)
+CASE(a_slot_whose_generations_are_used_up_is_laid_aside)
 {
-    (void)state;
     struct event_queue *event_queue = event_queue_create(0);
     struct event event;
     event_queue_handle first = event_queue_push(event_queue, 1, 0, 1);
@@ -589,9 +569,8 @@ static void a_slot_whose_generations_are_used_up_is_laid_aside(void **state)
     event_queue_destroy(event_queue);
 }
 
-static void more_than_two_to_the_24_pending_events_are_refused(void **state)
+CASE(more_than_two_to_the_24_pending_events_are_refused)
 {
-    (void)state;
     struct event_queue *event_queue = event_queue_create(1 << 24);
     assert_non_null(event_queue);
     for (uint32_t i = 0; i < 1u << 24; i++)
@@ -608,22 +587,4 @@ static void more_than_two_to_the_24_pending_events_are_refused(void **state)
     event_queue_destroy(event_queue);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(any_mix_of_operations_gives_the_order_of_a_sorted_list),
-        cmocka_unit_test(mixes_that_change_from_one_to_another_stay_in_order),
-        cmocka_unit_test(events_at_one_time_come_in_the_order_they_were_set),
-        cmocka_unit_test(a_large_heap_pops_in_order),
-        cmocka_unit_test(thousands_pending_with_delays_of_all_lengths_come_in_order),
-        cmocka_unit_test(orders_drawn_first_come_first_however_often_they_are_used),
-        cmocka_unit_test(a_burst_before_a_far_crowd_comes_first),
-        cmocka_unit_test(a_handle_is_stale_once_its_slot_serves_another_event),
-        cmocka_unit_test(stale_keys_are_swept_when_they_outnumber_the_live_ones),
-        cmocka_unit_test(an_event_before_the_present_is_refused_and_remembered),
-        cmocka_unit_test(the_end_of_the_sequence_numbers_changes_nothing),
-        cmocka_unit_test(a_slot_whose_generations_are_used_up_is_laid_aside),
-        cmocka_unit_test(more_than_two_to_the_24_pending_events_are_refused),
-    };
-    return cmocka_run_group_tests_name("event_queue", tests, NULL, NULL);
-}
+SUITE("event_queue")

@@ -1,21 +1,10 @@
 /* Experiments: what is read is what was meant, whatever the text looks like; faults are told. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
-
-#include <math.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/stat.h>
-#include <unistd.h>
 
 #include <gsl/gsl_randist.h>
 #include <gsl/gsl_rng.h>
 
+#include "tests/suite.h"
 #include "traces/profile/interference.h"
 #include "sim/base/json.h"
 #include "traces/profile/profile.h"
@@ -82,9 +71,8 @@ static void assert_close(double a, double b)
 
 /* ---- What is read ---------------------------------------------------------------------------- */
 
-static void what_is_left_out_has_the_documented_default(void **state)
+CASE(what_is_left_out_has_the_documented_default)
 {
-    (void)state;
     struct experiment *e = parse(plain, NULL, 0);
     assert_int_equal(e->platform.initial, INITIAL_WARM);
     assert_int_equal(e->platform.reuse, REUSE_MRU);
@@ -106,9 +94,8 @@ static void what_is_left_out_has_the_documented_default(void **state)
     experiment_free(e);
 }
 
-static void service_functions_have_one_configuration_and_their_mean(void **state)
+CASE(service_functions_have_one_configuration_and_their_mean)
 {
-    (void)state;
     struct experiment *e = parse(plain, NULL, 0);
     const struct function *f = &e->workload.functions[0];
     const struct function *g = &e->workload.functions[1];
@@ -131,9 +118,8 @@ static void service_functions_have_one_configuration_and_their_mean(void **state
     experiment_free(e);
 }
 
-static void policy_parameters_are_sorted_and_typed(void **state)
+CASE(policy_parameters_are_sorted_and_typed)
 {
-    (void)state;
     struct experiment *e = parse(plain, NULL, 0);
     assert_string_equal(e->policy_name, "fifo");
     assert_int_equal(e->policy_setting_count, 3);
@@ -144,9 +130,8 @@ static void policy_parameters_are_sorted_and_typed(void **state)
     experiment_free(e);
 }
 
-static void configurations_are_the_grid_less_what_cannot_run(void **state)
+CASE(configurations_are_the_grid_less_what_cannot_run)
 {
-    (void)state;
     struct experiment *e = parse(profiled, NULL, 0);
     const struct function *net = &e->workload.functions[0];
     assert_int_equal(net->configuration_count, 15); /* 16, one of them null */
@@ -178,9 +163,8 @@ static size_t configurations_with(const char *key, const char *value)
     return count;
 }
 
-static void the_cluster_decides_which_configurations_run(void **state)
+CASE(the_cluster_decides_which_configurations_run)
 {
-    (void)state;
     const char *gpu = "cluster.invokers.0.gpus.0.sharing";
     assert_int_equal(configurations_with("cluster.invokers.0.vcpus", "1"), 7);
     assert_int_equal(configurations_with(gpu, "exclusive"), 4);
@@ -197,9 +181,8 @@ static void the_cluster_decides_which_configurations_run(void **state)
                    "slices a GPU in 7 units, the cluster's invokers[0].gpus[0].units is 8");
 }
 
-static void a_functions_file_goes_before_the_profile(void **state)
+CASE(a_functions_file_goes_before_the_profile)
 {
-    (void)state;
     struct override overrides[] = {
         {"functions", "[{\"name\": \"net\", \"cold_start_ms\": 70, \"noise\": 0,"
                       " \"gpu_memory_mb\": {\"per_item\": 10}, \"host_memory_mb\": 5,"
@@ -225,9 +208,8 @@ static void a_functions_file_goes_before_the_profile(void **state)
                    "no configuration of batch 1");
 }
 
-static void mig_offers_the_slices_of_nvidias_table(void **state)
+CASE(mig_offers_the_slices_of_nvidias_table)
 {
-    (void)state;
     struct gpu_spec gpu = {.model = "A100", .sharing = SHARING_MIG, .units = 7, .memory_mb = 40960};
     /* 1g.5gb, 2g.10gb, 3g.20gb, 4g.20gb, 7g.40gb. */
     static const double memory_gb[] = {0, 5, 10, 20, 20, 0, 0, 40};
@@ -248,9 +230,8 @@ static void mig_offers_the_slices_of_nvidias_table(void **state)
     assert_false(gpu_sharing_of(&gpu)->suits(&gpu, why, sizeof why));
 }
 
-static void the_papers_settings_are_read_as_published(void **state)
+CASE(the_papers_settings_are_read_as_published)
 {
-    (void)state;
     /* Milliseconds at the minimum configuration: 86, 293, 319, 147, 1047, 828. */
     static const double base_ms[] = {86 + 293 + 147, 319 + 86 + 828, 86 + 319 + 1047,
                                      319 + 86 + 1047 + 293 + 147};
@@ -384,9 +365,8 @@ static void assert_same_dag(const struct random_dag *dag, const struct applicati
     assert_true(application->base_latency == sim_from_ms(longest));
 }
 
-static void stages_in_any_order_become_the_same_graph_in_topological_order(void **state)
+CASE(stages_in_any_order_become_the_same_graph_in_topological_order)
 {
-    (void)state;
     gsl_rng *rng = gsl_rng_alloc(gsl_rng_mt19937);
     gsl_rng_set(rng, 7);
     char text[8192];
@@ -403,9 +383,8 @@ static void stages_in_any_order_become_the_same_graph_in_topological_order(void 
 
 /* ---- Overrides ------------------------------------------------------------------------------- */
 
-static void overrides_reach_into_files_arrays_and_new_objects(void **state)
+CASE(overrides_reach_into_files_arrays_and_new_objects)
 {
-    (void)state;
     struct error error = {0};
     struct override overrides[] = {
         {"cluster.price.vcpu_hour_usd", "1.5"}, {"applications.0.weight", "5"},
@@ -427,9 +406,8 @@ static void overrides_reach_into_files_arrays_and_new_objects(void **state)
     experiment_free(e);
 }
 
-static void another_policy_does_not_get_the_files_parameters(void **state)
+CASE(another_policy_does_not_get_the_files_parameters)
 {
-    (void)state;
     struct override overrides[] = {{"policy.params.d", "4"}, {"policy.name", "edf"}};
     struct experiment *e = parse(plain, overrides, 2);
     assert_string_equal(e->policy_name, "edf");
@@ -442,9 +420,8 @@ static void another_policy_does_not_get_the_files_parameters(void **state)
     experiment_free(e);
 }
 
-static void names_hold_no_control_characters(void **state)
+CASE(names_hold_no_control_characters)
 {
-    (void)state;
     static const char *const keys[] = {"name",
                                        "applications.0.name",
                                        "applications.0.stages.0.name",
@@ -463,9 +440,8 @@ static void names_hold_no_control_characters(void **state)
     assert_non_null(strstr(error.message, "the file's name holds control characters"));
 }
 
-static void faulty_overrides_are_told(void **state)
+CASE(faulty_overrides_are_told)
 {
-    (void)state;
     assert_refused(plain, "a..b", "1", "\"a..b\" is no dotted key");
     assert_refused(plain, "", "1", "is no dotted key");
     assert_refused(plain, "requests.x", "1", "requests: is neither an object nor an array");
@@ -494,9 +470,8 @@ static void shuffle_members(gsl_rng *rng, cJSON *node)
     }
 }
 
-static void the_hash_does_not_depend_on_key_order_or_white_space(void **state)
+CASE(the_hash_does_not_depend_on_key_order_or_white_space)
 {
-    (void)state;
     gsl_rng *rng = gsl_rng_alloc(gsl_rng_mt19937);
     gsl_rng_set(rng, 11);
     static const char *const texts[] = {plain, profiled};
@@ -519,9 +494,8 @@ static void the_hash_does_not_depend_on_key_order_or_white_space(void **state)
     gsl_rng_free(rng);
 }
 
-static void the_hash_knows_what_decides_a_run_and_nothing_else(void **state)
+CASE(the_hash_knows_what_decides_a_run_and_nothing_else)
 {
-    (void)state;
     static const struct override same[] = {{"name", "other"},
                                            {"record", "summary"},
                                            {"note", "words"},
@@ -555,9 +529,8 @@ static void the_hash_knows_what_decides_a_run_and_nothing_else(void **state)
     experiment_free(e);
 }
 
-static void the_canonical_form_is_an_experiment_of_the_same_hash(void **state)
+CASE(the_canonical_form_is_an_experiment_of_the_same_hash)
 {
-    (void)state;
     struct experiment *e = parse(plain, NULL, 0);
     struct experiment *again = parse(e->resolved_json, NULL, 0);
     assert_string_equal(e->resolved_json, again->resolved_json);
@@ -575,9 +548,8 @@ static void write_file(const char *path, const char *text)
 
 /* The same experiment as one file and as three in two folders, found beside the file and through
  * the data folder. */
-static void the_hash_does_not_depend_on_where_files_lie(void **state)
+CASE(the_hash_does_not_depend_on_where_files_lie)
 {
-    (void)state;
     char folder[] = "/tmp/esgsim-experiment-XXXXXX";
     char path[4][128];
     assert_non_null(mkdtemp(folder));
@@ -625,9 +597,8 @@ static void the_hash_does_not_depend_on_where_files_lie(void **state)
 
 /* ---- Faults ---------------------------------------------------------------------------------- */
 
-static void every_malformed_file_of_the_corpus_is_refused_in_one_line(void **state)
+CASE(every_malformed_file_of_the_corpus_is_refused_in_one_line)
 {
-    (void)state;
     struct error fault = {0};
     size_t files = 0;
     char *table = json_read_text("tests/corpus/loaders.md", NULL, &fault);
@@ -658,9 +629,8 @@ static void every_malformed_file_of_the_corpus_is_refused_in_one_line(void **sta
 }
 
 /* Under the address sanitizer this also shows that every path out of a fault frees what it had. */
-static void an_experiment_cut_off_anywhere_or_short_of_any_part_is_refused(void **state)
+CASE(an_experiment_cut_off_anywhere_or_short_of_any_part_is_refused)
 {
-    (void)state;
     static const char *const texts[] = {plain, profiled};
     for (size_t t = 0; t < 2; t++) {
         size_t length = strlen(texts[t]);
@@ -683,28 +653,4 @@ static void an_experiment_cut_off_anywhere_or_short_of_any_part_is_refused(void 
     }
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(what_is_left_out_has_the_documented_default),
-        cmocka_unit_test(service_functions_have_one_configuration_and_their_mean),
-        cmocka_unit_test(policy_parameters_are_sorted_and_typed),
-        cmocka_unit_test(configurations_are_the_grid_less_what_cannot_run),
-        cmocka_unit_test(the_cluster_decides_which_configurations_run),
-        cmocka_unit_test(a_functions_file_goes_before_the_profile),
-        cmocka_unit_test(mig_offers_the_slices_of_nvidias_table),
-        cmocka_unit_test(the_papers_settings_are_read_as_published),
-        cmocka_unit_test(stages_in_any_order_become_the_same_graph_in_topological_order),
-        cmocka_unit_test(overrides_reach_into_files_arrays_and_new_objects),
-        cmocka_unit_test(another_policy_does_not_get_the_files_parameters),
-        cmocka_unit_test(names_hold_no_control_characters),
-        cmocka_unit_test(faulty_overrides_are_told),
-        cmocka_unit_test(the_hash_does_not_depend_on_key_order_or_white_space),
-        cmocka_unit_test(the_hash_knows_what_decides_a_run_and_nothing_else),
-        cmocka_unit_test(the_canonical_form_is_an_experiment_of_the_same_hash),
-        cmocka_unit_test(the_hash_does_not_depend_on_where_files_lie),
-        cmocka_unit_test(every_malformed_file_of_the_corpus_is_refused_in_one_line),
-        cmocka_unit_test(an_experiment_cut_off_anywhere_or_short_of_any_part_is_refused),
-    };
-    return cmocka_run_group_tests_name("experiment", tests, NULL, NULL);
-}
+SUITE("experiment")

@@ -1,16 +1,11 @@
 /* The life of a request, against a world small enough to follow by hand and against what must add
  * up in any world. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-
-#include <cmocka.h>
-
 #include <cjson/cJSON.h>
 
 #include "results/inspect/explain.h"
 #include "results/store/store.h"
 #include "sched/registry.h"
+#include "tests/suite.h"
 #include "tests/worlds.h"
 
 /* ---- A world by hand -------------------------------------------------------------------------
@@ -127,9 +122,8 @@ static void assert_ms(sim_time_t time, double ms)
         fail_msg("%.6f ms is not %.6f ms", sim_to_ms(time), ms);
 }
 
-static void a_request_that_waited_for_room_is_told_to_the_nanosecond(void **state)
+CASE(a_request_that_waited_for_room_is_told_to_the_nanosecond)
 {
-    (void)state;
     struct recorded recorded;
     record_by_hand("all", &recorded);
     assert_non_null(recorded.record);
@@ -159,9 +153,8 @@ static void a_request_that_waited_for_room_is_told_to_the_nanosecond(void **stat
 }
 
 /* The same beside an invoker that is free, with a GPU of another kind. */
-static void room_on_a_gpu_of_another_kind_is_no_room(void **state)
+CASE(room_on_a_gpu_of_another_kind_is_no_room)
 {
-    (void)state;
     char trace[64], json[WORLD_BYTES];
     struct recorded recorded;
     struct error error = {0};
@@ -182,9 +175,8 @@ static void room_on_a_gpu_of_another_kind_is_no_room(void **state)
     recorded_clear(&recorded);
 }
 
-static void a_cold_start_and_a_slowed_execution_are_told_apart(void **state)
+CASE(a_cold_start_and_a_slowed_execution_are_told_apart)
 {
-    (void)state;
     struct recorded recorded;
     record_by_hand("all", &recorded);
     struct error error = {0};
@@ -207,9 +199,8 @@ static void a_cold_start_and_a_slowed_execution_are_told_apart(void **state)
 
 /* In words, from the second line on: the first names the run's hash, which depends on the name of
  * the trace. */
-static void the_words_are_those_of_the_golden_file(void **state)
+CASE(the_words_are_those_of_the_golden_file)
 {
-    (void)state;
     struct recorded recorded;
     record_by_hand("all", &recorded);
     char *text = NULL;
@@ -242,9 +233,8 @@ static void the_words_are_those_of_the_golden_file(void **state)
     recorded_clear(&recorded);
 }
 
-static void the_json_holds_the_same_figures(void **state)
+CASE(the_json_holds_the_same_figures)
 {
-    (void)state;
     struct recorded recorded;
     record_by_hand("all", &recorded);
     struct error error = {0};
@@ -269,9 +259,8 @@ static void the_json_holds_the_same_figures(void **state)
     recorded_clear(&recorded);
 }
 
-static void a_file_that_lacks_what_it_takes_says_what_to_do(void **state)
+CASE(a_file_that_lacks_what_it_takes_says_what_to_do)
 {
-    (void)state;
     static const char *const levels[] = {"summary", "requests"};
     for (size_t i = 0; i < 2; i++) {
         struct recorded recorded;
@@ -337,9 +326,8 @@ static void check_told(const struct explanation *told)
     assert_true(fabs(cost - request->cost_usd) <= 1e-12);
 }
 
-static void in_any_world_the_parts_add_up_to_latency_and_cost(void **state)
+CASE(in_any_world_the_parts_add_up_to_latency_and_cost)
 {
-    (void)state;
     static const char *const policies[] = {"esg", "infless", "clockwork", "fifo", "fast-gshare"};
     for (uint64_t number = 0; number < 5; number++) {
         char json[WORLD_BYTES + 32];
@@ -362,16 +350,4 @@ static void in_any_world_the_parts_add_up_to_latency_and_cost(void **state)
     }
 }
 
-int main(void)
-{
-    const struct CMUnitTest explain[] = {
-        cmocka_unit_test(a_request_that_waited_for_room_is_told_to_the_nanosecond),
-        cmocka_unit_test(room_on_a_gpu_of_another_kind_is_no_room),
-        cmocka_unit_test(a_cold_start_and_a_slowed_execution_are_told_apart),
-        cmocka_unit_test(the_words_are_those_of_the_golden_file),
-        cmocka_unit_test(the_json_holds_the_same_figures),
-        cmocka_unit_test(a_file_that_lacks_what_it_takes_says_what_to_do),
-        cmocka_unit_test(in_any_world_the_parts_add_up_to_latency_and_cost),
-    };
-    return cmocka_run_group_tests_name("explain", explain, NULL, NULL);
-}
+SUITE("explain")

@@ -1,16 +1,10 @@
 /* FaST-GShare: rectangles, picks and rates against brute force; the policy against what the
  * platform holds. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
-
 #include <gsl/gsl_rng.h>
 
 #include "sched/fast_gshare/fast_gshare_internal.h"
 #include "sched/policy_instances.h"
+#include "tests/suite.h"
 #include "tests/token_model.h"
 #include "sched/registry.h"
 #include "tests/worlds.h"
@@ -146,9 +140,8 @@ static uint32_t random_step(struct rectangles *plane, struct grid *grid, gsl_rng
     return 0;
 }
 
-static void the_free_list_is_that_of_brute_force_on_random_sequences(void **state)
+CASE(the_free_list_is_that_of_brute_force_on_random_sequences)
 {
-    (void)state;
     uint32_t removed = 0;
     for (uint64_t s = 0; s < SEQUENCES; s++) {
         struct random_stream stream;
@@ -176,9 +169,8 @@ static void the_free_list_is_that_of_brute_force_on_random_sequences(void **stat
 /* The plane of a GPU by hand: 60 % × 4 units of 100 % × 7 leave the strip right of it and that
  * above it; 40 × 3 goes to the smaller of the two that it fits, 280 against 300, 100 × 3 fits one
  * only. */
-static void a_pod_goes_to_the_rectangle_that_it_fills_best(void **state)
+CASE(a_pod_goes_to_the_rectangle_that_it_fills_best)
 {
-    (void)state;
     struct arena arena = {0};
     struct rectangles plane;
     struct rectangle_fit fit = {0};
@@ -284,9 +276,8 @@ static void check_picks(const struct scaler_points *points, const struct candida
     }
 }
 
-static void the_scaler_picks_what_exhaustive_search_picks(void **state)
+CASE(the_scaler_picks_what_exhaustive_search_picks)
 {
-    (void)state;
     size_t feasible = 0;
     size_t infeasible = 0;
     for (uint64_t world = 0; world < WORLDS; world++) {
@@ -321,9 +312,8 @@ static void the_scaler_picks_what_exhaustive_search_picks(void **state)
     assert_true(feasible > WORLDS / 2 && infeasible > 0);
 }
 
-static void nothing_is_scaled_within_a_fifth_of_the_capacity(void **state)
+CASE(nothing_is_scaled_within_a_fifth_of_the_capacity)
 {
-    (void)state;
     assert_int_equal(scaler_direction(120, 100, 0.2), 0);
     assert_int_equal(scaler_direction(120.001, 100, 0.2), 1);
     assert_int_equal(scaler_direction(80, 100, 0.2), 0);
@@ -334,9 +324,8 @@ static void nothing_is_scaled_within_a_fifth_of_the_capacity(void **state)
 
 /* Pods by RPR with the throughputs 5, 30, 20, 8; 40 too much: 5 goes, 30 goes, 20 does not, nor
  * does 8 where only 5 are left. */
-static void pods_go_in_ascending_rpr_while_the_surplus_covers_them(void **state)
+CASE(pods_go_in_ascending_rpr_while_the_surplus_covers_them)
 {
-    (void)state;
     struct scaler_pod pods[] = {{.rpr = 4, .throughput = 8, .id = 0},
                                 {.rpr = 1, .throughput = 5, .id = 1},
                                 {.rpr = 3, .throughput = 20, .id = 2},
@@ -369,9 +358,8 @@ static size_t random_pods(gsl_rng *rng, uint32_t capacity, struct token_pod *pod
     return made;
 }
 
-static void the_fluid_uses_up_the_area_and_raises_the_least_first(void **state)
+CASE(the_fluid_uses_up_the_area_and_raises_the_least_first)
 {
-    (void)state;
     uint32_t full = 0;
     uint32_t limited = 0;
     for (uint64_t n = 0; n < 3000; n++) {
@@ -400,9 +388,8 @@ static void the_fluid_uses_up_the_area_and_raises_the_least_first(void **state)
     assert_true(full > 100 && limited > 100);
 }
 
-static void requests_that_exceed_the_gpu_are_refused(void **state)
+CASE(requests_that_exceed_the_gpu_are_refused)
 {
-    (void)state;
     const struct token_pod pods[] = {{4, 1, 1}, {4, 0.8, 1}};
     double rates[2];
     assert_false(tokens_fluid(7, pods, 2, rates));
@@ -411,9 +398,8 @@ static void requests_that_exceed_the_gpu_are_refused(void **state)
 }
 
 /* Shares that pack whatever the order: 1 of 4 each, or all of it. */
-static void tokens_give_what_the_fluid_says(void **state)
+CASE(tokens_give_what_the_fluid_says)
 {
-    (void)state;
     for (uint64_t n = 0; n < 40; n++) {
         struct random_stream stream;
         gsl_rng *rng = stream_of(&stream, n, 4);
@@ -452,9 +438,8 @@ static void tokens_give_what_the_fluid_says(void **state)
 }
 
 /* Equal pods share alike: four of 20 % on one GPU have a quarter each, one alone has all. */
-static void tokens_serve_the_least_served_and_leave_no_time_unused(void **state)
+CASE(tokens_serve_the_least_served_and_leave_no_time_unused)
 {
-    (void)state;
     const struct token_pod pods[] = {{7, 0.2, 1}, {7, 0.2, 1}, {7, 0.2, 1}, {7, 0.2, 1}};
     struct tokens *tokens = tokens_create(7, pods, 4, TOKENS_WINDOW);
     assert_non_null(tokens);
@@ -469,9 +454,8 @@ static void tokens_serve_the_least_served_and_leave_no_time_unused(void **state)
     tokens_destroy(tokens);
 }
 
-static void a_pod_at_its_limit_waits_though_the_gpu_is_free(void **state)
+CASE(a_pod_at_its_limit_waits_though_the_gpu_is_free)
 {
-    (void)state;
     const struct token_pod pod = {3, 0.4, 0.4};
     struct tokens *tokens = tokens_create(7, &pod, 1, TOKENS_WINDOW);
     assert_non_null(tokens);
@@ -597,9 +581,8 @@ static const struct world_case variants[] = {
     {"fill", 1},    {"residual", 1},   {"headroom", 1}, {"period_s", 0.5},
     {"bound", 0.3}, {"hysteresis", 0}, {"split", 1},    {"window_s", 60}};
 
-static void no_world_is_overcommitted_and_all_are_served(void **state)
+CASE(no_world_is_overcommitted_and_all_are_served)
 {
-    (void)state;
     seen = (struct seen){0};
     for (uint64_t world = 0; world < WORLDS; world++) {
         const struct world_case *variant = &variants[world % (sizeof variants / sizeof *variants)];
@@ -612,9 +595,8 @@ static void no_world_is_overcommitted_and_all_are_served(void **state)
     assert_true(seen.falls > 0);
 }
 
-static void whole_gpus_have_no_time_quotas(void **state)
+CASE(whole_gpus_have_no_time_quotas)
 {
-    (void)state;
     seen = (struct seen){.whole_only = true};
     for (uint64_t world = 0; world < 8; world++) {
         char json[WORLD_BYTES];
@@ -629,9 +611,8 @@ static void whole_gpus_have_no_time_quotas(void **state)
 }
 
 /* A whole GPU that two functions need, and a shared one for five deployments. */
-static void functions_without_room_are_served_in_the_end(void **state)
+CASE(functions_without_room_are_served_in_the_end)
 {
-    (void)state;
     seen = (struct seen){0};
     for (uint64_t world = 0; world < 12; world++) {
         char json[WORLD_BYTES];
@@ -643,9 +624,8 @@ static void functions_without_room_are_served_in_the_end(void **state)
     assert_true(seen.bereft > 0 && seen.makeshift > 0);
 }
 
-static void the_same_seed_gives_the_same_batches(void **state)
+CASE(the_same_seed_gives_the_same_batches)
 {
-    (void)state;
     worlds_check(policy_find("fast-gshare", NULL), variants, 1, 4);
 }
 
@@ -685,9 +665,8 @@ static bool growth_decide(void *state, struct platform *platform)
     return more;
 }
 
-static void pods_follow_the_rate_every_ten_seconds(void **state)
+CASE(pods_follow_the_rate_every_ten_seconds)
 {
-    (void)state;
     /* By ties: 199.9 wanted. The largest point serves 100 on the whole GPU: one is there, one more
      * is below it by a hair, or covers it. The smallest serves 10, on half the GPU for a fifth of
      * the time: 19 more. */
@@ -716,24 +695,4 @@ static void pods_follow_the_rate_every_ten_seconds(void **state)
     }
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(the_free_list_is_that_of_brute_force_on_random_sequences),
-        cmocka_unit_test(a_pod_goes_to_the_rectangle_that_it_fills_best),
-        cmocka_unit_test(the_scaler_picks_what_exhaustive_search_picks),
-        cmocka_unit_test(nothing_is_scaled_within_a_fifth_of_the_capacity),
-        cmocka_unit_test(pods_go_in_ascending_rpr_while_the_surplus_covers_them),
-        cmocka_unit_test(the_fluid_uses_up_the_area_and_raises_the_least_first),
-        cmocka_unit_test(requests_that_exceed_the_gpu_are_refused),
-        cmocka_unit_test(tokens_give_what_the_fluid_says),
-        cmocka_unit_test(tokens_serve_the_least_served_and_leave_no_time_unused),
-        cmocka_unit_test(a_pod_at_its_limit_waits_though_the_gpu_is_free),
-        cmocka_unit_test(no_world_is_overcommitted_and_all_are_served),
-        cmocka_unit_test(whole_gpus_have_no_time_quotas),
-        cmocka_unit_test(functions_without_room_are_served_in_the_end),
-        cmocka_unit_test(the_same_seed_gives_the_same_batches),
-        cmocka_unit_test(pods_follow_the_rate_every_ten_seconds),
-    };
-    return cmocka_run_group_tests_name("fast_gshare", tests, NULL, NULL);
-}
+SUITE("fast_gshare")

@@ -1,11 +1,10 @@
 /* Fragmentation: figures of FGD's own test, its typical shapes, and the measures of random runs
  * computed anew, by a scan of the whole cluster at every change, from the rows of the run. */
-#include <math.h>
-
 #include "sched/policy_training.h"
 #include "sim/cluster/fragmentation.h"
 #include "sim/engine/random.h"
 #include "tests/fixture_simulation.h"
+#include "tests/suite.h"
 
 /* ---- FGD's formula --------------------------------------------------------------------------- */
 
@@ -50,9 +49,8 @@ static double f_of(double vcpus, const double *left, uint32_t gpus)
 
 /* The original counts thousandths of a GPU: 887.20 and 554.4, within 0.01
  * (TestNodeGpuShareFragAmountWithNonGpu). The third and fourth follow by hand. */
-static void f_equals_the_figures_of_the_originals_test(void **state)
+CASE(f_equals_the_figures_of_the_originals_test)
 {
-    (void)state;
     static const double empty[] = {1, 1, 1, 1, 1, 1, 1, 1}, half[] = {1, 1, 1, 1, 0, 0, 0, 0};
     static const double thirds[] = {0.3, 0.05};
     double all = 0;
@@ -66,9 +64,8 @@ static void f_equals_the_figures_of_the_originals_test(void **state)
     assert_true(fabs(f_of(2, thirds, 2) - (0.35 * (all - 0.0027) + 0.05 * 0.0027)) <= 1e-9);
 }
 
-static void typical_shapes_are_the_most_frequent(void **state)
+CASE(typical_shapes_are_the_most_frequent)
 {
-    (void)state;
     struct fragment_shape shapes[] = {
         {.gpus = 1, .frequency = 4},  {.gpus = 8, .frequency = 1},
         {.gpus = 2, .frequency = 50}, {.gpus = 4, .frequency = 40},
@@ -327,9 +324,8 @@ static void assert_near(const char *what, unsigned trial, double value, double e
         fail_msg("trial %u, %s: %.9g, not %.9g", trial, what, value, expected);
 }
 
-static void measures_equal_a_scan_of_the_rows(void **state)
+CASE(measures_equal_a_scan_of_the_rows)
 {
-    (void)state;
     static sim_time_t times[TIMES_MAX + 2];
     unsigned trimmed = 0; /* trials with kinds of gang that are not typical */
     for (unsigned trial = 0; trial < 6; trial++) {
@@ -377,12 +373,4 @@ static void measures_equal_a_scan_of_the_rows(void **state)
     assert_true(trimmed > 0);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(f_equals_the_figures_of_the_originals_test),
-        cmocka_unit_test(typical_shapes_are_the_most_frequent),
-        cmocka_unit_test(measures_equal_a_scan_of_the_rows),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+SUITE("fragmentation")

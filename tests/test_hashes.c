@@ -1,17 +1,9 @@
 /* The config_hash of every experiment that ships, and of the first and last run of every sweep, are
  * those of tests/hashes.txt. A run that anybody recorded is found by them. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
 #include <glob.h>
-#include <stdbool.h>
-#include <stdio.h>
-#include <string.h>
 
 #include "sim/base/error.h"
+#include "tests/suite.h"
 #include "workloads/experiment.h"
 
 enum { LINE = 256 };
@@ -34,9 +26,8 @@ static void line_of(const char *path, char line[LINE])
     sweep_free(sweep);
 }
 
-static void hashes_are_as_in_the_list(void **state)
+CASE(hashes_are_as_in_the_list)
 {
-    (void)state;
     glob_t files;
     assert_int_equal(glob("workloads/experiments/*.json", 0, NULL, &files), 0);
     assert_int_equal(glob("workloads/experiments/*/*.json", GLOB_APPEND, NULL, &files), 0);
@@ -59,8 +50,4 @@ static void hashes_are_as_in_the_list(void **state)
     globfree(&files);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {cmocka_unit_test(hashes_are_as_in_the_list)};
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+SUITE("hashes")

@@ -1,22 +1,12 @@
 /* Headway: its plans against exhaustive search, its estimates against known truth, the policy in
  * the simulator. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
-
-#include <math.h>
-#include <stdlib.h>
-#include <string.h>
-
 #include "sched/headway/admission.h"
 #include "sched/headway/risk.h"
 #include "sched/headway/suffix.h"
 #include "sched/registry.h"
 #include "sim/engine/random.h"
 #include "tests/random_dag.h"
+#include "tests/suite.h"
 #include "tests/worlds.h"
 
 /* ---- Plans ----------------------------------------------------------------------------------- */
@@ -191,9 +181,8 @@ static void check_options(const struct world *world, const struct suffix *suffix
     free(options);
 }
 
-static void options_equal_exhaustive_search_for_both_objectives(void **unused)
+CASE(options_equal_exhaustive_search_for_both_objectives)
 {
-    (void)unused;
     uint64_t state = 7;
     struct world *world = malloc(sizeof *world);
     assert_non_null(world);
@@ -218,9 +207,8 @@ static void options_equal_exhaustive_search_for_both_objectives(void **unused)
 
 /* With quanta above 1 ns an option that is offered keeps its promise, and one that exhaustive
  * search finds with a margin of two quanta per stage is offered at no higher price. */
-static void coarse_times_are_never_optimistic_and_lose_two_quanta_per_stage_at_most(void **unused)
+CASE(coarse_times_are_never_optimistic_and_lose_two_quanta_per_stage_at_most)
 {
-    (void)unused;
     uint64_t state = 11;
     struct world *world = malloc(sizeof *world);
     assert_non_null(world);
@@ -261,9 +249,8 @@ static void coarse_times_are_never_optimistic_and_lose_two_quanta_per_stage_at_m
     free(world);
 }
 
-static void tables_are_filled_again_only_after_a_move(void **unused)
+CASE(tables_are_filled_again_only_after_a_move)
 {
-    (void)unused;
     uint64_t state = 3;
     bool done = false;
     struct world *world = malloc(sizeof *world);
@@ -288,9 +275,8 @@ static void tables_are_filled_again_only_after_a_move(void **unused)
 
 /* ---- Risk ------------------------------------------------------------------------------------ */
 
-static void the_estimator_converges_to_the_known_mean_and_deviation(void **unused)
+CASE(the_estimator_converges_to_the_known_mean_and_deviation)
 {
-    (void)unused;
     for (uint64_t seed = 0; seed < 10; seed++) {
         struct random_stream stream;
         random_stream_open(&stream, 1, RANDOM_TEST, seed, 0);
@@ -305,9 +291,8 @@ static void the_estimator_converges_to_the_known_mean_and_deviation(void **unuse
     }
 }
 
-static void few_observations_weigh_as_in_the_arithmetic_mean(void **unused)
+CASE(few_observations_weigh_as_in_the_arithmetic_mean)
 {
-    (void)unused;
     struct risk risk;
     risk_start(&risk, 1, 0);
     for (int i = 0; i < 10; i++)
@@ -341,9 +326,8 @@ static void arrivals_start(struct arrivals *arrivals, enum shedding shedding)
         admission_arrive(arrivals->admission, i % APPLICATIONS, i * SIM_MS);
 }
 
-static void counters_thin_evenly(void **unused)
+CASE(counters_thin_evenly)
 {
-    (void)unused;
     struct arrivals arrivals;
     arrivals_start(&arrivals, SHEDDING_PROPORTIONAL);
     const double work[APPLICATIONS] = {1e6, 1e6, 1e6}; /* load 1: the limit is 0.8 */
@@ -360,9 +344,8 @@ static void counters_thin_evenly(void **unused)
     arena_clear(&arrivals.arena);
 }
 
-static void the_heaviest_application_is_shed_first_or_all_alike(void **unused)
+CASE(the_heaviest_application_is_shed_first_or_all_alike)
 {
-    (void)unused;
     const double work[APPLICATIONS] = {1e6, 3e6, 2e6}; /* load 2 in all; 1.2 is too much */
     struct arrivals arrivals;
     arrivals_start(&arrivals, SHEDDING_EFFICIENT);
@@ -380,9 +363,8 @@ static void the_heaviest_application_is_shed_first_or_all_alike(void **unused)
     arena_clear(&arrivals.arena);
 }
 
-static void the_limit_rests_where_the_target_fraction_misses(void **unused)
+CASE(the_limit_rests_where_the_target_fraction_misses)
 {
-    (void)unused;
     struct arrivals arrivals;
     arrivals_start(&arrivals, SHEDDING_EFFICIENT);
     for (int i = 0; i < 1000; i++)
@@ -406,9 +388,8 @@ static const struct policy *headway(void)
     return policy;
 }
 
-static void it_serves_random_worlds_twice_alike(void **unused)
+CASE(it_serves_random_worlds_twice_alike)
 {
-    (void)unused;
     static const struct world_case cases[] = {
         {NULL, 0},        {"learning", 0},  {"lost", 0},       {"shedding", 0},   {"shedding", 2},
         {"order", 1},     {"placement", 1}, {"containers", 1}, {"pool", 0},       {"pool", 1},
@@ -417,9 +398,8 @@ static void it_serves_random_worlds_twice_alike(void **unused)
     worlds_check(headway(), cases, sizeof cases / sizeof *cases, 8);
 }
 
-static void it_serves_slices_and_whole_gpus_and_unlike_invokers(void **unused)
+CASE(it_serves_slices_and_whole_gpus_and_unlike_invokers)
 {
-    (void)unused;
     char json[WORLD_BYTES];
     uint64_t dropped = 0;
     for (uint64_t world = 0; world < 8; world++) {
@@ -451,9 +431,8 @@ static const char theory[] =
     "\"arrivals\":{\"process\":\"closed\",\"users\":5,\"think_ms\":30},\"slo\":{\"ms\":100},"
     "\"platform\":{\"prewarm\":\"none\"},\"requests\":400,\"warmup_requests\":0,\"seed\":3}";
 
-static void it_serves_theory_and_users_who_wait(void **unused)
+CASE(it_serves_theory_and_users_who_wait)
 {
-    (void)unused;
     RESULT result = {0};
     run_well(theory, headway(), NULL, &result);
     assert_int_equal(result.overall.requests, 400);
@@ -469,9 +448,8 @@ static const struct {
              {"patience", 1000},  {"placement", 2}, {"containers", 1}, {"pool", 0},
              {"objective", 1}};
 
-static void with_every_step_off_it_is_a_plain_planner(void **unused)
+CASE(with_every_step_off_it_is_a_plain_planner)
 {
-    (void)unused;
     const struct policy *policy = headway();
     struct log *logs = malloc(2 * sizeof *logs);
     assert_non_null(logs);
@@ -518,21 +496,4 @@ static void with_every_step_off_it_is_a_plain_planner(void **unused)
     free(logs);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(options_equal_exhaustive_search_for_both_objectives),
-        cmocka_unit_test(coarse_times_are_never_optimistic_and_lose_two_quanta_per_stage_at_most),
-        cmocka_unit_test(tables_are_filled_again_only_after_a_move),
-        cmocka_unit_test(the_estimator_converges_to_the_known_mean_and_deviation),
-        cmocka_unit_test(few_observations_weigh_as_in_the_arithmetic_mean),
-        cmocka_unit_test(counters_thin_evenly),
-        cmocka_unit_test(the_heaviest_application_is_shed_first_or_all_alike),
-        cmocka_unit_test(the_limit_rests_where_the_target_fraction_misses),
-        cmocka_unit_test(it_serves_random_worlds_twice_alike),
-        cmocka_unit_test(it_serves_slices_and_whole_gpus_and_unlike_invokers),
-        cmocka_unit_test(it_serves_theory_and_users_who_wait),
-        cmocka_unit_test(with_every_step_off_it_is_a_plain_planner),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+SUITE("headway")

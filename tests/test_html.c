@@ -1,15 +1,5 @@
 /* The HTML report: well-formed by a strict reader of our own, hostile names, what it must hold. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
 #include <ctype.h>
-#include <math.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 
 #include "results/report/assumptions.h"
 #include "results/report/html.h"
@@ -18,6 +8,7 @@
 #include "results/report/report_html.h"
 #include "results/store/hdf5_utf8.h"
 #include "tests/fixture_results.h"
+#include "tests/suite.h"
 
 #define COUNT(array) (sizeof(array) / sizeof(array)[0])
 
@@ -220,9 +211,8 @@ static void a_page_holds(const char *page, const char *what)
         fail_msg("no %s", what);
 }
 
-static void the_page_is_well_formed_and_holds_its_parts(void **state)
+CASE(the_page_is_well_formed_and_holds_its_parts)
 {
-    (void)state;
     char *page = page_of(light, COUNT(light), true, "make reproduce");
     assert_well_formed(page);
     static const char *const parts[] = {"<h2 id=\"run\">",
@@ -241,9 +231,8 @@ static void the_page_is_well_formed_and_holds_its_parts(void **state)
     free(page);
 }
 
-static void a_page_of_trainings_alone_says_nothing_of_requests(void **state)
+CASE(a_page_of_trainings_alone_says_nothing_of_requests)
 {
-    (void)state;
     static const struct fixture two[] = {
         {"light", "sjf", "policy.name=sjf setting=light", 1, 0, 2.5, RECORD_SUMMARY},
         {"heavy", "sjf", "policy.name=sjf setting=heavy", 1, 0, 40, RECORD_SUMMARY}};
@@ -268,9 +257,8 @@ static void a_page_of_trainings_alone_says_nothing_of_requests(void **state)
     free(page);
 }
 
-static void the_tables_hold_the_figures_and_the_verdict_in_words(void **state)
+CASE(the_tables_hold_the_figures_and_the_verdict_in_words)
 {
-    (void)state;
     char *page = page_of(light, COUNT(light), false, NULL);
     /* 0.8 of 0.92; sd 0.016, t 4.3027, three seeds. */
     a_page_holds(page, "<td data-v=\"73.6\">73.6<small> [69.4, 77.4]</small></td>");
@@ -336,9 +324,8 @@ static bool print_verdicts(const struct report *report, FILE *out)
     return verdicts_tables(&report, 1, out);
 }
 
-static void the_overview_is_that_of_the_text(void **state)
+CASE(the_overview_is_that_of_the_text)
 {
-    (void)state;
     char *page = page_of(two_settings, COUNT(two_settings), false, NULL);
     char *text = text_of(two_settings, COUNT(two_settings), overview_text);
     const char *begin = strstr(strstr(page, "<h2 id=\"overview\""), "<table");
@@ -352,9 +339,8 @@ static void the_overview_is_that_of_the_text(void **state)
 }
 
 /* Every verdict on a set of assumptions is one of the text's table. */
-static void the_verdicts_are_those_of_the_text(void **state)
+CASE(the_verdicts_are_those_of_the_text)
 {
-    (void)state;
     char *page = page_of(two_settings, COUNT(two_settings), true, NULL);
     char *text = text_of(two_settings, COUNT(two_settings), print_verdicts);
     size_t verdicts = 0, wanted = 0;
@@ -369,9 +355,8 @@ static void the_verdicts_are_those_of_the_text(void **state)
     free(text);
 }
 
-static void the_page_tells_which_sweep_it_is_of(void **state)
+CASE(the_page_tells_which_sweep_it_is_of)
 {
-    (void)state;
     made_by = "esgsim sweep 'my <sweep>.json' --set requests=5";
     char *page = page_of(light, COUNT(light), false, NULL);
     made_by = NULL;
@@ -384,9 +369,8 @@ static void the_page_tells_which_sweep_it_is_of(void **state)
     free(page);
 }
 
-static void one_seed_says_nothing(void **state)
+CASE(one_seed_says_nothing)
 {
-    (void)state;
     const struct fixture one[] = {light[0], light[3]};
     char *page = page_of(one, COUNT(one), false, NULL);
     assert_well_formed(page);
@@ -395,9 +379,8 @@ static void one_seed_says_nothing(void **state)
     free(page);
 }
 
-static void a_figure_that_is_not_there_is_a_dash_and_the_page_goes_on(void **state)
+CASE(a_figure_that_is_not_there_is_a_dash_and_the_page_goes_on)
 {
-    (void)state;
     struct fixture runs[COUNT(light)];
     memcpy(runs, light, sizeof runs);
     for (size_t i = 0; i < 3; i++) /* ESG's seeds */
@@ -416,9 +399,8 @@ static void a_figure_that_is_not_there_is_a_dash_and_the_page_goes_on(void **sta
     free(page);
 }
 
-static void what_is_no_text_of_a_page_is_replaced(void **state)
+CASE(what_is_no_text_of_a_page_is_replaced)
 {
-    (void)state;
     char *text = NULL;
     size_t size = 0;
     FILE *out = open_memstream(&text, &size);
@@ -430,9 +412,8 @@ static void what_is_no_text_of_a_page_is_replaced(void **state)
     free(text);
 }
 
-static void hostile_names_stay_text(void **state)
+CASE(hostile_names_stay_text)
 {
-    (void)state;
     static const struct fixture hostile[] = {
         {"</h2><script>alert(1)</script>", "esg", "policy.name=esg a=<b>&\"'\u00e9", 1, 0.5, 0.001,
          RECORD_SUMMARY},
@@ -447,9 +428,8 @@ static void hostile_names_stay_text(void **state)
     free(page);
 }
 
-static void nothing_is_fetched_from_elsewhere(void **state)
+CASE(nothing_is_fetched_from_elsewhere)
 {
-    (void)state;
     char *page = page_of(light, COUNT(light), true, NULL);
     static const char *const marks[] = {" src=",         "@import",  "<link rel=\"stylesheet\"",
                                         "href=\"http",   "url(http", "fetch(",
@@ -460,9 +440,8 @@ static void nothing_is_fetched_from_elsewhere(void **state)
     free(page);
 }
 
-static void figures_keep_their_own_ids(void **state)
+CASE(figures_keep_their_own_ids)
 {
-    (void)state;
     char *page = page_of(light, COUNT(light), false, NULL);
     a_page_holds(page, "<circle id='f1-dot' r='1'/>");
     a_page_holds(page, "<use xlink:href='#f1-dot'/><rect fill=\"url(#f1-dot)\"/>");
@@ -473,9 +452,8 @@ static void figures_keep_their_own_ids(void **state)
     free(page);
 }
 
-static void a_figure_that_is_none_is_refused(void **state)
+CASE(a_figure_that_is_none_is_refused)
 {
-    (void)state;
     static const char *const bad[] = {"", "<svg", "<svg>", "<p viewBox=\"0 0 1 1\">",
                                       "<svg viewBox=\"none\">"};
     char *text = NULL;
@@ -487,9 +465,8 @@ static void a_figure_that_is_none_is_refused(void **state)
     free(text);
 }
 
-static void a_file_without_runs_has_a_page_that_says_so(void **state)
+CASE(a_file_without_runs_has_a_page_that_says_so)
 {
-    (void)state;
     char *page = page_of(light, 0, true, NULL);
     assert_well_formed(page);
     a_page_holds(page, "holds no finished run");
@@ -497,9 +474,8 @@ static void a_file_without_runs_has_a_page_that_says_so(void **state)
 }
 
 /* The vectors of RFC 3629 and of Markus Kuhn's stress test, in short. */
-static void utf8_is_told_from_what_is_none(void **state)
+CASE(utf8_is_told_from_what_is_none)
 {
-    (void)state;
     static const struct {
         const char *text;
         size_t length;
@@ -530,24 +506,4 @@ static void utf8_is_told_from_what_is_none(void **state)
         assert_int_equal(utf8_sequence(vectors[i].text), vectors[i].length);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(the_page_is_well_formed_and_holds_its_parts),
-        cmocka_unit_test(a_page_of_trainings_alone_says_nothing_of_requests),
-        cmocka_unit_test(the_tables_hold_the_figures_and_the_verdict_in_words),
-        cmocka_unit_test(the_overview_is_that_of_the_text),
-        cmocka_unit_test(the_verdicts_are_those_of_the_text),
-        cmocka_unit_test(the_page_tells_which_sweep_it_is_of),
-        cmocka_unit_test(one_seed_says_nothing),
-        cmocka_unit_test(a_figure_that_is_not_there_is_a_dash_and_the_page_goes_on),
-        cmocka_unit_test(what_is_no_text_of_a_page_is_replaced),
-        cmocka_unit_test(hostile_names_stay_text),
-        cmocka_unit_test(nothing_is_fetched_from_elsewhere),
-        cmocka_unit_test(figures_keep_their_own_ids),
-        cmocka_unit_test(a_figure_that_is_none_is_refused),
-        cmocka_unit_test(a_file_without_runs_has_a_page_that_says_so),
-        cmocka_unit_test(utf8_is_told_from_what_is_none),
-    };
-    return cmocka_run_group_tests_name("html", tests, NULL, NULL);
-}
+SUITE("html")

@@ -1,19 +1,9 @@
 /* INFless: bounds, regimes and configurations against the published vectors and enumeration; the
  * policy in the simulator. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
-
-#include <math.h>
-#include <stdlib.h>
-#include <string.h>
-
 #include "sched/infless/pool.h"
 #include "sched/policy_instances.h"
 #include "sched/registry.h"
+#include "tests/suite.h"
 #include "tests/worlds.h"
 
 enum { TABLE_MAX = 128, SLOTS = 6, SHARES_MAX = 40, WORLDS = 25, GAPS_MAX = 4000 };
@@ -115,9 +105,8 @@ static struct infless_choice choose_from(struct slots *slots, const struct funct
 
 /* ---- Bounds and configurations --------------------------------------------------------------- */
 
-static void bounds_are_those_of_the_notes_and_the_code(void **state)
+CASE(bounds_are_those_of_the_notes_and_the_code)
 {
-    (void)state;
     struct infless_bounds bounds;
     assert_true(infless_bound(INFLESS_PAPER, 4, 50 * SIM_MS, 200 * SIM_MS, &bounds));
     assert_true(fabs(bounds.low - 4 / 0.15) < 1e-9);
@@ -160,9 +149,8 @@ static void check_documented(const char *model, double slo_ms, struct configurat
     }
 }
 
-static void the_repository_s_table_gives_the_documented_configurations(void **state)
+CASE(the_repository_s_table_gives_the_documented_configurations)
 {
-    (void)state;
     check_documented("resnet-50", 200, (struct configuration){.batch = 4, .vcpu = 4, .vgpu = 50},
                      31, 55);
     check_documented("ssd", 200, (struct configuration){.batch = 1, .vcpu = 2, .vgpu = 50}, 0, 0);
@@ -193,9 +181,8 @@ static double enumerate(const struct slots *slots, const struct function *functi
     return greatest;
 }
 
-static void the_choice_is_the_best_of_all_candidates_and_slots(void **state)
+CASE(the_choice_is_the_best_of_all_candidates_and_slots)
 {
-    (void)state;
     static struct table table;
     static struct infless_candidate candidates[TABLE_MAX];
     static const char *const models[] = {"resnet-50", "ssd", "mobilenet", "catdog"};
@@ -244,9 +231,8 @@ static struct infless_share share_of(double low, double up, double need)
     return (struct infless_share){.bounds = {.low = low, .up = up}, .need = need};
 }
 
-static void rates_follow_the_three_regimes(void **state)
+CASE(rates_follow_the_three_regimes)
 {
-    (void)state;
     struct infless_share shares[2] = {share_of(20, 60, 1), share_of(10, 20, 1)};
     struct infless_split split = infless_divide(shares, 2, 100, 0.8);
     assert_int_equal(split.regime, INFLESS_EXCESS);
@@ -325,9 +311,8 @@ static void check_rates(const struct infless_share *shares, size_t count, double
     assert_true(fabs(sum - rate) <= 1e-6 * rate);
 }
 
-static void who_retires_is_as_good_as_any_subset(void **state)
+CASE(who_retires_is_as_good_as_any_subset)
 {
-    (void)state;
     struct infless_share shares[10];
     struct random_stream stream;
     size_t seen[5] = {0};
@@ -368,9 +353,8 @@ static void who_retires_is_as_good_as_any_subset(void **state)
         assert_true(seen[i] > 0);
 }
 
-static void many_kinds_retire_one_by_one_and_still_carry_the_load(void **state)
+CASE(many_kinds_retire_one_by_one_and_still_carry_the_load)
 {
-    (void)state;
     struct infless_share shares[SHARES_MAX];
     struct random_stream stream;
     size_t good = 0;
@@ -426,9 +410,8 @@ static double bin_of(const struct gap *gaps, size_t count, sim_time_t now, sim_t
     return (double)bins[(size_t)rank - 1];
 }
 
-static void lsth_mixes_the_percentiles_of_both_windows(void **state)
+CASE(lsth_mixes_the_percentiles_of_both_windows)
 {
-    (void)state;
     static struct gap gaps[GAPS_MAX];
     static struct lsth lsth;
     struct random_stream stream;
@@ -473,9 +456,8 @@ static void lsth_mixes_the_percentiles_of_both_windows(void **state)
     }
 }
 
-static void lsth_expects_a_regular_caller_just_in_time(void **state)
+CASE(lsth_expects_a_regular_caller_just_in_time)
 {
-    (void)state;
     static struct lsth lsth;
     sim_time_t prewarm = 0;
     sim_time_t keep = 0;
@@ -560,9 +542,8 @@ static void relax(char *json)
     *factor = '6';
 }
 
-static void every_world_runs_to_its_end_and_again_to_the_same_bytes(void **state)
+CASE(every_world_runs_to_its_end_and_again_to_the_same_bytes)
 {
-    (void)state;
     static const struct world_case variants[] = {
         {NULL, 0},        {"efficiency", 1}, {"efficiency", 2},     {"pool", 1},
         {"max_batch", 1}, {"tick_s", 0.1},   {"inactive_ticks", 1}, {"split", 1},
@@ -659,9 +640,8 @@ static unsigned write_trace(char *path)
     return count;
 }
 
-static void it_scales_up_with_unequal_batches_to_the_documented_one_and_down_again(void **state)
+CASE(it_scales_up_with_unequal_batches_to_the_documented_one_and_down_again)
 {
-    (void)state;
     char path[] = "/tmp/esgsim-trace-XXXXXX";
     const unsigned requests = write_trace(path);
     char json[WORLD_BYTES];
@@ -720,9 +700,8 @@ static void it_scales_up_with_unequal_batches_to_the_documented_one_and_down_aga
 }
 
 /* Every 65 s: with bins of 10 s a container is due after 60 s and kept to 70 s. */
-static void a_regular_caller_meets_a_container_that_was_started_for_it(void **state)
+CASE(a_regular_caller_meets_a_container_that_was_started_for_it)
 {
-    (void)state;
     enum { REGULAR = 30 };
     char path[] = "/tmp/esgsim-trace-XXXXXX";
     FILE *trace = trace_begin(path);
@@ -776,9 +755,8 @@ static void world_narrow(char json[WORLD_BYTES], const char *large, const char *
  * 16 s on. The scaling steps at 20, 30 and 40 s count it as inactive, that at 50 s ends it
  * (TankLabTJU/INFless @ 8940934, faas-netes/handlers/deploy.go: each 10 s, line 35; three times,
  * line 34; the counter is compared before it is raised, lines 507-510). */
-static void what_is_made_for_want_of_room_does_not_count_as_capacity(void **state)
+CASE(what_is_made_for_want_of_room_does_not_count_as_capacity)
 {
-    (void)state;
     char path[] = "/tmp/esgsim-trace-XXXXXX";
     FILE *trace = trace_begin(path);
     unsigned count = 0;
@@ -821,9 +799,8 @@ static void write_steady(char *path, unsigned count, double gap_ms)
  * The code gives the instance the weight r_up and a virtual one, at an address where nothing
  * listens, the rest (faas-netes/gpu/aside/dispatcher.go, updateFunctionsLottery; repository.go,
  * line 366). So (80 - 36.36) / 80 of the requests fail, from the first rate on. */
-static void arrivals_beyond_the_capacity_fail_or_wait(void **state)
+CASE(arrivals_beyond_the_capacity_fail_or_wait)
 {
-    (void)state;
     enum { STEADY = 1600 };
     char path[] = "/tmp/esgsim-trace-XXXXXX";
     write_steady(path, STEADY, 12.5);
@@ -847,9 +824,8 @@ static void arrivals_beyond_the_capacity_fail_or_wait(void **state)
 
 /* The code offers at most 50 % of a GPU (faas-netes/gpu/controller/estimator.go, the loop from
  * gpuCorePercent = 50 down). Of 1, 2, 4 and 7 sevenths, 4 are nearest to that. */
-static void half_a_gpu_is_the_nearest_share(void **state)
+CASE(half_a_gpu_is_the_nearest_share)
 {
-    (void)state;
     enum { STEADY = 200 };
     static const uint16_t largest[] = {7, 4};
     char path[] = "/tmp/esgsim-trace-XXXXXX";
@@ -870,9 +846,8 @@ static void half_a_gpu_is_the_nearest_share(void **state)
 }
 
 /* Of resnet-50 in 200 ms: batch 1 (CreatePreWarmPod of deploy.go, line 162, asks for 1) or 4. */
-static void the_first_instance_has_batch_one_or_the_largest(void **state)
+CASE(the_first_instance_has_batch_one_or_the_largest)
 {
-    (void)state;
     char path[] = "/tmp/esgsim-trace-XXXXXX";
     const unsigned requests = write_trace(path);
     char json[WORLD_BYTES];
@@ -889,9 +864,8 @@ static void the_first_instance_has_batch_one_or_the_largest(void **state)
 
 /* One unit will do, four are what the metric likes best: f has them as g asks for the first time,
  * and they are not to go to and fro. */
-static void who_takes_room_from_others_takes_no_more_than_is_of_use(void **state)
+CASE(who_takes_room_from_others_takes_no_more_than_is_of_use)
 {
-    (void)state;
     enum { ALTERNATING = 200 };
     char path[] = "/tmp/esgsim-trace-XXXXXX";
     FILE *trace = trace_begin(path);
@@ -911,25 +885,4 @@ static void who_takes_room_from_others_takes_no_more_than_is_of_use(void **state
     unlink(path);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(bounds_are_those_of_the_notes_and_the_code),
-        cmocka_unit_test(the_repository_s_table_gives_the_documented_configurations),
-        cmocka_unit_test(the_choice_is_the_best_of_all_candidates_and_slots),
-        cmocka_unit_test(rates_follow_the_three_regimes),
-        cmocka_unit_test(who_retires_is_as_good_as_any_subset),
-        cmocka_unit_test(many_kinds_retire_one_by_one_and_still_carry_the_load),
-        cmocka_unit_test(lsth_mixes_the_percentiles_of_both_windows),
-        cmocka_unit_test(lsth_expects_a_regular_caller_just_in_time),
-        cmocka_unit_test(every_world_runs_to_its_end_and_again_to_the_same_bytes),
-        cmocka_unit_test(it_scales_up_with_unequal_batches_to_the_documented_one_and_down_again),
-        cmocka_unit_test(what_is_made_for_want_of_room_does_not_count_as_capacity),
-        cmocka_unit_test(arrivals_beyond_the_capacity_fail_or_wait),
-        cmocka_unit_test(half_a_gpu_is_the_nearest_share),
-        cmocka_unit_test(the_first_instance_has_batch_one_or_the_largest),
-        cmocka_unit_test(who_takes_room_from_others_takes_no_more_than_is_of_use),
-        cmocka_unit_test(a_regular_caller_meets_a_container_that_was_started_for_it),
-    };
-    return cmocka_run_group_tests_name("infless", tests, NULL, NULL);
-}
+SUITE("infless")

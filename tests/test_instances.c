@@ -1,11 +1,5 @@
 /* Long-lived instances: what they hold, run, cost, and which rules they come with. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
-
+#include "tests/suite.h"
 #include "tests/worlds.h"
 #include "sched/policy_instances.h"
 
@@ -144,9 +138,8 @@ static void half_time_step(struct script *script, struct platform *platform)
     feed(script, platform, 1);
 }
 
-static void a_quota_of_half_takes_twice_the_time_at_half_the_gpu_price(void **state)
+CASE(a_quota_of_half_takes_twice_the_time_at_half_the_gpu_price)
 {
-    (void)state;
     static struct log log;
     RESULT result = {0};
     run_script(warm, half_time_step, NULL, &log, &result);
@@ -181,9 +174,8 @@ static void share_step(struct script *script, struct platform *platform)
     feed(script, platform, 1);
 }
 
-static void a_new_share_keeps_the_remaining_work(void **state)
+CASE(a_new_share_keeps_the_remaining_work)
 {
-    (void)state;
     static struct log log;
     static const char one[] = WORLD("mps", "warm", "true", "1000", "1");
     static const char alone[] = WORLD("mps", "warm", "false", "1000", "1");
@@ -217,9 +209,8 @@ static void a_share_that_does_not_fit_changes_nothing_step(struct script *script
     feed(script, platform, 1);
 }
 
-static void a_share_that_does_not_fit_changes_nothing(void **state)
+CASE(a_share_that_does_not_fit_changes_nothing)
 {
-    (void)state;
     static struct log log;
     RESULT result = {0};
     run_script(warm, a_share_that_does_not_fit_changes_nothing_step, NULL, &log, &result);
@@ -250,9 +241,8 @@ static void fill_step(struct script *script, struct platform *platform)
     feed(script, platform, 1);
 }
 
-static void shares_times_quotas_fill_a_gpu_exactly(void **state)
+CASE(shares_times_quotas_fill_a_gpu_exactly)
 {
-    (void)state;
     static struct log log;
     RESULT result = {0};
     run_script(warm, fill_step, NULL, &log, &result);
@@ -267,9 +257,8 @@ static void plain_step(struct script *script, struct platform *platform)
     feed(script, platform, 1);
 }
 
-static void what_arrives_while_an_instance_starts_waits_for_its_cold_start(void **state)
+CASE(what_arrives_while_an_instance_starts_waits_for_its_cold_start)
 {
-    (void)state;
     static struct log log;
     static const char cold[] = WORLD("mps", "cold", "true", "200", "3");
     RESULT result = {0};
@@ -290,9 +279,8 @@ static void pair_step(struct script *script, struct platform *platform)
     feed(script, platform, 2);
 }
 
-static void a_batch_may_mix_queues_of_one_function(void **state)
+CASE(a_batch_may_mix_queues_of_one_function)
 {
-    (void)state;
     static struct log log;
     static const char pairs[] = WORLD("mps", "warm", "true", "100", "20");
     RESULT result = {0};
@@ -333,9 +321,8 @@ static void return_step(struct script *script, struct platform *platform)
     feed(script, platform, 1);
 }
 
-static void returned_jobs_stand_in_their_queues_by_age(void **state)
+CASE(returned_jobs_stand_in_their_queues_by_age)
 {
-    (void)state;
     static struct log log;
     static const char few[] = WORLD("mps", "warm", "true", "100", "8");
     RESULT result = {0};
@@ -357,9 +344,8 @@ static void kill_starting_step(struct script *script, struct platform *platform)
     feed(script, platform, 1);
 }
 
-static void an_instance_killed_while_it_starts_leaves_nothing(void **state)
+CASE(an_instance_killed_while_it_starts_leaves_nothing)
 {
-    (void)state;
     static struct log log;
     static const char cold[] = WORLD("mps", "cold", "true", "1000", "1");
     RESULT result = {0};
@@ -402,9 +388,8 @@ static void drop_step(struct script *script, struct platform *platform)
 }
 
 /* Its other job waited in its queue for all of that time. */
-static void a_job_dropped_from_a_buffer_has_waited_for_the_instance_s_start(void **state)
+CASE(a_job_dropped_from_a_buffer_has_waited_for_the_instance_s_start)
 {
-    (void)state;
     static struct log log;
     char json[WORLD_BYTES];
     edited(json, cold_once, "[{\"name\":\"a\",\"function\":\"f\"}]",
@@ -452,9 +437,8 @@ static void claim_step(struct script *script, struct platform *platform)
 }
 
 /* Idle for 100 ms, then the instance's: nothing is billed twice, nor forgotten. */
-static void an_instance_takes_over_a_container_that_is_starting(void **state)
+CASE(an_instance_takes_over_a_container_that_is_starting)
 {
-    (void)state;
     static struct log log;
     for (int i = 0; i < 2; i++) {
         RESULT result = {0};
@@ -472,9 +456,8 @@ static void an_instance_takes_over_a_container_that_is_starting(void **state)
     }
 }
 
-static void an_instance_is_billed_from_the_end_of_the_warm_up(void **state)
+CASE(an_instance_is_billed_from_the_end_of_the_warm_up)
 {
-    (void)state;
     static struct log log;
     char json[WORLD_BYTES];
     RESULT result = {0};
@@ -499,9 +482,8 @@ static void hasty_step(struct script *script, struct platform *platform)
 }
 
 /* Launched by a decision of 10 ms and re-shared within it: 20 ms of work at half the time. */
-static void a_batch_may_be_given_another_share_before_it_executes(void **state)
+CASE(a_batch_may_be_given_another_share_before_it_executes)
 {
-    (void)state;
     static struct log log;
     char json[WORLD_BYTES];
     RESULT result = {0};
@@ -531,9 +513,8 @@ static void without_gpu_step(struct script *script, struct platform *platform)
     feed(script, platform, 1);
 }
 
-static void an_instance_without_a_gpu_has_no_quota(void **state)
+CASE(an_instance_without_a_gpu_has_no_quota)
 {
-    (void)state;
     static struct log log;
     char json[WORLD_BYTES];
     RESULT result = {0};
@@ -557,9 +538,8 @@ static void make_room_step(struct script *script, struct platform *platform)
 }
 
 /* 100 MB of weights each, 10 MB a job: two containers and a batch of two do not go into 215 MB. */
-static void a_share_that_needs_more_memory_evicts_an_idle_container(void **state)
+CASE(a_share_that_needs_more_memory_evicts_an_idle_container)
 {
-    (void)state;
     static struct log log;
     char more[WORLD_BYTES], json[WORLD_BYTES];
     RESULT result = {0};
@@ -632,9 +612,8 @@ static bool spin_decide(void *state, struct platform *platform)
     return true;
 }
 
-static void each_broken_rule_ends_the_run_and_is_named(void **state)
+CASE(each_broken_rule_ends_the_run_and_is_named)
 {
-    (void)state;
     static const struct {
         void (*step)(struct script *script, struct platform *platform);
         const char *message;
@@ -675,9 +654,8 @@ static void mig_step(struct script *script, struct platform *platform)
     feed(script, platform, 1);
 }
 
-static void a_mig_slice_is_never_shared_in_time(void **state)
+CASE(a_mig_slice_is_never_shared_in_time)
 {
-    (void)state;
     static struct log log;
     static const char mig[] = WORLD("mig", "warm", "true", "1000", "2");
     RESULT result = {0};
@@ -773,9 +751,8 @@ static void random_step(struct script *script, struct platform *platform)
 
 /* The invariants (capacities, each job once, Little's law in queues and buffers, cost) are the
  * run's own; a breach would end it. */
-static void random_use_of_instances_keeps_every_invariant_and_repeats_itself(void **state)
+CASE(random_use_of_instances_keeps_every_invariant_and_repeats_itself)
 {
-    (void)state;
     static struct log log, again;
     char json[WORLD_BYTES];
     uint64_t instances = 0;
@@ -794,26 +771,4 @@ static void random_use_of_instances_keeps_every_invariant_and_repeats_itself(voi
     assert_true(instances > 60);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_quota_of_half_takes_twice_the_time_at_half_the_gpu_price),
-        cmocka_unit_test(a_new_share_keeps_the_remaining_work),
-        cmocka_unit_test(a_share_that_does_not_fit_changes_nothing),
-        cmocka_unit_test(shares_times_quotas_fill_a_gpu_exactly),
-        cmocka_unit_test(what_arrives_while_an_instance_starts_waits_for_its_cold_start),
-        cmocka_unit_test(a_batch_may_mix_queues_of_one_function),
-        cmocka_unit_test(returned_jobs_stand_in_their_queues_by_age),
-        cmocka_unit_test(an_instance_killed_while_it_starts_leaves_nothing),
-        cmocka_unit_test(a_job_dropped_from_a_buffer_has_waited_for_the_instance_s_start),
-        cmocka_unit_test(an_instance_takes_over_a_container_that_is_starting),
-        cmocka_unit_test(an_instance_is_billed_from_the_end_of_the_warm_up),
-        cmocka_unit_test(a_batch_may_be_given_another_share_before_it_executes),
-        cmocka_unit_test(an_instance_without_a_gpu_has_no_quota),
-        cmocka_unit_test(a_share_that_needs_more_memory_evicts_an_idle_container),
-        cmocka_unit_test(each_broken_rule_ends_the_run_and_is_named),
-        cmocka_unit_test(a_mig_slice_is_never_shared_in_time),
-        cmocka_unit_test(random_use_of_instances_keeps_every_invariant_and_repeats_itself),
-    };
-    return cmocka_run_group_tests_name("instances", tests, NULL, NULL);
-}
+SUITE("instances")

@@ -1,22 +1,11 @@
 /* What measured pairs say of functions that never met: effects against closed forms, and what
  * iGniter's pairs support, by every law of a family and a choice that does not see the pair. */
-#include <stdarg.h>
-#include <stddef.h>
-#include <setjmp.h>
-#include <stdint.h>
-
-#include <cmocka.h>
-
-#include <math.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
 #include <gsl/gsl_errno.h>
 #include <gsl/gsl_linalg.h>
 #include <gsl/gsl_randist.h>
 #include <gsl/gsl_rng.h>
 
+#include "tests/suite.h"
 #include "traces/calibrate/calibrate_interference.h"
 #include "traces/calibrate/calibrate_unseen_pairs.h"
 #include "traces/calibrate/samples.h"
@@ -62,12 +51,11 @@ static struct unseen_pairs measure(const struct sample_set *set)
 }
 
 /* Levels that are sums over functions are found but for the pull to the mean. */
-static void levels_that_are_sums_over_functions_are_predicted(void **state)
+CASE(levels_that_are_sums_over_functions_are_predicted)
 {
     static const double sensitivity[] = {0.01, 0.05, 0.02, 0.08, 0.03};
     static const double demand[] = {0.06, 0.01, 0.09, 0.04, 0.02};
     struct sample_set set = {0};
-    (void)state;
     for (size_t i = 0; i < 5; i++)
         for (size_t j = i + 1; j < 5; j++)
             add_pair(&set, i, j, 1.1 + sensitivity[i] + demand[j],
@@ -83,10 +71,9 @@ static void levels_that_are_sums_over_functions_are_predicted(void **state)
 
 /* A table of sums comes back where nothing pulls, also in cells left out; with a pull every effect
  * of a full table shrinks by count ÷ (count + strength), of which the mean has no part. */
-static void effects_of_a_full_table_are_what_the_closed_form_gives(void **state)
+CASE(effects_of_a_full_table_are_what_the_closed_form_gives)
 {
     gsl_rng *rng = make_rng(7);
-    (void)state;
     for (size_t k = 2; k <= MOST; k++) {
         double row[MOST], column[MOST], cells[MOST * MOST], found[MOST * MOST], means[2] = {0};
         for (size_t i = 0; i < k; i++) {
@@ -108,10 +95,9 @@ static void effects_of_a_full_table_are_what_the_closed_form_gives(void **state)
     gsl_rng_free(rng);
 }
 
-static void too_few_pairs_say_nothing(void **state)
+CASE(too_few_pairs_say_nothing)
 {
     struct sample_set set = {0};
-    (void)state;
     add_pair(&set, 0, 1, 1.1, 1.2);
     assert_int_equal(measure(&set).pairs, 0);
     add_pair(&set, 0, 2, 1.2, 1.2);
@@ -120,10 +106,9 @@ static void too_few_pairs_say_nothing(void **state)
     samples_clear(&set);
 }
 
-static void what_is_no_pair_of_two_functions_takes_no_part(void **state)
+CASE(what_is_no_pair_of_two_functions_takes_no_part)
 {
     struct sample_set set = {0};
-    (void)state;
     add_pair(&set, 0, 1, 1.1, 1.2);
     add_pair(&set, 1, 2, 1.2, 1.2);
     add_pair(&set, 2, 3, 1.4, 1.2);
@@ -143,12 +128,11 @@ static void what_is_no_pair_of_two_functions_takes_no_part(void **state)
 /* Cells drawn around a mean, two samples each: pulled to the mean they are nearer to the truth than
  * their own means, in expectation by the factor between / (between + within / 2) of the variances,
  * here a half. */
-static void a_pair_table_of_few_samples_is_nearer_to_the_truth_than_their_means(void **state)
+CASE(a_pair_table_of_few_samples_is_nearer_to_the_truth_than_their_means)
 {
     static const double between = 0.03, within = 0.0424;
     gsl_rng *rng = make_rng(5);
     double of_table = 0, of_means = 0;
-    (void)state;
     for (size_t n = 0; n < 50; n++) {
         double truth[MOST][MOST], means[MOST][MOST];
         struct sample_set set = {0};
@@ -191,11 +175,9 @@ static void read_pairs(struct sample_set *set)
     samples_reduce(set);
 }
 
-static void
-no_one_level_reaches_the_target_on_igniters_pairs_and_functions_do_not_help(void **state)
+CASE(no_one_level_reaches_the_target_on_igniters_pairs_and_functions_do_not_help)
 {
     struct sample_set set = {0};
-    (void)state;
     read_pairs(&set);
     struct unseen_pairs unseen = measure(&set);
     assert_int_equal(unseen.pairs, 6);
@@ -205,12 +187,11 @@ no_one_level_reaches_the_target_on_igniters_pairs_and_functions_do_not_help(void
     samples_clear(&set);
 }
 
-static void two_co_locations_of_a_pair_reach_the_target_on_igniters_pairs(void **state)
+CASE(two_co_locations_of_a_pair_reach_the_target_on_igniters_pairs)
 {
     struct sample_set set = {0};
     struct interference_fit fit;
     struct error error = {0};
-    (void)state;
     read_pairs(&set);
     assert_true(interference_calibrate(&set, &fit, &error));
     assert_true(fit.errors[INTERFERENCE_PAIRS][FOLD_FUNCTIONS].mape > 0.032);
@@ -286,12 +267,11 @@ static double share_error(const struct side *sides, size_t count, double a, doub
 
 /* The default of training.share_exponent. What a co-runner does does not fall with its share alone,
  * since the victim's share grows: they add up to the GPU in every measurement. */
-static void shares_of_both_predict_a_share_that_is_left_out_best(void **state)
+CASE(shares_of_both_predict_a_share_that_is_left_out_best)
 {
     static struct side sides[SIDES_MOST];
     const size_t count = read_sides(sides);
     double left = 0, least = INFINITY, best = 0;
-    (void)state;
     for (int step = 0; step <= 20; step++) {
         (void)share_error(sides, count, step / 20.0, step / 20.0, &left);
         if (left < least)
@@ -582,9 +562,8 @@ static void search_free(struct search *search)
     free(search);
 }
 
-static void no_law_of_measured_properties_chosen_without_the_pair_reaches_the_target(void **state)
+CASE(no_law_of_measured_properties_chosen_without_the_pair_reaches_the_target)
 {
-    (void)state;
     gsl_error_handler_t *before = gsl_set_error_handler_off();
     struct search *search = search_make();
     assert_true(search_laws(search, false, "sums") > 0.029);
@@ -594,12 +573,11 @@ static void no_law_of_measured_properties_chosen_without_the_pair_reaches_the_ta
 }
 
 /* gpulet (Choi et al., USENIX ATC 2022): linear in the L2 and DRAM utilisation of both. */
-static void gpulets_law_says_hardly_more_of_a_new_pair_than_a_constant(void **state)
+CASE(gpulets_law_says_hardly_more_of_a_new_pair_than_a_constant)
 {
     enum { L2 = 5, DRAM = 7 }; /* places in a row of x */
     static const struct law laws[2] = {{0, {0}}, {4, {0, L2, DRAM, MEMBER + L2, MEMBER + DRAM}}};
     double errors[2] = {0};
-    (void)state;
     struct search *search = search_make();
     add_up(search, false);
     for (size_t i = 0; i < 2; i++)
@@ -613,20 +591,4 @@ static void gpulets_law_says_hardly_more_of_a_new_pair_than_a_constant(void **st
 
 /* ---- Main ------------------------------------------------------------------------------------ */
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(levels_that_are_sums_over_functions_are_predicted),
-        cmocka_unit_test(effects_of_a_full_table_are_what_the_closed_form_gives),
-        cmocka_unit_test(too_few_pairs_say_nothing),
-        cmocka_unit_test(what_is_no_pair_of_two_functions_takes_no_part),
-        cmocka_unit_test(a_pair_table_of_few_samples_is_nearer_to_the_truth_than_their_means),
-        cmocka_unit_test(
-            no_one_level_reaches_the_target_on_igniters_pairs_and_functions_do_not_help),
-        cmocka_unit_test(two_co_locations_of_a_pair_reach_the_target_on_igniters_pairs),
-        cmocka_unit_test(shares_of_both_predict_a_share_that_is_left_out_best),
-        cmocka_unit_test(no_law_of_measured_properties_chosen_without_the_pair_reaches_the_target),
-        cmocka_unit_test(gpulets_law_says_hardly_more_of_a_new_pair_than_a_constant),
-    };
-    return cmocka_run_group_tests_name("interference", tests, NULL, NULL);
-}
+SUITE("interference")

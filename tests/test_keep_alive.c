@@ -1,11 +1,5 @@
 /* Keep-alive policies: windows worked out by hand and by recomputation, evictions against naive
  * caches, cold starts against theory, every policy under several schedulers. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-
-#include <cmocka.h>
-
 #include "sched/policy_instances.h"
 #include "sched/registry.h"
 #include "tests/worlds.h"
@@ -79,9 +73,8 @@ static void assert_seconds(sim_time_t time, double seconds)
         fail_msg("%.9f s in place of %.9f s", sim_to_s(time), seconds);
 }
 
-static void fixed_none_and_infinite_keep_as_they_say(void **state)
+CASE(fixed_none_and_infinite_keep_as_they_say)
 {
-    (void)state;
     struct bench fixed = bench_open("fixed", NULL, NULL);
     struct bench none = bench_open("none", NULL, NULL);
     struct bench infinite = bench_open("infinite", NULL, NULL);
@@ -97,9 +90,8 @@ static void fixed_none_and_infinite_keep_as_they_say(void **state)
 
 /* Batches of 0.5 s; idle times 10.2 ×2, 12.7 ×2 and 30.0: bins 10, 12, 30. Of five, the 5th
  * percentile is the 1st, the 99th the 5th: 10 s × 0.9 and 31 s × 1.1. */
-static void the_windows_are_the_percentiles_with_their_margins(void **state)
+CASE(the_windows_are_the_percentiles_with_their_margins)
 {
-    (void)state;
     static const char *const keys[] = {"lead", NULL};
     static const double none[] = {1};
     struct bench letter = bench_open("hybrid-histogram", keys, none);
@@ -127,9 +119,8 @@ static void the_windows_are_the_percentiles_with_their_margins(void **state)
 
 /* One idle time in each of 240 bins: all counts alike, variation 0. With 20 bins and 10 idle times
  * in bin 3, variation √19 = 4.36. */
-static void counts_that_are_alike_tell_nothing(void **state)
+CASE(counts_that_are_alike_tell_nothing)
 {
-    (void)state;
     static const char *const keys[] = {"bins", "variation", NULL};
     static const double below[] = {20, 4.35}, above[] = {20, 4.37}, even[] = {240, 2};
     struct bench flat = bench_open("hybrid-histogram", keys, even);
@@ -159,9 +150,8 @@ static void counts_that_are_alike_tell_nothing(void **state)
 
 /* Idle times 300, 300, 300, 400, 5 s: four of five beyond 240 s. Smoothed with 0.3: 300, 300, 300,
  * 330, 232.5. */
-static void idle_times_beyond_the_range_are_forecast(void **state)
+CASE(idle_times_beyond_the_range_are_forecast)
 {
-    (void)state;
     struct bench bench = bench_open("hybrid-histogram", NULL, NULL);
     static const double idle[] = {300, 300, 300, 400, 5};
     double now = 0;
@@ -178,9 +168,8 @@ static void idle_times_beyond_the_range_are_forecast(void **state)
 /* Two batches overlap: the second ends no idle time but counts one of 0; the container that falls
  * idle first stays, the other goes; one whose time is up stays as long as the function is in use.
  */
-static void a_function_in_use_keeps_all_its_containers(void **state)
+CASE(a_function_in_use_keeps_all_its_containers)
 {
-    (void)state;
     struct bench bench = bench_open("hybrid-histogram", NULL, NULL);
     const struct keep_alive *policy = bench.policy;
     const struct idle_container container = {0};
@@ -253,9 +242,8 @@ static double draw_idle(gsl_rng *rng, unsigned kind)
     return u < 0.7 ? 250 + 500 * u : 100 * u;
 }
 
-static void hybrid_windows_equal_a_recomputation(void **state)
+CASE(hybrid_windows_equal_a_recomputation)
 {
-    (void)state;
     unsigned seen[3] = {0};
     for (unsigned kind = 0; kind < 4; kind++) {
         struct random_stream stream;
@@ -292,9 +280,8 @@ static void hybrid_windows_equal_a_recomputation(void **state)
     assert_true(seen[0] > 100 && seen[1] > 100 && seen[2] > 100);
 }
 
-static void lsth_mixes_the_windows_of_both_memories(void **state)
+CASE(lsth_mixes_the_windows_of_both_memories)
 {
-    (void)state;
     static const char *const keys[] = {"long_samples", "short_samples", "gamma", NULL};
     static const double numbers[] = {90, 17, 0.3};
     for (unsigned kind = 0; kind < 3; kind++) {
@@ -371,9 +358,8 @@ static void single_world(char json[WORLD_BYTES], double service_ms, double cold_
 
 /* Poisson arrivals, service next to nothing: a container is gone where the interval was longer than
  * its time, which has probability exp(-rate × time). */
-static void poisson_cold_starts_are_as_in_theory(void **state)
+CASE(poisson_cold_starts_are_as_in_theory)
 {
-    (void)state;
     struct log *log = log_one();
     for (unsigned ttl = 1; ttl <= 3; ttl++) {
         char json[WORLD_BYTES], keep[64];
@@ -388,9 +374,8 @@ static void poisson_cold_starts_are_as_in_theory(void **state)
     }
 }
 
-static void without_keep_alive_every_job_is_cold(void **state)
+CASE(without_keep_alive_every_job_is_cold)
 {
-    (void)state;
     struct log *log = log_one();
     char json[WORLD_BYTES];
     RESULT result = {0};
@@ -402,9 +387,8 @@ static void without_keep_alive_every_job_is_cold(void **state)
 }
 
 /* A container for each batch in excess of what there was at once before. */
-static void kept_for_ever_only_more_concurrency_starts_cold(void **state)
+CASE(kept_for_ever_only_more_concurrency_starts_cold)
 {
-    (void)state;
     struct log *log = log_one();
     char json[WORLD_BYTES];
     RESULT result = {0};
@@ -426,9 +410,8 @@ static void kept_for_ever_only_more_concurrency_starts_cold(void **state)
 /* Requests 20 s apart, 0.1 s each, the first behind a cold start of 1 s: idle times 18.9 and
  * 19.9 s. From the sixth on the window is 18 × 0.9 = 16.2 s to 22 s: the container goes and a new
  * one starts 15.2 s after, 4.7 s before the next request. The price is 1 vCPU at 0.001 $/s. */
-static void a_container_goes_and_comes_back_ahead_of_the_next_request(void **state)
+CASE(a_container_goes_and_comes_back_ahead_of_the_next_request)
 {
-    (void)state;
     struct log *log = log_one();
     char json[WORLD_BYTES];
     RESULT result = {0};
@@ -444,9 +427,8 @@ static void a_container_goes_and_comes_back_ahead_of_the_next_request(void **sta
 /* As above, eight requests 20 s apart, and then none until 200 s. The container that comes back at
  * 155.3 s for the request that is not there has its window until 140.1 + 22 = 162.1 s and goes: 6.8
  * s that nobody used. The request at 200 s is cold. */
-static void a_container_that_came_back_for_nothing_goes_at_the_end_of_its_window(void **state)
+CASE(a_container_that_came_back_for_nothing_goes_at_the_end_of_its_window)
 {
-    (void)state;
     struct log *log = log_one();
     char path[] = "/tmp/esgsim-trace-XXXXXX", json[WORLD_BYTES], arrivals[128];
     static const char text[] = "time_ms,application\n0,a\n20000,a\n40000,a\n60000,a\n80000,a\n"
@@ -468,17 +450,12 @@ static void a_container_that_came_back_for_nothing_goes_at_the_end_of_its_window
 static struct keep_windows back_for_ever(void *state, const struct idle_container *container,
                                          bool used, sim_time_t now)
 {
-    (void)state;
-    (void)container;
-    (void)used;
-    (void)now;
     return (struct keep_windows){.prewarm_after = 2 * SIM_S, .keep_for = SIM_FOREVER};
 }
 
 /* The container goes at once, comes back 2 s later and stays: the request 100 s on is warm. */
-static void a_container_may_come_back_for_ever(void **state)
+CASE(a_container_may_come_back_for_ever)
 {
-    (void)state;
     static const struct keep_alive keep_alive_policy = {.name = "back-for-ever",
                                                         .on_idle = back_for_ever};
     char json[WORLD_BYTES];
@@ -501,9 +478,8 @@ static void a_container_may_come_back_for_ever(void **state)
 /* After eight such requests one comes 10 s later, while its container is away: cold, and the plan
  * to start one at 155.3 s is void. The window then opens at 9 × 0.9 - 1 = 7.1 s: the tenth, at 157
  * s, 5.9 s after the ninth has ended, is cold too. */
-static void a_request_in_between_voids_the_plan(void **state)
+CASE(a_request_in_between_voids_the_plan)
 {
-    (void)state;
     struct log *log = log_one();
     char path[] = "/tmp/esgsim-trace-XXXXXX", json[WORLD_BYTES], arrivals[128];
     static const char text[] = "time_ms,application\n0,a\n20000,a\n40000,a\n60000,a\n80000,a\n"
@@ -541,9 +517,8 @@ static bool wasteful_decide(void *state, struct platform *platform)
 /* The instance counts as used for no time: an idle time of 0 ends as the first batch starts. With
  * the 20th percentile for head it is outvoted by the sixth, and windows open. Were the instance
  * still thought to work, no container would ever go. */
-static void an_instance_given_up_at_once_does_not_count_as_working(void **state)
+CASE(an_instance_given_up_at_once_does_not_count_as_working)
 {
-    (void)state;
     static const struct policy wasteful = {.abi = POLICY_ABI,
                                            .name = "wasteful",
                                            .state_bytes = sizeof(bool),
@@ -706,9 +681,8 @@ static void cache_run(const struct cache *cache, bool gpu, const char *keep_aliv
         miss[i] = log->batches[i].cold;
 }
 
-static void evictions_are_those_of_a_naive_cache(void **state)
+CASE(evictions_are_those_of_a_naive_cache)
 {
-    (void)state;
     static const char *const rules[] = {"greedy-dual", "lru", "freq", "size", "landlord"};
     static bool expected[ACCESSES], found[ACCESSES];
     struct log *log = log_one();
@@ -745,9 +719,8 @@ static void evictions_are_those_of_a_naive_cache(void **state)
 
 /* Mattson's inclusion: with containers of one size, what LRU finds in a small memory it finds in
  * any larger one. The search by rank and the list without one agree. */
-static void more_memory_never_costs_lru_a_hit(void **state)
+CASE(more_memory_never_costs_lru_a_hit)
 {
-    (void)state;
     static bool smaller[ACCESSES], larger[ACCESSES], listed[ACCESSES];
     struct log *log = log_one();
     struct cache *cache = calloc(1, sizeof *cache);
@@ -790,9 +763,8 @@ enum { KEEP_ALIVES = sizeof keep_alives / sizeof *keep_alives };
 
 /* Capacity and the release of everything are the simulator's invariants: a run that breaks one
  * fails. */
-static void every_keep_alive_works_under_every_scheduler(void **state)
+CASE(every_keep_alive_works_under_every_scheduler)
 {
-    (void)state;
     static const char *const policies[] = {"esg", "least-loaded", "openwhisk", "clockwork"};
     struct log *log = calloc(1, sizeof *log), *again = calloc(1, sizeof *again);
     assert_non_null(log);
@@ -828,10 +800,6 @@ static void every_keep_alive_works_under_every_scheduler(void **state)
 static sim_time_t keep_nothing(void *state, struct platform *platform, uint32_t function,
                                uint32_t invoker)
 {
-    (void)state;
-    (void)platform;
-    (void)function;
-    (void)invoker;
     return 0;
 }
 
@@ -849,9 +817,8 @@ static uint64_t evictions_under(const struct policy *policy, const char *keep_al
     return evictions;
 }
 
-static void a_named_keep_alive_goes_before_the_schedulers_own(void **state)
+CASE(a_named_keep_alive_goes_before_the_schedulers_own)
 {
-    (void)state;
     struct policy own = *policy_find("fifo", NULL);
     const uint64_t pressed = evictions_under(&own, "infinite");
     const uint64_t always = evictions_under(&own, "none");
@@ -869,9 +836,8 @@ static bool resolves_to(const char *keep_alive, const char *part)
     return found;
 }
 
-static void the_resolved_experiment_tells_name_and_every_parameter(void **state)
+CASE(the_resolved_experiment_tells_name_and_every_parameter)
 {
-    (void)state;
     assert_true(resolves_to(NULL, "\"keep_alive_s\":600"));
     assert_false(resolves_to(NULL, "\"keep_alive\":"));
     assert_true(resolves_to("none", "\"keep_alive\":{\"name\":\"none\",\"params\":{}}"));
@@ -883,9 +849,8 @@ static void the_resolved_experiment_tells_name_and_every_parameter(void **state)
 }
 
 /* "fixed" takes its time from keep_alive_s, and does what the platform does unnamed. */
-static void fixed_is_what_keep_alive_s_says(void **state)
+CASE(fixed_is_what_keep_alive_s_says)
 {
-    (void)state;
     struct log *log = calloc(1, sizeof *log), *named = calloc(1, sizeof *named);
     assert_non_null(log);
     assert_non_null(named);
@@ -907,9 +872,8 @@ static void fixed_is_what_keep_alive_s_says(void **state)
     free(named);
 }
 
-static void every_module_is_found_and_its_table_is_sound(void **state)
+CASE(every_module_is_found_and_its_table_is_sound)
 {
-    (void)state;
     const struct keep_alive *policy = NULL;
     size_t count = 0;
     for (; (policy = keep_alive_at(count)) != NULL; count++) {
@@ -928,9 +892,8 @@ static void every_module_is_found_and_its_table_is_sound(void **state)
     assert_null(keep_alive_find("eternal"));
 }
 
-static void a_sweep_over_keep_alives_names_them_in_its_labels(void **state)
+CASE(a_sweep_over_keep_alives_names_them_in_its_labels)
 {
-    (void)state;
     struct error error = {0};
     struct sweep *sweep = sweep_load("workloads/experiments/keep-alive.json", NULL, 0, &error);
     assert_non_null(sweep);
@@ -942,32 +905,4 @@ static void a_sweep_over_keep_alives_names_them_in_its_labels(void **state)
     sweep_free(sweep);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(fixed_none_and_infinite_keep_as_they_say),
-        cmocka_unit_test(the_windows_are_the_percentiles_with_their_margins),
-        cmocka_unit_test(counts_that_are_alike_tell_nothing),
-        cmocka_unit_test(idle_times_beyond_the_range_are_forecast),
-        cmocka_unit_test(a_function_in_use_keeps_all_its_containers),
-        cmocka_unit_test(hybrid_windows_equal_a_recomputation),
-        cmocka_unit_test(lsth_mixes_the_windows_of_both_memories),
-        cmocka_unit_test(poisson_cold_starts_are_as_in_theory),
-        cmocka_unit_test(without_keep_alive_every_job_is_cold),
-        cmocka_unit_test(kept_for_ever_only_more_concurrency_starts_cold),
-        cmocka_unit_test(a_container_goes_and_comes_back_ahead_of_the_next_request),
-        cmocka_unit_test(a_container_that_came_back_for_nothing_goes_at_the_end_of_its_window),
-        cmocka_unit_test(a_container_may_come_back_for_ever),
-        cmocka_unit_test(a_request_in_between_voids_the_plan),
-        cmocka_unit_test(an_instance_given_up_at_once_does_not_count_as_working),
-        cmocka_unit_test(evictions_are_those_of_a_naive_cache),
-        cmocka_unit_test(more_memory_never_costs_lru_a_hit),
-        cmocka_unit_test(every_keep_alive_works_under_every_scheduler),
-        cmocka_unit_test(a_named_keep_alive_goes_before_the_schedulers_own),
-        cmocka_unit_test(the_resolved_experiment_tells_name_and_every_parameter),
-        cmocka_unit_test(fixed_is_what_keep_alive_s_says),
-        cmocka_unit_test(every_module_is_found_and_its_table_is_sound),
-        cmocka_unit_test(a_sweep_over_keep_alives_names_them_in_its_labels),
-    };
-    return cmocka_run_group_tests_name("keep_alive", tests, NULL, NULL);
-}
+SUITE("keep_alive")

@@ -1,7 +1,5 @@
 /* Unlike GPUs in one cluster: configurations, placement, prices, noise, cold starts and
  * interference of each kind, against theory, single-kind runs and hand computation. */
-#include <math.h>
-
 #include "sched/policy_instances.h"
 #include "sched/registry.h"
 #include "sim/engine/random.h"
@@ -67,7 +65,6 @@ static uint16_t kind_of_gpu(const struct workload *workload, uint32_t gpu)
 /* The oldest job, on the first of the function's configurations that fits anywhere. */
 static bool first_decide(void *state, struct platform *platform)
 {
-    (void)state;
     const uint32_t queue = platform_next_queue(platform, 0);
     if (queue == SIM_NONE)
         return false;
@@ -93,8 +90,6 @@ static bool random_init(void *state, struct platform *platform, const double *va
                         struct error *error)
 {
     struct random_state *self = state;
-    (void)values;
-    (void)error;
     random_stream_open(&self->stream, platform_seed(platform), RANDOM_TEST, 5, 0);
     return true;
 }
@@ -154,9 +149,8 @@ static void check_configuration(const struct workload *workload, const struct fu
     assert_near(function->gpus[c->kind].cold_start_mean_ms, kind->units == 4 ? 100 : 300, 0);
 }
 
-static void configurations_are_those_of_every_kind(void **state)
+CASE(configurations_are_those_of_every_kind)
 {
-    (void)state;
     struct experiment *e =
         load(WORLD(GROUP("1", GPU_A("") "," GPU_A(",\"speed\":0.5")) "," GROUP("1", GPU_B("")),
                    BOTH, ONE_STAGE, POISSON("1"), "\"requests\":1"));
@@ -187,9 +181,8 @@ static void configurations_are_those_of_every_kind(void **state)
 
 /* Without a GPU a configuration is listed once, as the first profile that has it times it, and no
  * speed of a GPU changes it. */
-static void a_configuration_without_a_gpu_is_listed_once(void **state)
+CASE(a_configuration_without_a_gpu_is_listed_once)
 {
-    (void)state;
     struct experiment *e = load(WORLD(
         GROUP("1", GPU_A(",\"speed\":4")) "," GROUP("1", GPU_B("")),
         "\"A\":" DEVICE(
@@ -220,9 +213,8 @@ static void a_configuration_without_a_gpu_is_listed_once(void **state)
 }
 
 /* Sharing and memory make no kind, speed and price do, the model does only by its profile. */
-static void a_kind_is_what_latency_and_price_depend_on(void **state)
+CASE(a_kind_is_what_latency_and_price_depend_on)
 {
-    (void)state;
     static const struct {
         const char *json;
         size_t kinds;
@@ -253,9 +245,8 @@ static void a_kind_is_what_latency_and_price_depend_on(void **state)
 }
 
 /* `profiles` with one entry is `profile`, and the result the same. */
-static void one_profile_by_model_is_the_profile(void **state)
+CASE(one_profile_by_model_is_the_profile)
 {
-    (void)state;
     static struct log one, several;
     struct simulation_result results[2];
     static const char by_model[] =
@@ -288,9 +279,8 @@ static struct experiment *named(const char *json)
     return e;
 }
 
-static void the_hash_knows_profiles_prices_and_what_overrides_them(void **state)
+CASE(the_hash_knows_profiles_prices_and_what_overrides_them)
 {
-    (void)state;
 #define HASHED(gpu_b, profile_b, rest)                                                             \
     WORLD(GROUP("1", GPU_A("")) "," GROUP("1", GPU_B(gpu_b)),                                      \
           "\"A\":" PROFILE_A ",\"B\":" profile_b, ONE_STAGE, POISSON("1"), rest "\"requests\":1")
@@ -325,9 +315,8 @@ static void the_hash_knows_profiles_prices_and_what_overrides_them(void **state)
     experiment_free(e);
 }
 
-static void axes_may_be_given_by_model(void **state)
+CASE(axes_may_be_given_by_model)
 {
-    (void)state;
     struct experiment *e =
         load(HASHED("", PROFILE_B,
                     "\"functions\":[{\"name\":\"f\",\"configurations\":{\"batch\":[1],\"vgpu\":{"
@@ -355,9 +344,8 @@ static void check_rows(const struct workload *workload, const struct log *log)
     }
 }
 
-static void a_batch_runs_on_a_gpu_of_its_kind(void **state)
+CASE(a_batch_runs_on_a_gpu_of_its_kind)
 {
-    (void)state;
     static struct log log;
     struct experiment *e = load(MIXED);
     static const struct policy *const policies[] = {&first_fit, &at_random};
@@ -376,7 +364,6 @@ static void a_batch_runs_on_a_gpu_of_its_kind(void **state)
 /* A policy that starts an instance on a small share of the first kind, and then breaks the rule. */
 static bool reshare_decide(void *state, struct platform *platform)
 {
-    (void)state;
     const struct function *f = &platform_workload(platform)->functions[0];
     const struct instance_request request = {.function = 0,
                                              .configuration = (uint32_t)f->gpus[0].first,
@@ -396,9 +383,8 @@ static bool reshare_decide(void *state, struct platform *platform)
     return platform_set_share(platform, instance, foreign.configuration, 100);
 }
 
-static void an_instance_keeps_its_kind(void **state)
+CASE(an_instance_keeps_its_kind)
 {
-    (void)state;
     static const struct policy policy = {
         .abi = POLICY_ABI, .name = "reshares", .state_bytes = 1, .decide = reshare_decide};
     struct simulation_result result = {0};
@@ -425,9 +411,8 @@ static double unlike_servers_response(double rate, double a, double b)
 }
 
 /* One exclusive GPU of speed 1 and one of speed 0.5, exponential service of 100 ms at speed 1. */
-static void unlike_servers_are_as_fast_as_theory_says(void **state)
+CASE(unlike_servers_are_as_fast_as_theory_says)
 {
-    (void)state;
     static const struct {
         const char *rate;
         double number;
@@ -505,9 +490,8 @@ static void check_alone(const struct log *mixed, const char *format, uint32_t ap
     free(text);
 }
 
-static void two_kinds_with_a_function_each_are_two_clusters(void **state)
+CASE(two_kinds_with_a_function_each_are_two_clusters)
 {
-    (void)state;
     static struct log mixed;
     RESULT result = {0};
     run_well(WORLD(GROUP("2", GPU_A("")) "," GROUP("1", GPU_B("")), ONLY_A "," ONLY_B,
@@ -524,9 +508,8 @@ static void two_kinds_with_a_function_each_are_two_clusters(void **state)
 }
 
 /* GPUs that no function runs on change no row, but that they are there: the rent is theirs, too. */
-static void a_kind_that_is_not_used_changes_nothing(void **state)
+CASE(a_kind_that_is_not_used_changes_nothing)
 {
-    (void)state;
     static struct log with, without;
     struct simulation_result results[2];
 #define UNUSED(group, profile)                                                                     \
@@ -561,9 +544,8 @@ static double first_latency(const char *cluster, const char *profiles, const cha
     return sim_to_ms(log.requests[0].finish_ns - log.requests[0].arrival_ns);
 }
 
-static void a_cold_start_is_that_of_the_gpu(void **state)
+CASE(a_cold_start_is_that_of_the_gpu)
 {
-    (void)state;
     static const char cold[] = ",\"initial\":\"cold\"";
     assert_near(first_latency(GROUP("1", GPU_A("")), "\"A\":" PROFILE_A, cold), 140, 1e-9);
     assert_near(first_latency(GROUP("1", GPU_B("")), "\"B\":" PROFILE_B, cold), 390, 1e-9);
@@ -575,7 +557,6 @@ static void a_cold_start_is_that_of_the_gpu(void **state)
 /* Two batches start together on each kind: constant excess 1 on A, none on B. */
 static bool pair_decide(void *state, struct platform *platform)
 {
-    (void)state;
     if (platform_next_queue(platform, 0) == SIM_NONE)
         return false;
     const struct function *f = &platform_workload(platform)->functions[0];
@@ -584,9 +565,8 @@ static bool pair_decide(void *state, struct platform *platform)
     return platform_dispatch(platform, 0, 1, (uint32_t)f->gpus[kind].first, (uint32_t)kind);
 }
 
-static void interference_is_that_of_the_gpu(void **state)
+CASE(interference_is_that_of_the_gpu)
 {
-    (void)state;
     static const struct policy pairs = {
         .abi = POLICY_ABI, .name = "pairs", .state_bytes = 1, .decide = pair_decide};
     static struct log log;
@@ -616,9 +596,8 @@ static void interference_is_that_of_the_gpu(void **state)
 }
 
 /* Both kinds transform one draw: a lognormal factor of the kind's cv. */
-static void noise_is_that_of_the_gpu_from_one_draw(void **state)
+CASE(noise_is_that_of_the_gpu_from_one_draw)
 {
-    (void)state;
 #define NOISY(unit, grid, latency, cv)                                                             \
     DEVICE(unit, "\"f\":" NET(grid, latency, cv, "0", "\"weights\":1,\"per_item\":0"), ALONE)
     static const char *const worlds[] = {
@@ -661,23 +640,18 @@ static sim_time_t planned, taken;
 
 static bool take_decision(void *context, const struct decision_row *row, struct error *error)
 {
-    (void)context;
-    (void)error;
     planned += row->plan_time_ns;
     return true;
 }
 
 static bool take_batch(void *context, const struct batch_row *row, struct error *error)
 {
-    (void)context;
-    (void)error;
     taken += row->finished_ns - row->started_ns;
     return true;
 }
 
-static void a_plan_knows_the_speed_of_the_gpu(void **state)
+CASE(a_plan_knows_the_speed_of_the_gpu)
 {
-    (void)state;
     struct experiment *e =
         load(WORLD(GROUP("1", GPU_A(",\"speed\":0.5")), "\"A\":" PROFILE_A, ONE_STAGE,
                    "{\"process\":\"uniform\",\"low_ms\":1000,\"high_ms\":1000}",
@@ -701,9 +675,8 @@ static void a_plan_knows_the_speed_of_the_gpu(void **state)
  */
 
 /* A serves 4 jobs at once of 40 ms, B 5 of 90 ms: 100 and 55.6 per second. */
-static void capacities_of_kinds_add_up(void **state)
+CASE(capacities_of_kinds_add_up)
 {
-    (void)state;
     struct experiment *e = load(WORLD(GROUP("1", GPU_A("")) "," GROUP("1", GPU_B("")), BOTH,
                                       ONE_STAGE, POISSON("1"), "\"requests\":1"));
     assert_near(capacity_find(&e->workload).rate_per_s, 4 / 0.04 + 5 / 0.09, 1e-9);
@@ -715,25 +688,4 @@ static void capacities_of_kinds_add_up(void **state)
     experiment_free(e);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(configurations_are_those_of_every_kind),
-        cmocka_unit_test(a_configuration_without_a_gpu_is_listed_once),
-        cmocka_unit_test(a_kind_is_what_latency_and_price_depend_on),
-        cmocka_unit_test(one_profile_by_model_is_the_profile),
-        cmocka_unit_test(the_hash_knows_profiles_prices_and_what_overrides_them),
-        cmocka_unit_test(axes_may_be_given_by_model),
-        cmocka_unit_test(a_batch_runs_on_a_gpu_of_its_kind),
-        cmocka_unit_test(an_instance_keeps_its_kind),
-        cmocka_unit_test(unlike_servers_are_as_fast_as_theory_says),
-        cmocka_unit_test(two_kinds_with_a_function_each_are_two_clusters),
-        cmocka_unit_test(a_kind_that_is_not_used_changes_nothing),
-        cmocka_unit_test(a_cold_start_is_that_of_the_gpu),
-        cmocka_unit_test(interference_is_that_of_the_gpu),
-        cmocka_unit_test(noise_is_that_of_the_gpu_from_one_draw),
-        cmocka_unit_test(a_plan_knows_the_speed_of_the_gpu),
-        cmocka_unit_test(capacities_of_kinds_add_up),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+SUITE("kinds")

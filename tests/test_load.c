@@ -1,7 +1,5 @@
 /* The capacity of a cluster and the key `load` of arrivals: against values computed by hand, the
  * loads of queueing theory, and the utilisation law. */
-#include <math.h>
-
 #include "tests/fixture_simulation.h"
 #include "workloads/capacity.h"
 #include "workloads/experiment.h"
@@ -45,9 +43,8 @@ static struct capacity capacity_in(const char *json)
     return capacity;
 }
 
-static void the_capacity_is_that_of_the_resource_that_is_busy_first(void **state)
+CASE(the_capacity_is_that_of_the_resource_that_is_busy_first)
 {
-    (void)state;
     /* Per request 0.75 × 40 ms × 1 + 10 ms × 3 = 60 unit-ms and 0.75 × 40 × 1 + 10 × 2 = 50
      * vCPU-ms. */
     struct capacity capacity = capacity_in(WORLD(INVOKERS("4", "16", "1"), POISSON("1")));
@@ -62,9 +59,8 @@ static void the_capacity_is_that_of_the_resource_that_is_busy_first(void **state
     assert_string_equal(capacity.limiting, "vCPUs");
 }
 
-static void a_gpu_of_twice_the_speed_counts_twice(void **state)
+CASE(a_gpu_of_twice_the_speed_counts_twice)
 {
-    (void)state;
     struct capacity capacity =
         capacity_in(WORLD(INVOKERS("1", "16", "1") "," INVOKERS("2", "16", "2"), POISSON("1")));
     assert_close(capacity.gpu_units / capacity.gpu_unit_s, 35 / 0.060);
@@ -91,9 +87,8 @@ static struct experiment *load_with_slo(const char *slo)
 }
 
 /* f at 7 units: 9 ms at 1 vCPU, 8 at 4. g has no such configuration, so its minimum counts. */
-static void slo_and_load_are_relative_to_the_references(void **state)
+CASE(slo_and_load_are_relative_to_the_references)
 {
-    (void)state;
     struct experiment *plain = load_with_slo("{\"factor\":2}");
     struct experiment *whole = load_with_slo("{\"factor\":2,\"reference\":{\"vgpu\":7}}");
     struct experiment *four = load_with_slo("{\"factor\":2,\"reference\":{\"vcpu\":4,\"vgpu\":7}}");
@@ -115,9 +110,8 @@ static void slo_and_load_are_relative_to_the_references(void **state)
     experiment_free(plain);
 }
 
-static void the_load_of_the_theory_experiments_is_theirs(void **state)
+CASE(the_load_of_the_theory_experiments_is_theirs)
 {
-    (void)state;
     static const struct {
         const char *file, *load;
     } theory[] = {{"mm1", "0.8"},  {"mmc", "0.8"},     {"md1", "0.8"},   {"mg1", "0.7"},
@@ -142,9 +136,8 @@ static void the_load_of_the_theory_experiments_is_theirs(void **state)
 /* The utilisation law: with every job at the minimum configuration, the busy share of the limiting
  * resource is the load. Tolerance: five standard errors of the number of arrivals, 5 / √15000,
  * and the same for what the run's ends cut off. */
-static void a_load_keeps_that_share_of_the_limiting_resource_busy(void **state)
+CASE(a_load_keeps_that_share_of_the_limiting_resource_busy)
 {
-    (void)state;
     static const struct {
         const char *json;
         bool vcpus;
@@ -169,9 +162,8 @@ static void a_load_keeps_that_share_of_the_limiting_resource_busy(void **state)
     }
 }
 
-static void a_load_scales_intervals_and_states(void **state)
+CASE(a_load_scales_intervals_and_states)
 {
-    (void)state;
     const double capacity = 28 / 0.060;
     struct experiment *e =
         load(WORLD(INVOKERS("4", "16", "1"), "{\"process\":\"uniform\",\"load\":0.5}"));
@@ -194,9 +186,8 @@ static void a_load_scales_intervals_and_states(void **state)
 }
 
 /* The canonical form holds what decides the run: the rate. */
-static void a_load_and_its_rate_are_one_experiment(void **state)
+CASE(a_load_and_its_rate_are_one_experiment)
 {
-    (void)state;
     struct error error = {0};
     struct experiment *by_load = experiment_parse(WORLD(INVOKERS("4", "16", "1"), POISSON("0.7")),
                                                   "e.json", ".", NULL, 0, &error);
@@ -216,9 +207,8 @@ static void a_load_and_its_rate_are_one_experiment(void **state)
     free(value);
 }
 
-static void a_load_that_cannot_be_set_is_refused(void **state)
+CASE(a_load_that_cannot_be_set_is_refused)
 {
-    (void)state;
     static const struct {
         const char *arrivals, *fragment;
     } faults[] = {
@@ -247,9 +237,8 @@ static void a_load_that_cannot_be_set_is_refused(void **state)
 }
 
 /* 10^6 times the capacity of a million invokers; and jobs that hold neither vCPU nor GPU. */
-static void a_load_beyond_any_rate_is_refused(void **state)
+CASE(a_load_beyond_any_rate_is_refused)
 {
-    (void)state;
     static const char *const worlds[] = {
         WORLD(INVOKERS("1000000", "16", "1"), POISSON("1000000")),
         "{\"cluster\":{\"invokers\":[{\"vcpus\":4,\"memory_mb\":4096}]},\"functions\":"
@@ -266,9 +255,8 @@ static void a_load_beyond_any_rate_is_refused(void **state)
     }
 }
 
-static void a_swept_load_names_its_runs(void **state)
+CASE(a_swept_load_names_its_runs)
 {
-    (void)state;
     char path[] = "/tmp/esgsim-test-XXXXXX";
     struct error error = {0};
     write_temporary(
@@ -291,19 +279,4 @@ static void a_swept_load_names_its_runs(void **state)
     sweep_free(sweep);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(the_capacity_is_that_of_the_resource_that_is_busy_first),
-        cmocka_unit_test(a_gpu_of_twice_the_speed_counts_twice),
-        cmocka_unit_test(slo_and_load_are_relative_to_the_references),
-        cmocka_unit_test(the_load_of_the_theory_experiments_is_theirs),
-        cmocka_unit_test(a_load_keeps_that_share_of_the_limiting_resource_busy),
-        cmocka_unit_test(a_load_scales_intervals_and_states),
-        cmocka_unit_test(a_load_and_its_rate_are_one_experiment),
-        cmocka_unit_test(a_load_that_cannot_be_set_is_refused),
-        cmocka_unit_test(a_load_beyond_any_rate_is_refused),
-        cmocka_unit_test(a_swept_load_names_its_runs),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+SUITE("load")

@@ -1,13 +1,4 @@
 /* Every policy on clusters with unlike GPUs: MIG quarters beside MPS per cent. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
-
-#include <math.h>
-
 #include "sched/registry.h"
 #include "tests/worlds.h"
 #include "workloads/gpu_sharing.h"
@@ -143,9 +134,8 @@ static void check_kinds(const struct workload *workload, const struct log *log, 
     }
 }
 
-static void every_policy_serves_unlike_gpus(void **state)
+CASE(every_policy_serves_unlike_gpus)
 {
-    (void)state;
     struct log *log = log_one();
     for (size_t p = 0; policy_for_requests(p) != NULL; p++) {
         const struct policy *policy = policy_for_requests(p);
@@ -209,9 +199,8 @@ static bool minimises(const struct policy *policy)
     return true;
 }
 
-static void a_kind_that_is_faster_and_cheaper_is_used_first(void **state)
+CASE(a_kind_that_is_faster_and_cheaper_is_used_first)
 {
-    (void)state;
     struct log *log = log_one();
     char json[WORLD_BYTES];
     dominated_world(json);
@@ -267,9 +256,8 @@ static double hits_with(const char *policy, uint64_t number, bool both)
 
 /* Other GPUs beside those of the first kind, slower or faster, do not cost hits, where plans know
  * all that their batches meet: without interference, which the slices do not have. */
-static void gpus_of_another_kind_do_not_cost_hits(void **state)
+CASE(gpus_of_another_kind_do_not_cost_hits)
 {
-    (void)state;
     static const char *const policies[] = {"esg", "headway"};
     for (size_t p = 0; p < sizeof policies / sizeof *policies; p++) {
         double alone = 0;
@@ -284,12 +272,4 @@ static void gpus_of_another_kind_do_not_cost_hits(void **state)
     }
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(every_policy_serves_unlike_gpus),
-        cmocka_unit_test(a_kind_that_is_faster_and_cheaper_is_used_first),
-        cmocka_unit_test(gpus_of_another_kind_do_not_cost_hits),
-    };
-    return cmocka_run_group_tests_name("mixed_gpus", tests, NULL, NULL);
-}
+SUITE("mixed_gpus")

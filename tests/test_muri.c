@@ -1,8 +1,7 @@
 /* Muri's srtf, srsf and tiresias against the output of its authors' simulator. */
-#include <math.h>
-
 #include "tests/muri_loop.h"
 #include "tests/read_numbers.h"
+#include "tests/suite.h"
 #include "traces/readers/line_reader.h"
 #include "workloads/trainings.h"
 
@@ -78,9 +77,8 @@ static void compare(struct line_reader *lines, char *header)
     free(trainings);
 }
 
-static void every_training_of_trace_3_ends_as_in_the_original(void **state)
+CASE(every_training_of_trace_3_ends_as_in_the_original)
 {
-    (void)state;
     struct line_reader lines = {0};
     struct error error = {0};
     char *line = NULL;
@@ -94,9 +92,8 @@ static void every_training_of_trace_3_ends_as_in_the_original(void **state)
 
 /* Without restarts and with gangs of one GPU on one GPU, srtf is preemptive shortest remaining time
  * first: 0..10 runs the long one, 10..14 the short one, then the long one again. */
-static void srtf_preempts_for_a_shorter_training(void **state)
+CASE(srtf_preempts_for_a_shorter_training)
 {
-    (void)state;
     struct error error = {0};
     const struct muri_cluster one = {.nodes = 1, .gpus = 1, .vcpus = 8, .memory_gb = 64};
     struct muri_training trainings[] = {
@@ -109,21 +106,12 @@ static void srtf_preempts_for_a_shorter_training(void **state)
     assert_true(trainings[0].executed_s == 100);
 }
 
-static void a_gang_that_never_fits_is_an_error(void **state)
+CASE(a_gang_that_never_fits_is_an_error)
 {
-    (void)state;
     struct error error = {0};
     struct muri_training training = {.gpus = 65, .iteration_s = 1, .iterations = 100};
     assert_false(muri_run(MURI_SRTF, &eight_nodes, &training, 1, &error));
     assert_string_equal(error.message, "muri: a training of 65 GPUs never fits the cluster");
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(every_training_of_trace_3_ends_as_in_the_original),
-        cmocka_unit_test(srtf_preempts_for_a_shorter_training),
-        cmocka_unit_test(a_gang_that_never_fits_is_an_error),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+SUITE("muri")

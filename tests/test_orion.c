@@ -1,18 +1,5 @@
 /* Orion: percentiles against sampling, the search against enumeration, the policy in the simulator.
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
-
-#include <math.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-#include <unistd.h>
-
 #include <gsl/gsl_cdf.h>
 
 /* Included whole, under a name of its own, to see what the policy forgets. */
@@ -129,9 +116,8 @@ static double sampled(const struct orion_model *model, const uint16_t *steps, do
 
 /* ---- Distributions --------------------------------------------------------------------------- */
 
-static void one_stage_has_the_percentile_of_its_lognormal_rounded_up(void **state)
+CASE(one_stage_has_the_percentile_of_its_lognormal_rounded_up)
 {
-    (void)state;
     static double mass[4097];
     struct distribution here = {.mass = mass};
     for (double cv = 0.05; cv < 1.5; cv *= 1.7) {
@@ -152,9 +138,8 @@ static void one_stage_has_the_percentile_of_its_lognormal_rounded_up(void **stat
     assert_int_equal(distribution_percentile(&here, 0.5, 4096), 4097);
 }
 
-static void laws_of_theory_have_their_percentiles_too(void **state)
+CASE(laws_of_theory_have_their_percentiles_too)
 {
-    (void)state;
     static double mass[4097];
     struct distribution here = {.mass = mass};
     const struct function exponential = {.service = SERVICE_EXPONENTIAL};
@@ -168,9 +153,8 @@ static void laws_of_theory_have_their_percentiles_too(void **state)
     assert_int_equal(distribution_percentile(&here, 0.76, 4096), 40);
 }
 
-static void series_is_the_convolution_and_a_join_the_product_of_cdfs(void **state)
+CASE(series_is_the_convolution_and_a_join_the_product_of_cdfs)
 {
-    (void)state;
     double a_mass[] = {0.5, 0.5};      /* 1, 2 */
     double b_mass[] = {0.25, 0, 0.75}; /* 2, 3, 4 */
     double out_mass[64];
@@ -197,9 +181,8 @@ static void series_is_the_convolution_and_a_join_the_product_of_cdfs(void **stat
 }
 
 /* N independent workers of one stage: F(y)^N. */
-static void fan_out_of_independent_workers_has_the_power_of_the_cdf(void **state)
+CASE(fan_out_of_independent_workers_has_the_power_of_the_cdf)
 {
-    (void)state;
     static double masses[3][2049];
     struct distribution one = {.mass = masses[0]};
     struct distribution all = {.mass = masses[1]};
@@ -223,9 +206,8 @@ static void fan_out_of_independent_workers_has_the_power_of_the_cdf(void **state
 /* ---- End to end ------------------------------------------------------------------------------ */
 
 /* Rounding up adds less than a bin a stage; the sample's own error is allowed for. */
-static void percentile_of_a_series_parallel_dag_is_that_of_sampled_runs(void **state)
+CASE(percentile_of_a_series_parallel_dag_is_that_of_sampled_runs)
 {
-    (void)state;
     static struct world world;
     uint64_t random = 1;
     for (uint64_t instance = 0; instance < 24; instance++) {
@@ -249,9 +231,8 @@ static void percentile_of_a_series_parallel_dag_is_that_of_sampled_runs(void **s
     }
 }
 
-static void percentile_of_any_dag_is_never_below_that_of_sampled_runs(void **state)
+CASE(percentile_of_any_dag_is_never_below_that_of_sampled_runs)
 {
-    (void)state;
     static struct world world;
     uint64_t random = 2;
     for (uint64_t instance = 0; instance < 24; instance++) {
@@ -268,9 +249,8 @@ static void percentile_of_any_dag_is_never_below_that_of_sampled_runs(void **sta
     }
 }
 
-static void percentile_falls_monotonically_as_resources_grow(void **state)
+CASE(percentile_falls_monotonically_as_resources_grow)
 {
-    (void)state;
     static struct world world;
     uint64_t random = 3;
     for (uint64_t instance = 0; instance < 60; instance++) {
@@ -319,9 +299,8 @@ static double enumerated(struct orion_model *model, uint32_t target)
     }
 }
 
-static void search_to_the_end_finds_the_cheapest_plan_of_all(void **state)
+CASE(search_to_the_end_finds_the_cheapest_plan_of_all)
 {
-    (void)state;
     static struct world world;
     uint64_t random = 4;
     size_t feasible = 0;
@@ -345,9 +324,8 @@ static void search_to_the_end_finds_the_cheapest_plan_of_all(void **state)
 /* As DAG_Modeler/DAG_Modeler/Program.cs:50-157 of icanforce/Orion-OSDI22 @ 0ecb698 walks: from all
  * sizes at their minimum, each time the one step of a stage after which the percentile is least,
  * until it is within the target. (Ties: the program has none on its data; here the first stage.) */
-static void greedy_descends_from_all_minimum_as_in_the_repository(void **state)
+CASE(greedy_descends_from_all_minimum_as_in_the_repository)
 {
-    (void)state;
     static struct world world;
     uint64_t random = 8;
     size_t walked = 0;
@@ -391,9 +369,8 @@ static void greedy_descends_from_all_minimum_as_in_the_repository(void **state)
     assert_true(dearer > 0); /* the walk does not always find the cheapest plan */
 }
 
-static void feasible_plan_keeps_its_promise_and_every_search_its_cutoff(void **state)
+CASE(feasible_plan_keeps_its_promise_and_every_search_its_cutoff)
 {
-    (void)state;
     static struct world world;
     uint64_t random = 5;
     for (uint64_t instance = 0; instance < 30; instance++) {
@@ -425,9 +402,8 @@ static void feasible_plan_keeps_its_promise_and_every_search_its_cutoff(void **s
 }
 
 /* The bundles of the authors' README: size, P95 in seconds, cost. */
-static void bundle_sizes_of_the_published_example_are_chosen_by_target_and_cost(void **state)
+CASE(bundle_sizes_of_the_published_example_are_chosen_by_target_and_cost)
 {
-    (void)state;
     static struct world world;
     static const struct {
         uint16_t batch;
@@ -463,9 +439,8 @@ static void bundle_sizes_of_the_published_example_are_chosen_by_target_and_cost(
 
 /* ---- Memory of requests ---------------------------------------------------------------------- */
 
-static void requests_are_found_until_removed_and_no_longer(void **state)
+CASE(requests_are_found_until_removed_and_no_longer)
 {
-    (void)state;
     enum { NUMBERS = 400 };
     static const struct orion_plan plan;
     struct arena arena = {0};
@@ -557,9 +532,8 @@ static void run_orion(const char *json, const char *key, double number, struct l
              "\"requests\":400,\"warmup_requests\":0,\"seed\":%u}"
 
 /* Reaching the end is half the proof: the simulator ends a run that breaks a rule. */
-static void random_worlds_are_served_whole_and_forgotten(void **state)
+CASE(random_worlds_are_served_whole_and_forgotten)
 {
-    (void)state;
     static const struct {
         const char *key;
         double value;
@@ -600,9 +574,8 @@ static void random_worlds_are_served_whole_and_forgotten(void **state)
 }
 
 /* At a trickle no two jobs ever wait together, so that whoever counts on a second one is wrong. */
-static void absent_jobs_are_counted_on_only_when_told(void **state)
+CASE(absent_jobs_are_counted_on_only_when_told)
 {
-    (void)state;
     static struct log log;
     char json[4096];
     (void)snprintf(json, sizeof json, WORLD, 8u, 4000u, 1u, 2.0, "warm", 600.0, 3u);
@@ -642,9 +615,8 @@ static const char rightly[] =
                                      "\"zero\"}},"
                                      "\"requests\":5,\"warmup_requests\":0,\"seed\":1}";
 
-static void container_is_ready_when_its_input_arrives(void **state)
+CASE(container_is_ready_when_its_input_arrives)
 {
-    (void)state;
     static struct log log;
     struct simulation_result result = {0};
     run_orion(rightly, "prewarm", 1, &log, &result);
@@ -662,9 +634,8 @@ static void container_is_ready_when_its_input_arrives(void **state)
     simulation_result_clear(&result);
 }
 
-static void search_time_is_charged_and_the_second_time_only_when_told(void **state)
+CASE(search_time_is_charged_and_the_second_time_only_when_told)
 {
-    (void)state;
     static struct log log;
     char json[4096];
     uint64_t units[2];
@@ -677,25 +648,4 @@ static void search_time_is_charged_and_the_second_time_only_when_told(void **sta
     assert_true(units[1] > 0 && units[0] > 10 * units[1]);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(one_stage_has_the_percentile_of_its_lognormal_rounded_up),
-        cmocka_unit_test(laws_of_theory_have_their_percentiles_too),
-        cmocka_unit_test(series_is_the_convolution_and_a_join_the_product_of_cdfs),
-        cmocka_unit_test(fan_out_of_independent_workers_has_the_power_of_the_cdf),
-        cmocka_unit_test(percentile_of_a_series_parallel_dag_is_that_of_sampled_runs),
-        cmocka_unit_test(percentile_of_any_dag_is_never_below_that_of_sampled_runs),
-        cmocka_unit_test(percentile_falls_monotonically_as_resources_grow),
-        cmocka_unit_test(search_to_the_end_finds_the_cheapest_plan_of_all),
-        cmocka_unit_test(greedy_descends_from_all_minimum_as_in_the_repository),
-        cmocka_unit_test(feasible_plan_keeps_its_promise_and_every_search_its_cutoff),
-        cmocka_unit_test(bundle_sizes_of_the_published_example_are_chosen_by_target_and_cost),
-        cmocka_unit_test(requests_are_found_until_removed_and_no_longer),
-        cmocka_unit_test(random_worlds_are_served_whole_and_forgotten),
-        cmocka_unit_test(absent_jobs_are_counted_on_only_when_told),
-        cmocka_unit_test(container_is_ready_when_its_input_arrives),
-        cmocka_unit_test(search_time_is_charged_and_the_second_time_only_when_told),
-    };
-    return cmocka_run_group_tests_name("orion", tests, NULL, NULL);
-}
+SUITE("orion")

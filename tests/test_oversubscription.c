@@ -1,7 +1,5 @@
 /* Over-subscription of GPUs: closed forms of trainings and batches whose shares exceed a GPU, and
  * the work of random runs, integrated anew from their rows. */
-#include <math.h>
-
 #include "sched/policy_training.h"
 #include "sim/engine/random.h"
 #include "tests/fixture_trace.h"
@@ -16,8 +14,6 @@ static struct simulation_result result;
 
 static bool keep_training(void *context, const struct training_result_row *row, struct error *error)
 {
-    (void)context;
-    (void)error;
     assert_true(training_count < TRAININGS_MAX);
     trainings[training_count++] = *row;
     return true;
@@ -25,8 +21,6 @@ static bool keep_training(void *context, const struct training_result_row *row, 
 
 static bool keep_lease(void *context, const struct lease_row *row, struct error *error)
 {
-    (void)context;
-    (void)error;
     assert_true(lease_count < LEASES_MAX);
     leases[lease_count++] = *row;
     return true;
@@ -87,7 +81,6 @@ static const char *world(const char *trace, unsigned gpus, const char *oversubsc
  * requests wherever they fit. */
 static bool whole_decide(void *state, struct platform *platform)
 {
-    (void)state;
     for (uint32_t id = 0; (id = platform_next_training(platform, id)) != SIM_NONE; id++) {
         const struct training_view view = platform_training(platform, id);
         struct training_grant grants[8];
@@ -115,9 +108,8 @@ static void assert_finish(size_t training, double seconds)
 }
 
 /* Both hold the whole GPU. While both are there, each has half of it. */
-static void two_whole_shares_have_half_the_gpu_each(void **state)
+CASE(two_whole_shares_have_half_the_gpu_each)
 {
-    (void)state;
     static const struct {
         char model;
         double half; /* its speed with half a GPU */
@@ -145,9 +137,8 @@ static void two_whole_shares_have_half_the_gpu_each(void **state)
 }
 
 /* A third whole share does not fit beside two, and without over-subscription a second. */
-static void shares_never_exceed_the_bound(void **state)
+CASE(shares_never_exceed_the_bound)
 {
-    (void)state;
     simulate(world("0,l,0,100,1\n1,l,0,100,1\n2,l,0,100,1\n", 1, TWICE, ""), &whole);
     assert_finish(0, 200);
     assert_finish(1, 200);
@@ -161,9 +152,8 @@ static void shares_never_exceed_the_bound(void **state)
 
 /* A gang of two has half of its first GPU and all of its second: it runs at the speed of the half.
  */
-static void a_gang_is_as_fast_as_its_fullest_gpu(void **state)
+CASE(a_gang_is_as_fast_as_its_fullest_gpu)
 {
-    (void)state;
     simulate(world("0,l,0,100,2\n1,l,50,25,1\n", 2, TWICE, ""), &whole);
     assert_finish(1, 100); /* from 50 s on both have half a GPU */
     assert_finish(0, 125);
@@ -171,9 +161,8 @@ static void a_gang_is_as_fast_as_its_fullest_gpu(void **state)
 
 /* A batch of 10 s arrives every 30 s beside a training: it takes 20 s, and meanwhile the training
  * makes 10 of 20 s. */
-static void a_batch_and_a_training_share_the_time(void **state)
+CASE(a_batch_and_a_training_share_the_time)
 {
-    (void)state;
     simulate(world("0,l,0,95,1\n", 1, TWICE, REQUESTS("30000", "4")), &whole);
     assert_int_equal(requests.batch_count, 4);
     for (size_t i = 0; i < 3; i++) {
@@ -187,9 +176,8 @@ static void a_batch_and_a_training_share_the_time(void **state)
 }
 
 /* Batches alone: of two whole ones each takes twice its time. */
-static void two_batches_share_the_time(void **state)
+CASE(two_batches_share_the_time)
 {
-    (void)state;
     simulate(world("0,l,1000,1,1\n", 1, TWICE, REQUESTS("15000", "2")), &whole);
     /* From 30 s to 35 s both run at half speed; 5 s of work left of the first at 30 s. */
     assert_int_equal(requests.batch_count, 2);
@@ -204,9 +192,8 @@ static void two_batches_share_the_time(void **state)
 
 /* The interference of a profile counts besides: of two batches each is slowed twofold by its share,
  * and by 1.5 by the other. */
-static void interference_counts_besides(void **state)
+CASE(interference_counts_besides)
 {
-    (void)state;
     static const char profiled[] =
         "\"profile\": {\"device\": \"test\", \"evidence\": \"assumed\", \"source\": \"test\", "
         "\"licence\": \"none\", \"unit\": 100, \"functions\": {\"f\": {\"grid\": {\"batch\": [1], "
@@ -226,7 +213,6 @@ static void interference_counts_besides(void **state)
 /* Places 0 on GPU 0 and 1 on GPU 1; moves 1 to GPU 0 at 10 s. */
 static bool move_decide(void *state, struct platform *platform)
 {
-    (void)state;
     for (uint32_t id = 0; (id = platform_next_training(platform, id)) != SIM_NONE; id++) {
         struct training_grant grant = {.gpu = id, .share = 100, .quota = 100};
         const struct training_view view = platform_training(platform, id);
@@ -246,9 +232,8 @@ static const struct policy moving = {
     .abi = POLICY_ABI, .name = "moving", .decide = move_decide, .serves = SERVES_TRAININGS};
 
 /* 0 has its GPU for itself while 1 restarts there from 10 s to 17 s; then both have half. */
-static void a_training_that_restarts_does_not_execute(void **state)
+CASE(a_training_that_restarts_does_not_execute)
 {
-    (void)state;
     simulate(world("0,l,0,27,1\n1,l,0,100,1\n", 2, TWICE, ""), &moving);
     assert_finish(0, 37); /* 17 + 10 / 0.5 */
     assert_finish(1, 37 + 90 - 10);
@@ -270,8 +255,6 @@ static bool crowd_init(void *state, struct platform *platform, const double *val
                        struct error *error)
 {
     struct crowd *crowd = state;
-    (void)values;
-    (void)error;
     random_stream_open(&crowd->random, platform_seed(platform), RANDOM_TEST, 31, 0);
     return true;
 }
@@ -452,9 +435,8 @@ static void check_work(double bound)
     }
 }
 
-static void random_runs_do_the_work_that_their_rows_say(void **state)
+CASE(random_runs_do_the_work_that_their_rows_say)
 {
-    (void)state;
     static const struct {
         const char *key;
         double bound;
@@ -494,9 +476,8 @@ static void random_runs_do_the_work_that_their_rows_say(void **state)
 /* ---- The key --------------------------------------------------------------------------------- */
 
 /* An experiment that writes the default is the same as one that does not. */
-static void the_default_is_not_in_the_canonical_form(void **state)
+CASE(the_default_is_not_in_the_canonical_form)
 {
-    (void)state;
     struct experiment *one = load(world("0,l,0,1,1\n", 1, "", ""));
     struct experiment *written = load(world("0,l,0,1,1\n", 1, ", \"oversubscription\": 1", ""));
     struct experiment *two = load(world("0,l,0,1,1\n", 1, TWICE, ""));
@@ -508,18 +489,4 @@ static void the_default_is_not_in_the_canonical_form(void **state)
     experiment_free(two);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(two_whole_shares_have_half_the_gpu_each),
-        cmocka_unit_test(shares_never_exceed_the_bound),
-        cmocka_unit_test(a_gang_is_as_fast_as_its_fullest_gpu),
-        cmocka_unit_test(a_batch_and_a_training_share_the_time),
-        cmocka_unit_test(two_batches_share_the_time),
-        cmocka_unit_test(interference_counts_besides),
-        cmocka_unit_test(a_training_that_restarts_does_not_execute),
-        cmocka_unit_test(random_runs_do_the_work_that_their_rows_say),
-        cmocka_unit_test(the_default_is_not_in_the_canonical_form),
-    };
-    return cmocka_run_group_tests(tests, trace_create, trace_remove);
-}
+SUITE_WITH("oversubscription", trace_create, trace_remove)

@@ -1,23 +1,14 @@
 /* The pages beside the code say what the code does: sim/README.md (the model), results/README.md
  * (the results file), traces/README.md and the pages of origin. */
 #include <dirent.h>
-#include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-#include <unistd.h>
 
 #include <cjson/cJSON.h>
-#include <cmocka.h>
 
 #include "results/report/assumptions.h"
 #include "results/store/columns.h"
 #include "traces/readers/arrival_trace.h"
 #include "sim/base/json.h"
+#include "tests/suite.h"
 #include "workloads/experiment.h"
 
 static const char model_page[] = "sim/README.md";
@@ -36,9 +27,8 @@ static char *page_read(const char *path)
 /* ---- The model ------------------------------------------------------------------------------- */
 
 /* Here in the order of the file, which is also that of the HTML report. */
-static void the_model_page_has_every_assumption_with_its_grade(void **state)
+CASE(the_model_page_has_every_assumption_with_its_grade)
 {
-    (void)state;
     struct error error = {0};
     struct assumptions *assumptions = assumptions_load("results/report/assumptions.json", &error);
     assert_non_null(assumptions);
@@ -70,7 +60,7 @@ static void check_test(const char *quoted)
         fail_msg("%s names %s, which is not there", model_page, path);
     if (colon == NULL)
         return;
-    (void)snprintf(wanted, sizeof wanted, "static void %s(void **", colon + 2);
+    (void)snprintf(wanted, sizeof wanted, "(%s)\n{", colon + 2);
     char *source = page_read(path);
     if (strstr(source, wanted) == NULL)
         fail_msg("%s names the test %s, which %s does not have", model_page, colon + 2, path);
@@ -115,9 +105,8 @@ static void check_quoted(const char *page, const char *folder)
     assert_true(files > 0);
 }
 
-static void files_and_tests_that_the_pages_name_are_there(void **state)
+CASE(files_and_tests_that_the_pages_name_are_there)
 {
-    (void)state;
     check_quoted(model_page, "sim/");
     check_quoted(results_page, "results/");
     check_quoted(traces_page, "traces/");
@@ -196,9 +185,8 @@ static bool next_key(const char **at, char key[64], char fallback[64])
     return true;
 }
 
-static void defaults_of_the_model_page_are_those_of_the_program(void **state)
+CASE(defaults_of_the_model_page_are_those_of_the_program)
 {
-    (void)state;
     cJSON *resolved = resolve(NULL, 0);
     char *page = page_read(model_page);
     const char *at = strstr(page, "## Every key of an experiment");
@@ -234,9 +222,8 @@ static void check_leaves(const char *page, const cJSON *object, const char *path
     }
 }
 
-static void the_model_page_tells_of_every_key_of_the_platform(void **state)
+CASE(the_model_page_tells_of_every_key_of_the_platform)
 {
-    (void)state;
     const struct override full[] = {
         {"platform.decision_cost", "{\"model\": \"modelled\", \"ns_per_unit\": 1}"},
         {"platform.noise.cv", "0.1"}};
@@ -290,9 +277,8 @@ static void check_table(const char *page, const char *place, const struct layout
                  at + 1);
 }
 
-static void the_results_page_has_every_column_with_its_unit(void **state)
+CASE(the_results_page_has_every_column_with_its_unit)
 {
-    (void)state;
     static const struct {
         const char *place;
         const struct layout *layout;
@@ -318,9 +304,8 @@ static void the_results_page_has_every_column_with_its_unit(void **state)
 
 /* ---- Measured data --------------------------------------------------------------------------- */
 
-static void the_traces_page_has_every_format(void **state)
+CASE(the_traces_page_has_every_format)
 {
-    (void)state;
     char *page = page_read(traces_page);
     for (size_t i = 0; trace_formats[i] != NULL; i++) {
         char row[128];
@@ -341,9 +326,8 @@ static void check_keys(const char *page, const cJSON *object, const char *prefix
     }
 }
 
-static void the_traces_page_has_every_key_of_the_profiles_that_ship(void **state)
+CASE(the_traces_page_has_every_key_of_the_profiles_that_ship)
 {
-    (void)state;
     static const char *const profiles[] = {"a100-mig-parvagpu", "v100-mps-igniter",
                                            "esg-reconstructed"};
     char *page = page_read(traces_page);
@@ -394,9 +378,8 @@ static void check_folder(const char *folder, const char *origin)
     free(page);
 }
 
-static void every_data_file_is_named_where_its_origin_is_told(void **state)
+CASE(every_data_file_is_named_where_its_origin_is_told)
 {
-    (void)state;
     check_folder("traces/arrivals", "traces/arrivals/ORIGIN.md");
     struct dirent **entries = NULL;
     const int count = scandir("traces/profiles/raw", &entries, NULL, alphasort);
@@ -412,17 +395,4 @@ static void every_data_file_is_named_where_its_origin_is_told(void **state)
     free(entries);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(the_model_page_has_every_assumption_with_its_grade),
-        cmocka_unit_test(files_and_tests_that_the_pages_name_are_there),
-        cmocka_unit_test(defaults_of_the_model_page_are_those_of_the_program),
-        cmocka_unit_test(the_model_page_tells_of_every_key_of_the_platform),
-        cmocka_unit_test(the_results_page_has_every_column_with_its_unit),
-        cmocka_unit_test(the_traces_page_has_every_format),
-        cmocka_unit_test(the_traces_page_has_every_key_of_the_profiles_that_ship),
-        cmocka_unit_test(every_data_file_is_named_where_its_origin_is_told),
-    };
-    return cmocka_run_group_tests_name("pages", tests, NULL, NULL);
-}
+SUITE("pages")

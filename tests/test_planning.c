@@ -53,10 +53,9 @@ static void run_logged(const struct experiment *experiment, const struct policy 
 
 static struct log logs[2];
 
-static void planning_with_the_worlds_own_times_changes_nothing_but_the_hash(void **state)
+CASE(planning_with_the_worlds_own_times_changes_nothing_but_the_hash)
 {
     char own[WORLD_BYTES];
-    (void)state;
     struct experiment *plain = WORLD("requests", "200");
     struct experiment *same =
         WORLD("requests", "200", "planning.profile", profile_text(own, NULL, NULL),
@@ -77,9 +76,8 @@ static void planning_with_the_worlds_own_times_changes_nothing_but_the_hash(void
     experiment_free(same);
 }
 
-static void keys_at_their_defaults_leave_the_configuration_as_it_was(void **state)
+CASE(keys_at_their_defaults_leave_the_configuration_as_it_was)
 {
-    (void)state;
     struct experiment *plain = WORLD("requests", "200");
     struct experiment *same =
         WORLD("requests", "200", "planning.error.cv", "0", "planning.error.bias", "0",
@@ -112,9 +110,8 @@ static bool watch_init(void *state, struct platform *platform, const double *val
     return watched->init == NULL || watched->init(state, platform, values, error);
 }
 
-static void policies_see_planning_times_and_the_world_takes_and_bills_its_own(void **state)
+CASE(policies_see_planning_times_and_the_world_takes_and_bills_its_own)
 {
-    (void)state;
     watched = policy_find("min-config", NULL);
     struct policy watching = *watched;
     watching.init = watch_init;
@@ -166,12 +163,11 @@ static double factor_of(const struct experiment *e, size_t f, size_t k)
            (double)e->workload.functions[f].configurations[k].time;
 }
 
-static void factors_have_the_stated_mean_and_variation(void **state)
+CASE(factors_have_the_stated_mean_and_variation)
 {
     double sum = 0, squares = 0;
     size_t n = 0;
     char seed[16];
-    (void)state;
     for (int s = 0; s < 500; s++) {
         (void)snprintf(seed, sizeof seed, "%d", s);
         struct experiment *e = WORLD("planning.error.cv", "0.3", "planning.error.bias", "-0.1",
@@ -191,9 +187,8 @@ static void factors_have_the_stated_mean_and_variation(void **state)
     assert_true(fabs(cv - 0.3) < 0.015);
 }
 
-static void a_factor_depends_on_names_and_values_alone(void **state)
+CASE(a_factor_depends_on_names_and_values_alone)
 {
-    (void)state;
     char turned[WORLD_BYTES];
     (void)snprintf(turned, sizeof turned, "%s", diamond);
     /* g comes first, and f has fewer configurations. */
@@ -226,9 +221,8 @@ static void a_factor_depends_on_names_and_values_alone(void **state)
     experiment_free(part);
 }
 
-static void an_error_per_function_is_one_factor_for_its_configurations(void **state)
+CASE(an_error_per_function_is_one_factor_for_its_configurations)
 {
-    (void)state;
     struct experiment *e = WORLD("planning.error.cv", "0.2", "planning.error.per", "function");
     for (size_t k = 1; k < e->workload.functions[0].configuration_count; k++)
         assert_true(fabs(factor_of(e, 0, k) - factor_of(e, 0, 0)) < 1e-6);
@@ -236,9 +230,8 @@ static void an_error_per_function_is_one_factor_for_its_configurations(void **st
     experiment_free(e);
 }
 
-static void errors_follow_the_runs_seed_unless_they_have_their_own(void **state)
+CASE(errors_follow_the_runs_seed_unless_they_have_their_own)
 {
-    (void)state;
     struct experiment *one = WORLD("seed", "1", "planning.error.cv", "0.2");
     struct experiment *two = WORLD("seed", "2", "planning.error.cv", "0.2");
     struct experiment *own =
@@ -250,9 +243,8 @@ static void errors_follow_the_runs_seed_unless_they_have_their_own(void **state)
     experiment_free(own);
 }
 
-static void an_error_alone_makes_seeds_differ_unless_it_has_its_own(void **state)
+CASE(an_error_alone_makes_seeds_differ_unless_it_has_its_own)
 {
-    (void)state;
     static const char fixed[] =
         "{\"cluster\":{\"invokers\":[{\"vcpus\":2,\"memory_mb\":4096}]},\"functions\":"
         "{\"functions\":[{\"name\":\"f\",\"service\":{\"distribution\":\"constant\",\"mean_ms\":"
@@ -277,9 +269,8 @@ static void an_error_alone_makes_seeds_differ_unless_it_has_its_own(void **state
 
 /* ---- Profiles -------------------------------------------------------------------------------- */
 
-static void a_guard_adds_the_expected_error_of_the_planning_profile(void **state)
+CASE(a_guard_adds_the_expected_error_of_the_planning_profile)
 {
-    (void)state;
     char text[WORLD_BYTES];
     profile_text(text, "[[[80,50,30],[70,40,20]],[[120,80,50],[100,70,40]]]",
                  "[[[88,50,30],[70,40,20]],[[120,80,50],[100,70,40]]],\"expected_error\":"
@@ -299,9 +290,8 @@ static void a_guard_adds_the_expected_error_of_the_planning_profile(void **state
     experiment_free(e);
 }
 
-static void a_profile_may_be_for_the_gpus_of_one_model(void **state)
+CASE(a_profile_may_be_for_the_gpus_of_one_model)
 {
-    (void)state;
     char text[WORLD_BYTES], by_model[WORLD_BYTES + 16];
     static const char cluster[] =
         "{\"invokers\":[{\"count\":2,\"vcpus\":6,\"memory_mb\":1200,\"gpus\":[{\"model\":\"A\","
@@ -338,7 +328,7 @@ static void assert_refused(const char *json, const char *key, const char *value,
         fail_msg("%s=%s: \"%s\" lacks \"%s\"", key, value, error.message, fragment);
 }
 
-static void unlike_grids_and_bad_values_are_refused_by_name(void **state)
+CASE(unlike_grids_and_bad_values_are_refused_by_name)
 {
     static const struct {
         const char *from, *to, *fragment;
@@ -361,7 +351,6 @@ static void unlike_grids_and_bad_values_are_refused_by_name(void **state)
         {"planning.profiles", "1", "did you mean \"profile\""},
         {"planning.profile", "no-such-file.json", "no-such-file.json"},
     };
-    (void)state;
     char text[WORLD_BYTES];
     for (size_t i = 0; i < sizeof profiles / sizeof *profiles; i++)
         assert_refused(diamond, "planning.profile",
@@ -384,13 +373,12 @@ static double cheapest_pair(const struct configuration *const first, size_t firs
     return least;
 }
 
-static void a_search_on_planning_times_is_brute_force_on_them(void **state)
+CASE(a_search_on_planning_times_is_brute_force_on_them)
 {
     char json[WORLD_BYTES];
     size_t unlike = 0;
     struct search_workspace *workspace = search_workspace_create();
     static struct search_result found;
-    (void)state;
     for (uint64_t world = 0; world < 60; world++) {
         world_random(json, world, true);
         struct experiment *e = parse(
@@ -451,10 +439,9 @@ static void store_and_load(const char *key, const char *value, struct run_record
     experiment_free(e);
 }
 
-static void a_file_has_planned_times_only_where_there_is_a_plan(void **state)
+CASE(a_file_has_planned_times_only_where_there_is_a_plan)
 {
     struct run_record *records[2];
-    (void)state;
     store_and_load("planning.guard", "0", &records[0]);
     store_and_load("planning.error.bias", "0.5", &records[1]);
     assert_true(records[0]->batch_count > 50 && records[0]->batch_count == records[1]->batch_count);
@@ -466,22 +453,4 @@ static void a_file_has_planned_times_only_where_there_is_a_plan(void **state)
     run_record_free(records[1]);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(planning_with_the_worlds_own_times_changes_nothing_but_the_hash),
-        cmocka_unit_test(keys_at_their_defaults_leave_the_configuration_as_it_was),
-        cmocka_unit_test(policies_see_planning_times_and_the_world_takes_and_bills_its_own),
-        cmocka_unit_test(factors_have_the_stated_mean_and_variation),
-        cmocka_unit_test(a_factor_depends_on_names_and_values_alone),
-        cmocka_unit_test(an_error_per_function_is_one_factor_for_its_configurations),
-        cmocka_unit_test(errors_follow_the_runs_seed_unless_they_have_their_own),
-        cmocka_unit_test(an_error_alone_makes_seeds_differ_unless_it_has_its_own),
-        cmocka_unit_test(a_guard_adds_the_expected_error_of_the_planning_profile),
-        cmocka_unit_test(a_profile_may_be_for_the_gpus_of_one_model),
-        cmocka_unit_test(unlike_grids_and_bad_values_are_refused_by_name),
-        cmocka_unit_test(a_search_on_planning_times_is_brute_force_on_them),
-        cmocka_unit_test(a_file_has_planned_times_only_where_there_is_a_plan),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+SUITE("planning")

@@ -131,9 +131,8 @@ SCRIPT(star, {0, 1, 1, 0}, {1, 1, 1, 0}, {2, 1, 1, 0}, {3, 1, 1, 0});
 
 SCRIPT(remote_branch, {0, 1, 1, 0}, {1, 1, 1, 0}, {2, 1, 1, 1}, {3, 1, 1, 0});
 
-static void a_join_waits_for_both_branches_and_transfers_from_the_remote_one_only(void **state)
+CASE(a_join_waits_for_both_branches_and_transfers_from_the_remote_one_only)
 {
-    (void)state;
     static struct log log;
     struct simulation_result result;
     /* a on invoker 0: 100. b there: 100, at 200. c on invoker 1: 1 ms + 1.25 MB at 10 Gb/s = 2 ms,
@@ -171,7 +170,6 @@ static void a_join_waits_for_both_branches_and_transfers_from_the_remote_one_onl
 
 static void give_up_later(void *state, struct platform *platform, uint32_t queue)
 {
-    (void)state;
     if (queue == 1)
         platform_set_timer(platform, platform_now(platform) + 30 * SIM_MS, 0);
 }
@@ -179,7 +177,6 @@ static void give_up_later(void *state, struct platform *platform, uint32_t queue
 static bool give_up_decide(void *state, struct platform *platform)
 {
     static const struct rule first = {0, 1, 1, 0};
-    (void)state;
     if (follow(platform, &first, 1))
         return true;
     if (platform_queue_length(platform, 1) == 0 ||
@@ -191,9 +188,8 @@ static bool give_up_decide(void *state, struct platform *platform)
 static const struct policy give_up = {
     .abi = POLICY_ABI, .name = "give-up", .on_ready = give_up_later, .decide = give_up_decide};
 
-static void a_dropped_request_ends_with_its_running_branch_and_counts_as_a_miss(void **state)
+CASE(a_dropped_request_ends_with_its_running_branch_and_counts_as_a_miss)
 {
-    (void)state;
     static struct log log;
     struct simulation_result result;
     run_well(WORLD(INVOKERS("1", "8", MPS4), QUARTERS, "", EVERY("1000"), FORK COUNT("0", "2")),
@@ -213,9 +209,8 @@ static void a_dropped_request_ends_with_its_running_branch_and_counts_as_a_miss(
     simulation_result_clear(&result);
 }
 
-static void a_refusal_in_one_branch_leaves_no_policy_with_an_empty_queue(void **state)
+CASE(a_refusal_in_one_branch_leaves_no_policy_with_an_empty_queue)
 {
-    (void)state;
     struct simulation_result result;
     for (size_t p = 0; policy_for_requests(p) != NULL; p++) {
         for (unsigned world = 0; world < 12; world++) {
@@ -247,9 +242,8 @@ static bool robbed_decide(void *state, struct platform *platform)
     return more;
 }
 
-static void esg_forgets_a_listed_queue_that_a_drop_has_emptied(void **state)
+CASE(esg_forgets_a_listed_queue_that_a_drop_has_emptied)
 {
-    (void)state;
     const char *json = WORLD(INVOKERS("1", "1", MPS4), QUARTERS, "", EVERY("10"),
                              ONE COUNT("0", "30") ",\"policy\":{\"name\":\"esg\"}");
     struct experiment *experiment = load(json);
@@ -271,9 +265,6 @@ static void esg_forgets_a_listed_queue_that_a_drop_has_emptied(void **state)
 static bool claimer_init(void *state, struct platform *platform, const double *values,
                          struct error *error)
 {
-    (void)state;
-    (void)values;
-    (void)error;
     platform_set_timer(platform, 1200 * SIM_MS, 0);
     platform_set_timer(platform, 1700 * SIM_MS, 1);
     return true;
@@ -281,7 +272,6 @@ static bool claimer_init(void *state, struct platform *platform, const double *v
 
 static void claimer_timer(void *state, struct platform *platform, uint32_t id)
 {
-    (void)state;
     if (id == 0)
         assert_true(platform_prewarm(platform, 0, 0));
 }
@@ -289,7 +279,6 @@ static void claimer_timer(void *state, struct platform *platform, uint32_t id)
 static bool claimer_decide(void *state, struct platform *platform)
 {
     static const struct rule rule = {0, 1, 1, 0};
-    (void)state;
     return platform_now(platform) >= 1700 * SIM_MS && follow(platform, &rule, 1);
 }
 
@@ -299,9 +288,8 @@ static const struct policy claimer = {.abi = POLICY_ABI,
                                       .on_timer = claimer_timer,
                                       .decide = claimer_decide};
 
-static void a_batch_that_claims_a_starting_container_waits_for_the_rest_of_its_start(void **state)
+CASE(a_batch_that_claims_a_starting_container_waits_for_the_rest_of_its_start)
 {
-    (void)state;
     static struct log log;
     struct simulation_result result;
     /* Asked at 1,000; a container starts at 1,200 and is ready at 2,200; claimed at 1,700: 700 of
@@ -330,7 +318,6 @@ static void a_batch_that_claims_a_starting_container_waits_for_the_rest_of_its_s
 static bool hasty_decide(void *state, struct platform *platform)
 {
     static const struct rule rule = {0, 1, 1, 0};
-    (void)state;
     if (platform_next_queue(platform, 0) != SIM_NONE && platform_now(platform) == 0)
         assert_true(platform_prewarm(platform, 0, 0));
     return follow(platform, &rule, 1);
@@ -338,9 +325,8 @@ static bool hasty_decide(void *state, struct platform *platform)
 
 static const struct policy hasty = {.abi = POLICY_ABI, .name = "hasty", .decide = hasty_decide};
 
-static void a_start_that_ends_at_time_0_is_over(void **state)
+CASE(a_start_that_ends_at_time_0_is_over)
 {
-    (void)state;
     static struct log log;
     struct simulation_result result;
     run_well(WORLD(INVOKERS("1", "8", MPS4),
@@ -355,9 +341,8 @@ static void a_start_that_ends_at_time_0_is_over(void **state)
     simulation_result_clear(&result);
 }
 
-static void a_trace_shorter_than_the_requests_ends_the_run_with_those_it_has(void **state)
+CASE(a_trace_shorter_than_the_requests_ends_the_run_with_those_it_has)
 {
-    (void)state;
     static struct log log;
     struct simulation_result result;
     run_trace(WORLD(INVOKERS("1", "8", MPS4), QUARTERS, "", TRACE, ONE COUNT("0", "10")),
@@ -367,9 +352,8 @@ static void a_trace_shorter_than_the_requests_ends_the_run_with_those_it_has(voi
     simulation_result_clear(&result);
 }
 
-static void a_container_is_gone_at_the_instant_its_keep_alive_ends(void **state)
+CASE(a_container_is_gone_at_the_instant_its_keep_alive_ends)
 {
-    (void)state;
     static struct log log;
     struct simulation_result result;
     /* Cold at 3,000, idle from 4,100; the next asks at 6,000, 1.9 s later. */
@@ -392,15 +376,11 @@ static void a_container_is_gone_at_the_instant_its_keep_alive_ends(void **state)
 static sim_time_t shorter_keep_alive(void *state, struct platform *platform, uint32_t function,
                                      uint32_t invoker)
 {
-    (void)state;
-    (void)function;
-    (void)invoker;
     return platform_now(platform) < 5 * SIM_S ? 10 * SIM_S : SIM_S / 2;
 }
 
-static void a_keep_alive_that_becomes_shorter_holds_from_then_on(void **state)
+CASE(a_keep_alive_that_becomes_shorter_holds_from_then_on)
 {
-    (void)state;
     static struct log log;
     struct simulation_result result;
     struct policy policy = simple;
@@ -419,15 +399,13 @@ static void a_keep_alive_that_becomes_shorter_holds_from_then_on(void **state)
 static sim_time_t crowding_keep_alive(void *state, struct platform *platform, uint32_t function,
                                       uint32_t invoker)
 {
-    (void)state;
     for (int i = 0; i < 300 && platform_now(platform) > 0; i++)
         platform_prewarm(platform, function, invoker);
     return SIM_S / 2;
 }
 
-static void a_policy_may_start_containers_when_asked_how_long_to_keep_one(void **state)
+CASE(a_policy_may_start_containers_when_asked_how_long_to_keep_one)
 {
-    (void)state;
     static struct log log;
     struct simulation_result result;
     struct policy policy = simple;
@@ -440,9 +418,8 @@ static void a_policy_may_start_containers_when_asked_how_long_to_keep_one(void *
     simulation_result_clear(&result);
 }
 
-static void the_reuse_order_chooses_among_idle_containers(void **state)
+CASE(the_reuse_order_chooses_among_idle_containers)
 {
-    (void)state;
     static struct log log;
     struct simulation_result result;
     /* Container 0 on GPU 0, container 1 on GPU 1. Requests at 100 and 150 use one each, ended at
@@ -469,7 +446,6 @@ static void the_reuse_order_chooses_among_idle_containers(void **state)
 
 static bool counting_decide(void *state, struct platform *platform)
 {
-    (void)state;
     if (platform_queue_length(platform, 0) > 0) {
         assert_int_equal(platform_warm_total(platform, 0), 3);
         assert_int_equal(platform_warm(platform, 0, platform_home(platform, 0, 0)), 2);
@@ -483,16 +459,14 @@ static bool counting_decide(void *state, struct platform *platform)
 static bool everyone_decide(void *state, struct platform *platform)
 {
     static const struct rule rules[] = {{0, 1, 1, 0}, {1, 1, 1, 0}, {2, 1, 1, 0}};
-    (void)state;
     if (platform_queue_length(platform, 0) > 0)
         for (uint32_t f = 0; f < 2; f++)
             assert_int_equal(platform_warm_total(platform, f), 3);
     return follow(platform, rules, 3);
 }
 
-static void initial_counts_walk_from_the_home_invoker(void **state)
+CASE(initial_counts_walk_from_the_home_invoker)
 {
-    (void)state;
     static struct log log;
     struct simulation_result result;
     static const struct policy counting = {
@@ -515,9 +489,8 @@ static void initial_counts_walk_from_the_home_invoker(void **state)
 SCRIPT(without_a_gpu, {0, 1, 0, 0});
 SCRIPT(with_a_gpu, {0, 1, 1, 0});
 
-static void a_function_with_and_without_a_gpu_is_warm_for_both(void **state)
+CASE(a_function_with_and_without_a_gpu_is_warm_for_both)
 {
-    (void)state;
     static struct log log;
     const struct policy *const policies[] = {&without_a_gpu, &with_a_gpu};
     for (size_t i = 0; i < 2; i++)
@@ -538,9 +511,8 @@ static void a_function_with_and_without_a_gpu_is_warm_for_both(void **state)
 
 SCRIPT(memory_rules, {1, 1, 1, 0}, {0, 2, 1, 0});
 
-static void memory_decides_among_unlike_gpus_and_evicts_on_the_chosen_one(void **state)
+CASE(memory_decides_among_unlike_gpus_and_evicts_on_the_chosen_one)
 {
-    (void)state;
     static struct log log;
     struct simulation_result result;
     /* GPU 0 has 500 MB, GPU 1 has 750. The two idle containers of f: 100 MB on GPU 1 (most free),
@@ -564,9 +536,8 @@ static void memory_decides_among_unlike_gpus_and_evicts_on_the_chosen_one(void *
     simulation_result_clear(&result);
 }
 
-static void an_exclusive_gpu_takes_one_batch_and_nothing_slows_it(void **state)
+CASE(an_exclusive_gpu_takes_one_batch_and_nothing_slows_it)
 {
-    (void)state;
     static struct log log;
     struct simulation_result result;
     run_well(WORLD(INVOKERS("1", "8", GPU("a", "exclusive", "4", "8192")), QUARTERS,
@@ -582,9 +553,8 @@ static void an_exclusive_gpu_takes_one_batch_and_nothing_slows_it(void **state)
 SCRIPT(thirds, {0, 1, 3, 0});
 SCRIPT(quarter, {0, 1, 1, 0});
 
-static void mig_slices_run_side_by_side_without_slowing_each_other(void **state)
+CASE(mig_slices_run_side_by_side_without_slowing_each_other)
 {
-    (void)state;
     static struct log log;
     struct simulation_result result;
     /* Two slices of three sevenths fill the memory slots; the third request waits for one. */
@@ -606,9 +576,8 @@ static void mig_slices_run_side_by_side_without_slowing_each_other(void **state)
     simulation_result_clear(&result);
 }
 
-static void every_policy_runs_on_every_kind_of_sharing(void **state)
+CASE(every_policy_runs_on_every_kind_of_sharing)
 {
-    (void)state;
     struct simulation_result result;
     static const char *const invokers[] = {
         INVOKERS("2", "4", GPU("A30", "mig", "4", "24576")),
@@ -632,7 +601,6 @@ static void every_policy_runs_on_every_kind_of_sharing(void **state)
 
 static bool shares_decide(void *state, struct platform *platform)
 {
-    (void)state;
     if (platform_queue_length(platform, 0) == 0)
         return false;
     /* Invoker 0: MPS; 1: MIG, whose shapes are 1, 2, 3, 4, 7; 2: exclusive. */
@@ -649,9 +617,8 @@ static bool shares_decide(void *state, struct platform *platform)
     return simple_decide(state, platform);
 }
 
-static void a_gpu_runs_only_the_shares_its_slicing_allows(void **state)
+CASE(a_gpu_runs_only_the_shares_its_slicing_allows)
 {
-    (void)state;
     struct simulation_result result;
     static const struct policy shares = {
         .abi = POLICY_ABI, .name = "shares", .decide = shares_decide};
@@ -664,9 +631,8 @@ static void a_gpu_runs_only_the_shares_its_slicing_allows(void **state)
     simulation_result_clear(&result);
 }
 
-static void three_co_runners_add_their_excess(void **state)
+CASE(three_co_runners_add_their_excess)
 {
-    (void)state;
     static struct log log;
     struct simulation_result result;
     /* At once: each 1 + 0.5 + 0.5. */
@@ -693,9 +659,8 @@ SCRIPT(unlike, {0, 1, 1, 0}, {1, 1, 2, 0}, {2, 1, 2, 0});
 
 /* f on 1 of 4 units beside g on 2, batch 1 of both: the slopes count from batch 4 and half a GPU. g
  * ends first, f does the rest alone, then another g follows on the same invoker. */
-static void slopes_of_pairs_count_by_batch_and_share_of_both(void **state)
+CASE(slopes_of_pairs_count_by_batch_and_share_of_both)
 {
-    (void)state;
     static struct log log;
     struct simulation_result result;
     const double b = log2(1.0 / 4) * M_LN2, s = log2(0.25 / 0.5) * M_LN2;
@@ -722,9 +687,8 @@ static void slopes_of_pairs_count_by_batch_and_share_of_both(void **state)
     simulation_result_clear(&result);
 }
 
-static void as_many_batches_co_run_as_the_gpu_has_units(void **state)
+CASE(as_many_batches_co_run_as_the_gpu_has_units)
 {
-    (void)state;
     static struct log log;
     struct simulation_result result;
     run_well(WORLD("{\"count\":1,\"vcpus\":400,\"memory_mb\":819200,\"gpus\":[" GPU(
@@ -737,9 +701,8 @@ static void as_many_batches_co_run_as_the_gpu_has_units(void **state)
     simulation_result_clear(&result);
 }
 
-static void a_faster_gpu_takes_less_time_and_money_and_the_bounds_know_it(void **state)
+CASE(a_faster_gpu_takes_less_time_and_money_and_the_bounds_know_it)
 {
-    (void)state;
     static struct log log;
     struct simulation_result result;
     run_well(WORLD(INVOKERS("1", "8",
@@ -769,9 +732,8 @@ static void a_faster_gpu_takes_less_time_and_money_and_the_bounds_know_it(void *
 
 /* ---- The controller -------------------------------------------------------------------------- */
 
-static void decisions_of_several_queues_wait_for_one_another(void **state)
+CASE(decisions_of_several_queues_wait_for_one_another)
 {
-    (void)state;
     static struct log log;
     struct simulation_result result;
     /* Three sources at once, 5 ms a decision: they set out after 5, 10 and 15 ms, each reserved as
@@ -819,7 +781,6 @@ static const struct foreseen {
 
 static bool foreseeing_decide(void *state, struct platform *platform)
 {
-    (void)state;
     if (platform_queue_length(platform, 0) == 0)
         return false;
     const uint64_t head = platform_job(platform, 0, 0).request;
@@ -836,9 +797,8 @@ static bool foreseeing_decide(void *state, struct platform *platform)
     return false;
 }
 
-static void a_plan_made_ahead_is_missed_where_its_batch_is_not_there(void **state)
+CASE(a_plan_made_ahead_is_missed_where_its_batch_is_not_there)
 {
-    (void)state;
     static const struct policy foreseeing = {
         .abi = POLICY_ABI, .name = "foreseeing", .decide = foreseeing_decide};
     static struct log log;
@@ -874,14 +834,12 @@ static void a_plan_made_ahead_is_missed_where_its_batch_is_not_there(void **stat
 
 static bool confused_decide(void *state, struct platform *platform)
 {
-    (void)state;
     platform_planned(platform, 1000);
     return platform_queue_length(platform, 0) > 0 && platform_dispatch(platform, 0, 1, 0, 0);
 }
 
-static void a_plan_of_a_configuration_that_does_not_exist_is_a_breach(void **state)
+CASE(a_plan_of_a_configuration_that_does_not_exist_is_a_breach)
 {
-    (void)state;
     static const struct policy confused = {
         .abi = POLICY_ABI, .name = "confused", .decide = confused_decide};
     struct simulation_result result;
@@ -893,9 +851,8 @@ static void a_plan_of_a_configuration_that_does_not_exist_is_a_breach(void **sta
     simulation_result_clear(&result);
 }
 
-static void a_measured_decision_cost_marks_the_result(void **state)
+CASE(a_measured_decision_cost_marks_the_result)
 {
-    (void)state;
     static const char *const models[] = {"{\"model\":\"zero\"}", "{\"model\":\"measured\"}"};
     for (int i = 0; i < 2; i++) {
         char json[8192], text[16384] = {0};
@@ -936,9 +893,8 @@ static bool hesitant_decide(void *state, struct platform *platform)
     return platform_queue_length(platform, 0) > 0 && platform_drop(platform, 0, 0);
 }
 
-static void a_policy_may_ask_again_and_then_sleep_any_number_of_times(void **state)
+CASE(a_policy_may_ask_again_and_then_sleep_any_number_of_times)
 {
-    (void)state;
     struct simulation_result result;
     static const struct policy hesitant = {.abi = POLICY_ABI,
                                            .name = "hesitant",
@@ -952,15 +908,12 @@ static void a_policy_may_ask_again_and_then_sleep_any_number_of_times(void **sta
 
 static void ring_again(void *state, struct platform *platform, uint32_t id)
 {
-    (void)state;
     platform_set_timer(platform, platform_now(platform) + SIM_MS, id);
 }
 
 static bool ringer_init(void *state, struct platform *platform, const double *values,
                         struct error *error)
 {
-    (void)values;
-    (void)error;
     ring_again(state, platform, 0);
     return true;
 }
@@ -968,23 +921,17 @@ static bool ringer_init(void *state, struct platform *platform, const double *va
 static bool never_init(void *state, struct platform *platform, const double *values,
                        struct error *error)
 {
-    (void)state;
-    (void)values;
-    (void)error;
     platform_set_timer(platform, SIM_FOREVER, 0);
     return true;
 }
 
 static bool idle_decide(void *state, struct platform *platform)
 {
-    (void)state;
-    (void)platform;
     return false;
 }
 
-static void a_policy_that_only_watches_the_clock_is_stopped(void **state)
+CASE(a_policy_that_only_watches_the_clock_is_stopped)
 {
-    (void)state;
     static const struct policy watchers[] = {
         {.abi = POLICY_ABI,
          .name = "ringer",
@@ -1008,9 +955,8 @@ static bool patient_decide(void *state, struct platform *platform)
     return platform_now(platform) >= 20 * SIM_S && simple_decide(state, platform);
 }
 
-static void a_policy_may_watch_the_clock_for_long_before_it_acts(void **state)
+CASE(a_policy_may_watch_the_clock_for_long_before_it_acts)
 {
-    (void)state;
     struct simulation_result result;
     static const struct policy patient = {.abi = POLICY_ABI,
                                           .name = "patient",
@@ -1027,9 +973,8 @@ static void a_policy_may_watch_the_clock_for_long_before_it_acts(void **state)
 
 /* ---- Users ----------------------------------------------------------------------------------- */
 
-static void two_users_of_one_server_take_turns(void **state)
+CASE(two_users_of_one_server_take_turns)
 {
-    (void)state;
     static struct log log;
     struct simulation_result result;
     /* Both think 20 ms and ask at 20; one is served to 120, the other to 220. The first asks again
@@ -1049,9 +994,8 @@ static void two_users_of_one_server_take_turns(void **state)
 
 /* ---- Figures --------------------------------------------------------------------------------- */
 
-static void a_batch_across_the_warm_up_boundary_counts_for_its_measured_jobs(void **state)
+CASE(a_batch_across_the_warm_up_boundary_counts_for_its_measured_jobs)
 {
-    (void)state;
     static struct log log;
     struct simulation_result result;
     /* Requests at 1,000 (warm-up) and 2,000 wait for each other, then 1 s for a container. */
@@ -1089,9 +1033,8 @@ static void a_batch_across_the_warm_up_boundary_counts_for_its_measured_jobs(voi
 SCRIPT(every_grade, {0, 1, 1, 0}, {1, 1, 2, 0}, {2, 1, 4, 0});
 SCRIPT(half_gpu, {0, 1, 2, 0});
 
-static void the_predicted_share_is_of_execution_time_in_cells_that_were_not_measured(void **state)
+CASE(the_predicted_share_is_of_execution_time_in_cells_that_were_not_measured)
 {
-    (void)state;
     struct simulation_result result;
     run_well(WORLD(INVOKERS("1", "8", MPS4), MARKED, ",\"initial\":{\"f\":1}", EVERY("1000"),
                    CHAIN COUNT("0", "2")),
@@ -1118,9 +1061,8 @@ static void the_predicted_share_is_of_execution_time_in_cells_that_were_not_meas
     simulation_result_clear(&result);
 }
 
-static void utilisation_ends_with_the_arrivals_and_costs_with_the_run(void **state)
+CASE(utilisation_ends_with_the_arrivals_and_costs_with_the_run)
 {
-    (void)state;
     static struct log log;
     struct simulation_result result;
     /* Measured from 2,000 to 3,100: two executions of 100 ms, 0.9 s idle between them. The second
@@ -1144,9 +1086,8 @@ static void utilisation_ends_with_the_arrivals_and_costs_with_the_run(void **sta
     simulation_result_clear(&result);
 }
 
-static void idle_containers_cost_what_their_reference_does(void **state)
+CASE(idle_containers_cost_what_their_reference_does)
 {
-    (void)state;
     double idle_usd[2];
     static const char *const worlds[] = {
         WORLD(INVOKERS("1", "8", MPS4), QUARTERS, ",\"initial\":{\"f\":1}", EVERY("1000"),
@@ -1164,9 +1105,8 @@ static void idle_containers_cost_what_their_reference_does(void **state)
     assert_close(idle_usd[1] / idle_usd[0], 0.041 / 0.011);
 }
 
-static void vgpus_are_stranded_where_nothing_that_waits_would_fit(void **state)
+CASE(vgpus_are_stranded_where_nothing_that_waits_would_fit)
 {
-    (void)state;
     static struct log log;
     struct simulation_result result;
     /* The request of 0 ms has the one vCPU of invoker 0 and one of its 4 vGPUs, until 100. The one
@@ -1194,9 +1134,8 @@ static void vgpus_are_stranded_where_nothing_that_waits_would_fit(void **state)
     simulation_result_clear(&result);
 }
 
-static void a_planner_serves_a_function_of_a_single_configuration(void **state)
+CASE(a_planner_serves_a_function_of_a_single_configuration)
 {
-    (void)state;
     static struct log log;
     static const char *const planners[] = {"esg", "orion", "aquatope"};
     for (size_t i = 0; i < sizeof planners / sizeof planners[0]; i++) {
@@ -1226,7 +1165,6 @@ static uint32_t walk_placed, walk_apart;
 
 static bool walk_decide(void *state, struct platform *platform)
 {
-    (void)state;
     if (platform_queue_length(platform, 0) == 0)
         return false;
     const uint32_t configuration = configuration_of(platform, 0, 1, 1);
@@ -1240,9 +1178,8 @@ static bool walk_decide(void *state, struct platform *platform)
     return true;
 }
 
-static void esg_asks_four_homes_and_then_takes_the_best_fit(void **state)
+CASE(esg_asks_four_homes_and_then_takes_the_best_fit)
 {
-    (void)state;
     static struct log log;
     static const struct policy walk = {.abi = POLICY_ABI, .name = "walk", .decide = walk_decide};
     struct simulation_result result;
@@ -1263,9 +1200,8 @@ static double clock_seconds(void)
     return (double)now.tv_sec + 1e-9 * (double)now.tv_nsec;
 }
 
-static void wall_time_is_that_of_the_run(void **state)
+CASE(wall_time_is_that_of_the_run)
 {
-    (void)state;
     static struct log log;
     struct simulation_result result;
     const double before = clock_seconds();
@@ -1275,9 +1211,8 @@ static void wall_time_is_that_of_the_run(void **state)
     simulation_result_clear(&result);
 }
 
-static void rows_and_totals_agree_under_every_policy(void **state)
+CASE(rows_and_totals_agree_under_every_policy)
 {
-    (void)state;
     static struct log log;
     for (size_t p = 0; policy_for_requests(p) != NULL; p++) {
         struct simulation_result result;
@@ -1317,48 +1252,4 @@ static void rows_and_totals_agree_under_every_policy(void **state)
     }
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_join_waits_for_both_branches_and_transfers_from_the_remote_one_only),
-        cmocka_unit_test(a_dropped_request_ends_with_its_running_branch_and_counts_as_a_miss),
-        cmocka_unit_test(a_refusal_in_one_branch_leaves_no_policy_with_an_empty_queue),
-        cmocka_unit_test(esg_forgets_a_listed_queue_that_a_drop_has_emptied),
-        cmocka_unit_test(a_batch_that_claims_a_starting_container_waits_for_the_rest_of_its_start),
-        cmocka_unit_test(a_start_that_ends_at_time_0_is_over),
-        cmocka_unit_test(a_trace_shorter_than_the_requests_ends_the_run_with_those_it_has),
-        cmocka_unit_test(a_container_is_gone_at_the_instant_its_keep_alive_ends),
-        cmocka_unit_test(a_keep_alive_that_becomes_shorter_holds_from_then_on),
-        cmocka_unit_test(a_policy_may_start_containers_when_asked_how_long_to_keep_one),
-        cmocka_unit_test(the_reuse_order_chooses_among_idle_containers),
-        cmocka_unit_test(initial_counts_walk_from_the_home_invoker),
-        cmocka_unit_test(a_function_with_and_without_a_gpu_is_warm_for_both),
-        cmocka_unit_test(memory_decides_among_unlike_gpus_and_evicts_on_the_chosen_one),
-        cmocka_unit_test(an_exclusive_gpu_takes_one_batch_and_nothing_slows_it),
-        cmocka_unit_test(mig_slices_run_side_by_side_without_slowing_each_other),
-        cmocka_unit_test(every_policy_runs_on_every_kind_of_sharing),
-        cmocka_unit_test(a_gpu_runs_only_the_shares_its_slicing_allows),
-        cmocka_unit_test(three_co_runners_add_their_excess),
-        cmocka_unit_test(slopes_of_pairs_count_by_batch_and_share_of_both),
-        cmocka_unit_test(as_many_batches_co_run_as_the_gpu_has_units),
-        cmocka_unit_test(a_faster_gpu_takes_less_time_and_money_and_the_bounds_know_it),
-        cmocka_unit_test(decisions_of_several_queues_wait_for_one_another),
-        cmocka_unit_test(a_plan_made_ahead_is_missed_where_its_batch_is_not_there),
-        cmocka_unit_test(a_plan_of_a_configuration_that_does_not_exist_is_a_breach),
-        cmocka_unit_test(a_measured_decision_cost_marks_the_result),
-        cmocka_unit_test(a_policy_may_ask_again_and_then_sleep_any_number_of_times),
-        cmocka_unit_test(a_policy_that_only_watches_the_clock_is_stopped),
-        cmocka_unit_test(a_policy_may_watch_the_clock_for_long_before_it_acts),
-        cmocka_unit_test(two_users_of_one_server_take_turns),
-        cmocka_unit_test(a_batch_across_the_warm_up_boundary_counts_for_its_measured_jobs),
-        cmocka_unit_test(the_predicted_share_is_of_execution_time_in_cells_that_were_not_measured),
-        cmocka_unit_test(utilisation_ends_with_the_arrivals_and_costs_with_the_run),
-        cmocka_unit_test(idle_containers_cost_what_their_reference_does),
-        cmocka_unit_test(vgpus_are_stranded_where_nothing_that_waits_would_fit),
-        cmocka_unit_test(a_planner_serves_a_function_of_a_single_configuration),
-        cmocka_unit_test(esg_asks_four_homes_and_then_takes_the_best_fit),
-        cmocka_unit_test(wall_time_is_that_of_the_run),
-        cmocka_unit_test(rows_and_totals_agree_under_every_policy),
-    };
-    return cmocka_run_group_tests_name("platform", tests, NULL, NULL);
-}
+SUITE("platform")

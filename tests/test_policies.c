@@ -1,16 +1,4 @@
 /* The registry, what policies share, and the baselines run by the real simulator. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
-
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-#include <unistd.h>
-
 #include "sched/common/kinds.h"
 #include "sched/common/planner.h"
 #include "sched/common/queue_order.h"
@@ -35,9 +23,8 @@ enum { BASELINES = sizeof baselines / sizeof *baselines };
 
 /* ---- Registry -------------------------------------------------------------------------------- */
 
-static void every_policy_is_found_by_its_name(void **state)
+CASE(every_policy_is_found_by_its_name)
 {
-    (void)state;
     size_t count = 0;
     for (const struct policy *policy; (policy = policy_at(count)) != NULL; count++) {
         struct error error = {0};
@@ -60,18 +47,16 @@ static void expect_not_found(const char *name, const char *part)
         fail_msg("\"%s\" does not say \"%s\"", error.message, part);
 }
 
-static void unknown_policy_names_the_nearest_and_all(void **state)
+CASE(unknown_policy_names_the_nearest_and_all)
 {
-    (void)state;
     expect_not_found("fifa", "did you mean \"fifo\"");
     expect_not_found("min-confg", "did you mean \"min-config\"");
     for (size_t i = 0; i < BASELINES; i++)
         expect_not_found("zzzzzzzzzzzz", baselines[i]);
 }
 
-static void policy_file_that_is_missing_or_no_library_is_refused(void **state)
+CASE(policy_file_that_is_missing_or_no_library_is_refused)
 {
-    (void)state;
     expect_not_found("no/such/policy.so", "cannot read");
     char path[] = "/tmp/esgsim-test-XXXXXX.so";
     const int file = mkstemps(path, 3);
@@ -96,9 +81,8 @@ static void compile_plugin(const char *arguments, char path[32])
         fail_msg("failed: %s", command);
 }
 
-static void policy_file_of_another_version_or_without_the_symbol_is_refused(void **state)
+CASE(policy_file_of_another_version_or_without_the_symbol_is_refused)
 {
-    (void)state;
     char path[32];
     compile_plugin("tests/plugins/bad_abi.c", path);
     expect_not_found(path, "version 7 of sched/policy.h");
@@ -131,9 +115,8 @@ static void expect_misconfigured(const char *key, const char *text, double numbe
         fail_msg("\"%s\" does not say \"%s\"", error.message, part);
 }
 
-static void wrong_settings_are_refused_with_what_would_be_right(void **state)
+CASE(wrong_settings_are_refused_with_what_would_be_right)
 {
-    (void)state;
     expect_misconfigured("max_bach", NULL, 2, "did you mean \"max_batch\"");
     expect_misconfigured("colour", NULL, 2, "has: max_batch");
     expect_misconfigured("max_batch", NULL, 0, "from 1 to 65535");
@@ -144,9 +127,8 @@ static void wrong_settings_are_refused_with_what_would_be_right(void **state)
     expect_misconfigured("split", NULL, 1, "proportional|equal");
 }
 
-static void settings_replace_defaults_and_only_those_named(void **state)
+CASE(settings_replace_defaults_and_only_those_named)
 {
-    (void)state;
     const struct policy *fifo = policy_find("fifo", NULL);
     double *values = policy_values(fifo, NULL, 0);
     struct error error = {0};
@@ -161,9 +143,8 @@ static void settings_replace_defaults_and_only_those_named(void **state)
 }
 
 /* --set gives 700 as a number. */
-static void a_choice_that_looks_like_a_number_may_be_one(void **state)
+CASE(a_choice_that_looks_like_a_number_may_be_one)
 {
-    (void)state;
     static const struct parameter limits = {
         .name = "limits", .high = 1, .choices = "3250-7200|700"};
     struct setting setting = {"limits", NULL, 700};
@@ -191,9 +172,8 @@ static uint32_t first_by_scan(const bool *present, const struct queue_rank *rank
     return first;
 }
 
-static void queue_order_agrees_with_a_scan_after_any_change(void **state)
+CASE(queue_order_agrees_with_a_scan_after_any_change)
 {
-    (void)state;
     bool present[QUEUES] = {false};
     struct queue_rank rank[QUEUES] = {{0, 0}};
     struct random_stream stream;
@@ -247,9 +227,8 @@ static void check_cheapest(const struct configuration *all, uint32_t chosen, uin
     }
 }
 
-static void planner_choice_is_the_best_of_all_by_brute_force(void **state)
+CASE(planner_choice_is_the_best_of_all_by_brute_force)
 {
-    (void)state;
     struct configuration all[CONFIGURATIONS] = {{0}};
     struct gpu_kind kind = {.units = 4, .speed = 1};
     struct function_gpu on = {.count = CONFIGURATIONS, .runs = true};
@@ -296,9 +275,8 @@ static void planner_choice_is_the_best_of_all_by_brute_force(void **state)
 
 /* alexnet's large batches are cheap: over all batches it would be given 0.79 of 13.56 ms, which no
  * configuration of it meets. */
-static void a_proportional_budget_looks_at_one_job_whatever_batches_may_run(void **state)
+CASE(a_proportional_budget_looks_at_one_job_whatever_batches_may_run)
 {
-    (void)state;
     static const uint32_t bounds[] = {1, 8, 65535};
     struct error error = {0};
     struct experiment *experiment =
@@ -323,9 +301,8 @@ static void a_proportional_budget_looks_at_one_job_whatever_batches_may_run(void
 }
 
 /* An A100 in slices has 8 GB to one seventh and 16 to two; a V100 shared by MPS its 16 to any. */
-static void a_group_runs_what_one_of_its_gpus_allows_and_holds(void **state)
+CASE(a_group_runs_what_one_of_its_gpus_allows_and_holds)
 {
-    (void)state;
     struct gpu_spec gpu = {.model = "A100", .sharing = SHARING_MIG, .units = 7, .memory_mb = 65536};
     struct invoker_group group = {
         .count = 1, .vcpus = 4, .memory_mb = 1000, .gpus = &gpu, .gpu_count = 1};
@@ -358,9 +335,8 @@ static void a_group_runs_what_one_of_its_gpus_allows_and_holds(void **state)
 
 /* The simulator ends a run that over-commits or leaves work behind, so reaching the end is half the
  * proof; the other half is that every job of every request is in the record once. */
-static void every_baseline_finishes_every_request_within_the_cluster(void **state)
+CASE(every_baseline_finishes_every_request_within_the_cluster)
 {
-    (void)state;
     static const struct {
         const char *key;
         double value;
@@ -386,9 +362,8 @@ static void every_baseline_finishes_every_request_within_the_cluster(void **stat
     }
 }
 
-static void minimum_and_maximum_configurations_are_what_they_say(void **state)
+CASE(minimum_and_maximum_configurations_are_what_they_say)
 {
-    (void)state;
     struct log *log = log_one();
     for (int most = 0; most < 2; most++) {
         RESULT result = {0};
@@ -401,9 +376,8 @@ static void minimum_and_maximum_configurations_are_what_they_say(void **state)
     }
 }
 
-static void batching_happens_where_it_is_asked_for(void **state)
+CASE(batching_happens_where_it_is_asked_for)
 {
-    (void)state;
     struct log *log = log_one();
     RESULT result = {0};
     run_well_with(diamond, policy_find("min-config", NULL), "max_batch", 2, log, &result);
@@ -455,9 +429,8 @@ static size_t check_order(const struct log *log, enum order order)
     return choices;
 }
 
-static void each_order_serves_the_lowest_of_those_waiting(void **state)
+CASE(each_order_serves_the_lowest_of_those_waiting)
 {
-    (void)state;
     static const struct {
         const char *policy;
         enum order order;
@@ -474,9 +447,8 @@ static void each_order_serves_the_lowest_of_those_waiting(void **state)
     }
 }
 
-static void edf_drops_late_requests_only_when_told(void **state)
+CASE(edf_drops_late_requests_only_when_told)
 {
-    (void)state;
     struct log *log = log_one();
     const struct policy *edf = policy_find("edf", NULL);
     RESULT keep = {0};
@@ -492,9 +464,8 @@ static void edf_drops_late_requests_only_when_told(void **state)
     }
 }
 
-static void policy_built_outside_the_tree_loads_and_finishes_every_request(void **state)
+CASE(policy_built_outside_the_tree_loads_and_finishes_every_request)
 {
-    (void)state;
     struct log *log = log_one();
     RESULT result = {0};
     struct error error = {0};
@@ -512,9 +483,8 @@ static void policy_built_outside_the_tree_loads_and_finishes_every_request(void 
     assert_int_equal(result.overall.dropped, 0);
 }
 
-static void policies_that_break_a_rule_are_stopped_by_name(void **state)
+CASE(policies_that_break_a_rule_are_stopped_by_name)
 {
-    (void)state;
     static const struct policy *const breakers[] = {&plugin_overcommit, &plugin_absent_jobs,
                                                     &plugin_spinner};
     struct log *log = log_one();
@@ -529,27 +499,4 @@ static void policies_that_break_a_rule_are_stopped_by_name(void **state)
     }
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(every_policy_is_found_by_its_name),
-        cmocka_unit_test(unknown_policy_names_the_nearest_and_all),
-        cmocka_unit_test(policy_file_that_is_missing_or_no_library_is_refused),
-        cmocka_unit_test(policy_file_of_another_version_or_without_the_symbol_is_refused),
-        cmocka_unit_test(wrong_settings_are_refused_with_what_would_be_right),
-        cmocka_unit_test(settings_replace_defaults_and_only_those_named),
-        cmocka_unit_test(a_choice_that_looks_like_a_number_may_be_one),
-        cmocka_unit_test(queue_order_agrees_with_a_scan_after_any_change),
-        cmocka_unit_test(planner_choice_is_the_best_of_all_by_brute_force),
-        cmocka_unit_test(a_proportional_budget_looks_at_one_job_whatever_batches_may_run),
-        cmocka_unit_test(a_group_runs_what_one_of_its_gpus_allows_and_holds),
-        cmocka_unit_test(every_baseline_finishes_every_request_within_the_cluster),
-        cmocka_unit_test(minimum_and_maximum_configurations_are_what_they_say),
-        cmocka_unit_test(batching_happens_where_it_is_asked_for),
-        cmocka_unit_test(each_order_serves_the_lowest_of_those_waiting),
-        cmocka_unit_test(edf_drops_late_requests_only_when_told),
-        cmocka_unit_test(policy_built_outside_the_tree_loads_and_finishes_every_request),
-        cmocka_unit_test(policies_that_break_a_rule_are_stopped_by_name),
-    };
-    return cmocka_run_group_tests_name("policies", tests, NULL, NULL);
-}
+SUITE("policies")

@@ -147,9 +147,8 @@ static void assert_runs(const struct settings *settings, bool parameter)
     experiment_free(experiment);
 }
 
-static void every_key_runs_at_either_end_of_its_range(void **state)
+CASE(every_key_runs_at_either_end_of_its_range)
 {
-    (void)state;
     for (size_t r = 0; r < RANGES; r++)
         for (int end = 0; end < 2; end++) {
             struct settings settings = {.count = 0};
@@ -159,9 +158,8 @@ static void every_key_runs_at_either_end_of_its_range(void **state)
 }
 
 /* Those that are multiplied with, divided by or added to one another. */
-static void dangerous_pairs_run_at_the_ends_of_their_ranges(void **state)
+CASE(dangerous_pairs_run_at_the_ends_of_their_ranges)
 {
-    (void)state;
     for (size_t a = 0; a < RANGES; a++)
         for (size_t b = 0; b < RANGES; b++) {
             const char *one = ranges[a].with, *other = ranges[b].with;
@@ -194,9 +192,8 @@ static void last_name(const char *key, char *name, size_t size)
     (void)snprintf(name, size, "%.*s", (int)length, start);
 }
 
-static void what_is_beyond_a_range_is_refused_with_its_key(void **state)
+CASE(what_is_beyond_a_range_is_refused_with_its_key)
 {
-    (void)state;
     for (size_t r = 0; r < RANGES; r++) {
         struct settings settings = {.count = 0};
         struct error error = {0};
@@ -212,9 +209,8 @@ static void what_is_beyond_a_range_is_refused_with_its_key(void **state)
     }
 }
 
-static void a_time_beyond_the_clock_names_the_key_that_set_it(void **state)
+CASE(a_time_beyond_the_clock_names_the_key_that_set_it)
 {
-    (void)state;
     static const struct {
         const char *key, *value, *other, *other_value, *named;
     } cases[] = {
@@ -287,9 +283,8 @@ static void run_parameters(const char *key, const char *name, const struct param
     }
 }
 
-static void every_parameter_runs_at_either_end_of_its_range(void **state)
+CASE(every_parameter_runs_at_either_end_of_its_range)
 {
-    (void)state;
     for (size_t p = 0; policy_for_requests(p) != NULL; p++)
         run_parameters("policy", policy_for_requests(p)->name, policy_for_requests(p)->parameters,
                        policy_for_requests(p)->parameter_count);
@@ -298,14 +293,4 @@ static void every_parameter_runs_at_either_end_of_its_range(void **state)
                        keep_alive_at(k)->parameter_count);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(every_key_runs_at_either_end_of_its_range),
-        cmocka_unit_test(what_is_beyond_a_range_is_refused_with_its_key),
-        cmocka_unit_test(a_time_beyond_the_clock_names_the_key_that_set_it),
-        cmocka_unit_test(every_parameter_runs_at_either_end_of_its_range),
-        cmocka_unit_test(dangerous_pairs_run_at_the_ends_of_their_ranges),
-    };
-    return cmocka_run_group_tests_name("ranges", tests, NULL, NULL);
-}
+SUITE("ranges")

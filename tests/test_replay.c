@@ -1,11 +1,5 @@
 /* Replays: on a backend that does what the model says a replay is the simulation, row by row; on
  * one that does otherwise it keeps what really happened; and what it cannot do it refuses. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-
-#include <cmocka.h>
-
 #include <time.h>
 
 #include "results/store/run_details.h"
@@ -128,7 +122,7 @@ static void assert_outcomes_equal(const struct outcome *a, const struct outcome 
 
 /* ---- The model as backend -------------------------------------------------------------------- */
 
-static void a_replay_of_what_the_model_says_is_the_simulation_byte_for_byte(void **state)
+CASE(a_replay_of_what_the_model_says_is_the_simulation_byte_for_byte)
 {
     static const struct case_ cases[] = {
         {"esg", {NULL}},
@@ -146,7 +140,6 @@ static void a_replay_of_what_the_model_says_is_the_simulation_byte_for_byte(void
         {"grandslam", {"platform.decision_cost", "{\"model\":\"zero\"}"}},
         {"openwhisk", {NULL}},
     };
-    (void)state;
     for (size_t c = 0; c < sizeof cases / sizeof *cases; c++)
         for (uint64_t world = c % 3; world < WORLDS; world += 3) {
             char json[WORLD_BYTES];
@@ -165,11 +158,10 @@ static void a_replay_of_what_the_model_says_is_the_simulation_byte_for_byte(void
         }
 }
 
-static void interference_is_the_backend_s_own(void **state)
+CASE(interference_is_the_backend_s_own)
 {
     char json[WORLD_BYTES];
     struct overrides on = warm(), off = warm();
-    (void)state;
     world_random(json, 1, false);
     override_add(&on, "platform.interference", "true");
     override_add(&on, "seed", "8");
@@ -187,14 +179,13 @@ static void interference_is_the_backend_s_own(void **state)
     experiment_free(without);
 }
 
-static void a_factor_on_reality_is_the_slowdown_of_every_batch(void **state)
+CASE(a_factor_on_reality_is_the_slowdown_of_every_batch)
 {
     struct experiment *experiment = lone(NULL, NULL, NULL);
     struct emulated_figures figures;
     struct outcome outcome = rehearse(experiment, 1.25, 0, 0, &figures);
     size_t count;
     const struct batch_row *rows = batches(&outcome, &count);
-    (void)state;
     assert_int_equal(count, 300);
     assert_int_equal(figures.batches, 300);
     for (size_t i = 0; i < count; i++) {
@@ -208,11 +199,10 @@ static void a_factor_on_reality_is_the_slowdown_of_every_batch(void **state)
     experiment_free(experiment);
 }
 
-static void a_reality_below_the_model_breaks_no_bound(void **state)
+CASE(a_reality_below_the_model_breaks_no_bound)
 {
     struct experiment *experiment = lone(NULL, NULL, NULL);
     struct outcome outcome = rehearse(experiment, 0.5, 0, 0, NULL);
-    (void)state;
     assert_true(outcome.result.overall.latency_ms_p50 < 100);
     outcome_clear(&outcome);
     experiment_free(experiment);
@@ -220,7 +210,7 @@ static void a_reality_below_the_model_breaks_no_bound(void **state)
 
 /* Lognormal of mean 1: 300 draws of cv 0.2 have a mean within 4 standard errors of 1, and a
  * standard deviation near 0.2; other seeds draw other factors, the same the same. */
-static void jitter_has_the_mean_and_spread_asked_for(void **state)
+CASE(jitter_has_the_mean_and_spread_asked_for)
 {
     struct experiment *experiment = lone(NULL, NULL, NULL);
     struct outcome outcome = rehearse(experiment, 1, 0.2, 0, NULL);
@@ -228,7 +218,6 @@ static void jitter_has_the_mean_and_spread_asked_for(void **state)
     size_t count;
     const struct batch_row *rows = batches(&outcome, &count);
     double sum = 0, squares = 0;
-    (void)state;
     for (size_t i = 0; i < count; i++) {
         sum += rows[i].slowdown;
         squares += rows[i].slowdown * rows[i].slowdown;
@@ -244,12 +233,11 @@ static void jitter_has_the_mean_and_spread_asked_for(void **state)
 }
 
 /* No upper limits: they would depend on the machine. */
-static void in_real_time_nothing_ends_before_its_time(void **state)
+CASE(in_real_time_nothing_ends_before_its_time)
 {
     struct experiment *experiment = lone(NULL, "requests", "100");
     struct emulated_figures figures;
     struct timespec start, end;
-    (void)state;
     clock_gettime(CLOCK_MONOTONIC, &start);
     struct outcome outcome = rehearse(experiment, 1, 0, 40, &figures);
     clock_gettime(CLOCK_MONOTONIC, &end);
@@ -295,7 +283,6 @@ struct script {
 static bool script_open(void *context, const struct experiment *experiment, struct error *error)
 {
     struct script *script = context;
-    (void)experiment;
     script->opened++;
     return script->opened < 2 || error_input(error, "opened twice");
 }
@@ -366,11 +353,10 @@ static sim_time_t takes_turns(const struct backend_batch *batch)
 /* Whole seconds: batches that started at different times end at the same time. */
 static sim_time_t takes_nothing(const struct backend_batch *batch)
 {
-    (void)batch;
     return 0;
 }
 
-static void ends_late_early_and_out_of_order_are_kept_as_they_came(void **state)
+CASE(ends_late_early_and_out_of_order_are_kept_as_they_came)
 {
     struct experiment *experiment = lone(NULL, NULL, NULL);
     struct script script = {.takes = takes_turns};
@@ -378,7 +364,6 @@ static void ends_late_early_and_out_of_order_are_kept_as_they_came(void **state)
     struct outcome outcome = play_well(experiment, &backend);
     size_t count, overtaken = 0;
     const struct batch_row *rows = batches(&outcome, &count);
-    (void)state;
     assert_int_equal(count, 300);
     assert_int_equal(script.count, 0);
     for (size_t i = 0; i < count; i++) {
@@ -393,13 +378,12 @@ static void ends_late_early_and_out_of_order_are_kept_as_they_came(void **state)
     experiment_free(experiment);
 }
 
-static void a_batch_may_end_at_the_instant_of_its_start(void **state)
+CASE(a_batch_may_end_at_the_instant_of_its_start)
 {
     struct experiment *experiment = lone(NULL, NULL, NULL);
     struct script script = {.takes = takes_nothing};
     const struct backend backend = script_backend(&script);
     struct outcome outcome = play_well(experiment, &backend);
-    (void)state;
     assert_true(outcome.result.overall.latency_ms_max == 0);
     assert_true(outcome.result.overall.slo_hit_rate == 1);
     outcome_clear(&outcome);
@@ -408,7 +392,7 @@ static void a_batch_may_end_at_the_instant_of_its_start(void **state)
 
 /* Constant arrivals every 25 ms, four at a time for 100 ms each: the fifth finds the first's place
  * free, since an end goes before an arrival of the same instant. */
-static void an_end_goes_before_an_arrival_of_the_same_instant(void **state)
+CASE(an_end_goes_before_an_arrival_of_the_same_instant)
 {
     struct experiment *experiment =
         lone(NULL, "arrivals", "{\"process\":\"uniform\",\"low_ms\":25,\"high_ms\":25}");
@@ -416,7 +400,6 @@ static void an_end_goes_before_an_arrival_of_the_same_instant(void **state)
     const struct backend backend = script_backend(&script);
     struct outcome replayed = play_well(experiment, &backend);
     struct outcome simulated = play_well(experiment, NULL);
-    (void)state;
     assert_true(replayed.result.overall.latency_ms_max == 100);
     assert_rows_equal(&replayed.rows.request, &simulated.rows.request, &layout_requests);
     assert_rows_equal(&replayed.rows.batch, &simulated.rows.batch, &layout_batches);
@@ -437,14 +420,13 @@ static void refused(const struct experiment *experiment, const struct backend *b
     outcome_clear(&outcome);
 }
 
-static void a_backend_that_fails_ends_the_run_with_its_own_words(void **state)
+CASE(a_backend_that_fails_ends_the_run_with_its_own_words)
 {
     struct experiment *experiment = lone(NULL, NULL, NULL);
     struct script start = {.takes = takes_turns, .fail_start = 7};
     struct script wait = {.takes = takes_turns, .fail_wait = 20};
     struct script open = {.takes = takes_turns, .opened = 1};
     struct backend backend = script_backend(&start);
-    (void)state;
     refused(experiment, &backend, "the device is gone");
     backend = script_backend(&wait);
     refused(experiment, &backend, "the device does not answer");
@@ -453,7 +435,7 @@ static void a_backend_that_fails_ends_the_run_with_its_own_words(void **state)
     experiment_free(experiment);
 }
 
-static void an_end_that_is_none_is_told(void **state)
+CASE(an_end_that_is_none_is_told)
 {
     struct experiment *experiment = lone(NULL, NULL, NULL);
     struct script scripts[] = {
@@ -465,7 +447,6 @@ static void an_end_that_is_none_is_told(void **state)
     static const char *const says[] = {"batch 1000000 ended, which did not execute",
                                        "batch 63 ended, which did not execute", "not between now",
                                        "not between now"};
-    (void)state;
     for (size_t i = 0; i < 4; i++) {
         const struct backend backend = script_backend(&scripts[i]);
         refused(experiment, &backend, says[i]);
@@ -476,12 +457,11 @@ static void an_end_that_is_none_is_told(void **state)
 static bool stop_after_ten(void *context, uint64_t finished, uint64_t total)
 {
     size_t *calls = context;
-    (void)total;
     ++*calls;
     return finished < 10;
 }
 
-static void a_replay_is_stopped_within_a_step(void **state)
+CASE(a_replay_is_stopped_within_a_step)
 {
     struct experiment *experiment = lone(NULL, NULL, NULL);
     struct script script = {.takes = takes_turns};
@@ -489,7 +469,6 @@ static void a_replay_is_stopped_within_a_step(void **state)
     size_t calls = 0;
     const struct progress progress = {.context = &calls, .report = stop_after_ten};
     struct outcome outcome = play(experiment, &backend, &progress);
-    (void)state;
     assert_false(outcome.good);
     assert_string_equal(outcome.error.message, "lone: interrupted");
     assert_int_equal(outcome.rows.request.size / sizeof(struct request_row), 10);
@@ -508,9 +487,8 @@ static void refuses(struct experiment *experiment, const char *says)
     experiment_free(experiment);
 }
 
-static void what_a_backend_does_not_do_is_refused_with_a_remedy(void **state)
+CASE(what_a_backend_does_not_do_is_refused_with_a_remedy)
 {
-    (void)state;
     refuses(lone("fifo", "platform.initial", "{\"f\":1}"),
             "one of f would start on invoker 0; have one more from the beginning: "
             "platform.initial.f");
@@ -521,7 +499,7 @@ static void what_a_backend_does_not_do_is_refused_with_a_remedy(void **state)
 
 /* FaST-GShare gives pods their share for a part of the time; Dilu gives an instance that works
  * alone its limit, more than it asked for. */
-static void parts_of_the_time_and_shares_that_change_are_refused(void **state)
+CASE(parts_of_the_time_and_shares_that_change_are_refused)
 {
     static const struct {
         const char *policy, *key, *value, *says;
@@ -529,7 +507,6 @@ static void parts_of_the_time_and_shares_that_change_are_refused(void **state)
         {"fast-gshare", "policy.params.elastic", "off", "set the policy's quotas to 100 %"},
         {"dilu", "policy.params.limit", "4", "changes no share of a batch in execution"},
     };
-    (void)state;
     for (size_t c = 0; c < 2; c++) {
         char json[WORLD_BYTES];
         struct overrides overrides = warm();
@@ -549,11 +526,10 @@ static void parts_of_the_time_and_shares_that_change_are_refused(void **state)
     }
 }
 
-static void containers_are_numbered_as_the_experiment_lists_them(void **state)
+CASE(containers_are_numbered_as_the_experiment_lists_them)
 {
     char json[WORLD_BYTES];
     struct overrides overrides = warm();
-    (void)state;
     override_add(&overrides, "policy.name", "esg");
     world_random(json, 0, true);
     struct experiment *experiment = parse(json, &overrides);
@@ -581,7 +557,7 @@ static void attribute_is(const struct run_details *details, const char *hash, co
     free(text);
 }
 
-static void a_replay_s_file_says_that_no_gpu_took_part(void **state)
+CASE(a_replay_s_file_says_that_no_gpu_took_part)
 {
     char path[] = "/tmp/esgsim-replay-XXXXXX";
     struct error error = {0};
@@ -594,7 +570,6 @@ static void a_replay_s_file_says_that_no_gpu_took_part(void **state)
     const struct replay_target target = replay_rehearsal(rehearsal);
     struct simulation_result result;
     const int file = mkstemp(path);
-    (void)state;
     assert_true(file >= 0 && close(file) == 0);
     struct store *store = store_create(path, &error);
     assert_non_null(store);
@@ -624,7 +599,7 @@ static void a_replay_s_file_says_that_no_gpu_took_part(void **state)
     experiment_free(cold);
 }
 
-static void a_plan_tells_what_a_replay_takes(void **state)
+CASE(a_plan_tells_what_a_replay_takes)
 {
     struct experiment *experiment = lone(NULL, NULL, NULL);
     struct error error = {0};
@@ -634,7 +609,6 @@ static void a_plan_tells_what_a_replay_takes(void **state)
     struct outcome outcome = play_well(experiment, NULL);
     size_t count;
     const struct batch_row *rows = batches(&outcome, &count);
-    (void)state;
     assert_true(replay_plan(experiment, policy, values, &plan, &error));
     assert_int_equal(plan.batches, count);
     assert_true(plan.seconds == sim_to_s(rows[count - 1].finished_ns));
@@ -644,26 +618,4 @@ static void a_plan_tells_what_a_replay_takes(void **state)
     experiment_free(experiment);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_replay_of_what_the_model_says_is_the_simulation_byte_for_byte),
-        cmocka_unit_test(interference_is_the_backend_s_own),
-        cmocka_unit_test(a_factor_on_reality_is_the_slowdown_of_every_batch),
-        cmocka_unit_test(a_reality_below_the_model_breaks_no_bound),
-        cmocka_unit_test(jitter_has_the_mean_and_spread_asked_for),
-        cmocka_unit_test(in_real_time_nothing_ends_before_its_time),
-        cmocka_unit_test(ends_late_early_and_out_of_order_are_kept_as_they_came),
-        cmocka_unit_test(a_batch_may_end_at_the_instant_of_its_start),
-        cmocka_unit_test(an_end_goes_before_an_arrival_of_the_same_instant),
-        cmocka_unit_test(a_backend_that_fails_ends_the_run_with_its_own_words),
-        cmocka_unit_test(an_end_that_is_none_is_told),
-        cmocka_unit_test(a_replay_is_stopped_within_a_step),
-        cmocka_unit_test(what_a_backend_does_not_do_is_refused_with_a_remedy),
-        cmocka_unit_test(parts_of_the_time_and_shares_that_change_are_refused),
-        cmocka_unit_test(containers_are_numbered_as_the_experiment_lists_them),
-        cmocka_unit_test(a_replay_s_file_says_that_no_gpu_took_part),
-        cmocka_unit_test(a_plan_tells_what_a_replay_takes),
-    };
-    return cmocka_run_group_tests_name("replay", tests, NULL, NULL);
-}
+SUITE("replay")

@@ -1,16 +1,5 @@
 /* Reports over a made-up results file: exact text, figures worked out by hand, CSV and JSON. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
 #include <cjson/cJSON.h>
-#include <math.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-#include <unistd.h>
 
 #include "results/report/csv.h"
 #include "results/report/report.h"
@@ -18,6 +7,7 @@
 #include "results/report/reproduction_check.h"
 #include "results/report/table.h"
 #include "tests/fixture_results.h"
+#include "tests/suite.h"
 
 /* FIFO's runs come in another order of seeds. */
 static const struct fixture light[] = {
@@ -98,9 +88,8 @@ static void assert_golden(const char *text, const char *path)
     free(expected);
 }
 
-static void the_text_is_exactly_as_expected(void **state)
+CASE(the_text_is_exactly_as_expected)
 {
-    (void)state;
     struct opened opened = report_open(light, LIGHT);
     char *text = printed(&opened, NULL, report_text);
     assert_golden(text, "tests/golden/report.txt");
@@ -129,9 +118,8 @@ static void give_modules(struct results *results)
                    "bbbbbbbb22");
 }
 
-static void policies_of_one_name_from_several_modules_are_not_pooled(void **state)
+CASE(policies_of_one_name_from_several_modules_are_not_pooled)
 {
-    (void)state;
     struct opened opened = report_open_changed(give_modules);
     const struct report_scenario *scenario = &opened.report->scenarios[0];
     assert_int_equal(scenario->contender_count, 4);
@@ -154,9 +142,8 @@ static void give_labels(struct results *results)
     }
 }
 
-static void labels_are_what_is_shown(void **state)
+CASE(labels_are_what_is_shown)
 {
-    (void)state;
     struct opened opened = report_open_changed(give_labels);
     const struct report_scenario *first = &opened.report->scenarios[0];
     const struct report_scenario *second = &opened.report->scenarios[1];
@@ -178,9 +165,8 @@ static void take_a_latency(struct results *results)
     results->runs[1].measures.latency_ms_p95 = NAN;
 }
 
-static void a_mean_tells_over_how_many_seeds_it_is_where_some_have_no_figure(void **state)
+CASE(a_mean_tells_over_how_many_seeds_it_is_where_some_have_no_figure)
 {
-    (void)state;
     struct opened opened = report_open_changed(take_a_latency);
     const struct report_scenario *scenario = &opened.report->scenarios[0];
     const struct estimate estimate = report_estimate(opened.report, &scenario->contenders[0], NULL,
@@ -218,9 +204,8 @@ static void take_all_bounds(struct results *results)
         results->runs[r].measures.bound_slo_hit_rate = NAN;
 }
 
-static void the_bound_is_that_of_the_runs_that_have_it(void **state)
+CASE(the_bound_is_that_of_the_runs_that_have_it)
 {
-    (void)state;
     struct opened opened = report_open(light, LIGHT);
     assert_string_equal(report_bounded(opened.report, &opened.report->scenarios[0])->title, "esg");
     report_close(&opened);
@@ -238,9 +223,8 @@ static void the_bound_is_that_of_the_runs_that_have_it(void **state)
     report_close(&opened);
 }
 
-static void a_notice_of_many_runs_is_told_once_with_their_number(void **state)
+CASE(a_notice_of_many_runs_is_told_once_with_their_number)
 {
-    (void)state;
     struct opened opened = report_open_changed(give_notices);
     assert_int_equal(opened.report->notice_count, 3);
     char *text = printed(&opened, NULL, report_text);
@@ -261,9 +245,8 @@ static void a_notice_of_many_runs_is_told_once_with_their_number(void **state)
     report_close(&opened);
 }
 
-static void published_figures_stand_beside_ours(void **state)
+CASE(published_figures_stand_beside_ours)
 {
-    (void)state;
     struct error error = {0};
     struct opened opened = report_open(light, LIGHT);
     struct expectations *reference =
@@ -278,9 +261,8 @@ static void published_figures_stand_beside_ours(void **state)
     report_close(&opened);
 }
 
-static void the_published_figures_that_ship_can_be_read(void **state)
+CASE(the_published_figures_that_ship_can_be_read)
 {
-    (void)state;
     struct error error = {0};
     struct expectations *reference =
         expectations_load("results/paper/esg-hpdc24.json", EXPECTATION_FIGURES, &error);
@@ -295,7 +277,7 @@ static void the_published_figures_that_ship_can_be_read(void **state)
     expectations_free(reference);
 }
 
-static void bad_reference_files_are_refused(void **state)
+CASE(bad_reference_files_are_refused)
 {
     static const struct {
         const char *figure, *says;
@@ -322,7 +304,6 @@ static void bad_reference_files_are_refused(void **state)
          "is a comparison already"},
     };
     char path[512];
-    (void)state;
     (void)snprintf(path, sizeof path, "%s/esgsim-reference-XXXXXX", P_tmpdir);
     int fd = mkstemp(path);
     assert_true(fd >= 0);
@@ -342,9 +323,8 @@ static void bad_reference_files_are_refused(void **state)
     assert_int_equal(unlink(path), 0);
 }
 
-static void runs_of_one_label_make_one_contender(void **state)
+CASE(runs_of_one_label_make_one_contender)
 {
-    (void)state;
     struct opened opened = report_open(light, LIGHT);
     const struct report *report = opened.report;
     assert_int_equal(report->scenario_count, 2);
@@ -359,7 +339,7 @@ static void runs_of_one_label_make_one_contender(void **state)
     report_close(&opened);
 }
 
-static void conditions_with_blanks_stay_together(void **state)
+CASE(conditions_with_blanks_stay_together)
 {
     static const struct fixture runs[] = {
         {"", "esg", "policy.name=esg arrivals={\"process\": \"poisson\", \"r\": 1} slo.factor=0.8",
@@ -371,7 +351,6 @@ static void conditions_with_blanks_stay_together(void **state)
          "policy.name=fifo arrivals={\"process\": \"poisson\", \"r\": 2} slo.factor=0.8", 1, 0.5, 1,
          RECORD_SUMMARY},
     };
-    (void)state;
     struct opened opened = report_open(runs, 3);
     assert_int_equal(opened.report->scenario_count, 2);
     assert_string_equal(opened.report->scenarios[0].conditions,
@@ -393,7 +372,7 @@ static void conditions_with_blanks_stay_together(void **state)
 #define SLICES_ESG "policy.name=esg policy.params.k=5 cluster=../c/slices.json"
 #define SLICES_FIFO "policy.name=fifo cluster=../c/slices.json"
 
-static void the_overview_has_a_table_of_hit_rate_and_cost_for_each_world(void **state)
+CASE(the_overview_has_a_table_of_hit_rate_and_cost_for_each_world)
 {
     static const struct fixture runs[] = {
         OVERVIEW_PAIR("light", "esg", SLICES_ESG, 0.9, 0.9, 0.0002, 0.0004),
@@ -410,7 +389,6 @@ static void the_overview_has_a_table_of_hit_rate_and_cost_for_each_world(void **
         {"heavy", "fifo", "policy.name=fifo cluster=shared.json setting=heavy", 1, 0.5, 0.0001,
          RECORD_SUMMARY},
     };
-    (void)state;
     struct opened opened = report_open(runs, sizeof runs / sizeof runs[0]);
     char *text = printed(&opened, NULL, report_text);
     const char *overview = strstr(text, "Overview: ");
@@ -438,11 +416,10 @@ static void the_overview_has_a_table_of_hit_rate_and_cost_for_each_world(void **
     report_close(&opened);
 }
 
-static void the_overview_of_conditions_alone_is_one_table_that_wraps(void **state)
+CASE(the_overview_of_conditions_alone_is_one_table_that_wraps)
 {
     static char labels[9][48];
     struct fixture runs[9];
-    (void)state;
     for (size_t i = 0; i < 9; i++) {
         (void)snprintf(labels[i], sizeof labels[i], "policy.name=esg x=%zu", i);
         runs[i] = (struct fixture){"", "esg", labels[i], 1, 0.5, 0.0001, RECORD_SUMMARY};
@@ -464,7 +441,7 @@ static void the_overview_of_conditions_alone_is_one_table_that_wraps(void **stat
 }
 
 /* "a" holds a pair in its value and is one all the same. */
-static void what_is_alike_in_all_runs_is_said_once_and_in_no_title(void **state)
+CASE(what_is_alike_in_all_runs_is_said_once_and_in_no_title)
 {
 #define ALIKE "setting=light requests=1500 a={\"b\": \"c d=1\"} "
 #define OTHER "setting=heavy requests=1500 a={\"b\": \"c d=1\"} "
@@ -476,7 +453,6 @@ static void what_is_alike_in_all_runs_is_said_once_and_in_no_title(void **state)
         {"heavy", "esg", OTHER "policy.name=esg policy.params.q=1 policy.params.k=5 x=0.15", 1, 0.9,
          1, RECORD_SUMMARY},
     };
-    (void)state;
     struct opened opened = report_open(runs, 3);
     const struct report_scenario *scenarios = opened.report->scenarios;
     assert_string_equal(opened.report->constants, "requests=1500 a={\"b\": \"c d=1\"} q=1");
@@ -492,7 +468,7 @@ static void what_is_alike_in_all_runs_is_said_once_and_in_no_title(void **state)
 }
 
 /* A sweep of one's own policies is told apart as well as one with ESG in it. */
-static void without_esg_the_first_policy_is_compared_with_the_others(void **state)
+CASE(without_esg_the_first_policy_is_compared_with_the_others)
 {
     static const struct fixture runs[] = {
         {"", "mine", "policy.name=./mine.so", 1, 0.9, 1, RECORD_SUMMARY},
@@ -500,7 +476,6 @@ static void without_esg_the_first_policy_is_compared_with_the_others(void **stat
         {"", "fifo", "policy.name=fifo", 1, 0.5, 2, RECORD_SUMMARY},
         {"", "fifo", "policy.name=fifo", 2, 0.5, 2, RECORD_SUMMARY},
     };
-    (void)state;
     struct opened opened = report_open(runs, 4);
     const struct report_scenario *scenario = &opened.report->scenarios[0];
     assert_int_equal(scenario->reference, 0);
@@ -545,9 +520,8 @@ static void without_esg_the_first_policy_is_compared_with_the_others(void **stat
     report_close(&opened);
 }
 
-static void comparisons_are_paired_by_seed(void **state)
+CASE(comparisons_are_paired_by_seed)
 {
-    (void)state;
     struct opened opened = report_open(light, LIGHT);
     struct report_comparison comparison =
         report_compare(opened.report, &opened.report->scenarios[0], 1, "classification");
@@ -571,9 +545,8 @@ static double csv_mean(const char *csv, const char *begin)
     return strtod(at, NULL);
 }
 
-static void csv_holds_every_figure(void **state)
+CASE(csv_holds_every_figure)
 {
-    (void)state;
     struct opened opened = report_open(light, LIGHT);
     char *csv = printed(&opened, NULL, report_csv);
     assert_true(fabs(csv_mean(csv, "\nmade-up,light,,esg,,classification,slo_hit_rate,1,,") -
@@ -585,9 +558,8 @@ static void csv_holds_every_figure(void **state)
     report_close(&opened);
 }
 
-static void a_text_that_could_be_a_formula_begins_with_an_apostrophe(void **state)
+CASE(a_text_that_could_be_a_formula_begins_with_an_apostrophe)
 {
-    (void)state;
     static const char *const texts[][2] = {
         {"=1+1", "'=1+1"},         {"+cmd", "'+cmd"}, {"-x", "'-x"},
         {"@SUM(A1)", "'@SUM(A1)"}, {"\t=1", "'\t=1"}, {"=\"a\",1", "\"'=\"\"a\"\",1\""},
@@ -604,9 +576,8 @@ static void a_text_that_could_be_a_formula_begins_with_an_apostrophe(void **stat
     }
 }
 
-static void a_figure_that_is_not_there_is_a_dash_an_empty_field_or_null(void **state)
+CASE(a_figure_that_is_not_there_is_a_dash_an_empty_field_or_null)
 {
-    (void)state;
     struct fixture runs[LIGHT];
     memcpy(runs, light, sizeof runs);
     for (size_t i = 0; i < 3; i++) /* ESG's seeds */
@@ -631,9 +602,8 @@ static void a_figure_that_is_not_there_is_a_dash_an_empty_field_or_null(void **s
     report_close(&opened);
 }
 
-static void json_holds_the_same_figures(void **state)
+CASE(json_holds_the_same_figures)
 {
-    (void)state;
     struct error error = {0};
     struct opened opened = report_open(light, LIGHT);
     struct expectations *reference =
@@ -658,9 +628,8 @@ static void json_holds_the_same_figures(void **state)
     report_close(&opened);
 }
 
-static void an_empty_file_is_told_so(void **state)
+CASE(an_empty_file_is_told_so)
 {
-    (void)state;
     struct opened opened = report_open(light, 0);
     char *text = printed(&opened, NULL, report_text);
     assert_string_equal(text, "made-up.h5 holds no finished run.\n");
@@ -668,12 +637,11 @@ static void an_empty_file_is_told_so(void **state)
     report_close(&opened);
 }
 
-static void columns_line_up_whatever_their_characters(void **state)
+CASE(columns_line_up_whatever_their_characters)
 {
     static const char *const headers[] = {"name", "value", "count"};
     char *text = NULL;
     size_t size = 0;
-    (void)state;
     struct text_table *table = text_table_create(headers, 3);
     text_table_row(table);
     text_table_cell(table, 0, "%s", "\xC3\xA9t\xC3\xA9");
@@ -705,7 +673,7 @@ static void columns_line_up_whatever_their_characters(void **state)
 }
 
 /* The same rows as text and as HTML: groups, names, numbers, estimates with seeds, a foot. */
-static void one_table_is_written_as_text_and_as_html(void **state)
+CASE(one_table_is_written_as_text_and_as_html)
 {
     static const char *const headers[] = {"policy", "load", "hits", "words"};
     static const char *const helps[] = {NULL, NULL, "share <of>", NULL};
@@ -730,7 +698,6 @@ static void one_table_is_written_as_text_and_as_html(void **state)
         "</tbody>\n<tfoot>\n"
         "<tr><td class=\"t\">city</td><td class=\"t\">none</td><td></td><td>-</td><td></td></tr>\n"
         "</tfoot></table></div>\n"};
-    (void)state;
     for (int html = 0; html < 2; html++) {
         char *text = NULL;
         size_t size = 0;
@@ -759,32 +726,4 @@ static void one_table_is_written_as_text_and_as_html(void **state)
     }
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(the_text_is_exactly_as_expected),
-        cmocka_unit_test(policies_of_one_name_from_several_modules_are_not_pooled),
-        cmocka_unit_test(labels_are_what_is_shown),
-        cmocka_unit_test(a_mean_tells_over_how_many_seeds_it_is_where_some_have_no_figure),
-        cmocka_unit_test(the_bound_is_that_of_the_runs_that_have_it),
-        cmocka_unit_test(a_notice_of_many_runs_is_told_once_with_their_number),
-        cmocka_unit_test(published_figures_stand_beside_ours),
-        cmocka_unit_test(the_published_figures_that_ship_can_be_read),
-        cmocka_unit_test(bad_reference_files_are_refused),
-        cmocka_unit_test(runs_of_one_label_make_one_contender),
-        cmocka_unit_test(what_is_alike_in_all_runs_is_said_once_and_in_no_title),
-        cmocka_unit_test(conditions_with_blanks_stay_together),
-        cmocka_unit_test(the_overview_has_a_table_of_hit_rate_and_cost_for_each_world),
-        cmocka_unit_test(the_overview_of_conditions_alone_is_one_table_that_wraps),
-        cmocka_unit_test(without_esg_the_first_policy_is_compared_with_the_others),
-        cmocka_unit_test(comparisons_are_paired_by_seed),
-        cmocka_unit_test(csv_holds_every_figure),
-        cmocka_unit_test(a_text_that_could_be_a_formula_begins_with_an_apostrophe),
-        cmocka_unit_test(a_figure_that_is_not_there_is_a_dash_an_empty_field_or_null),
-        cmocka_unit_test(json_holds_the_same_figures),
-        cmocka_unit_test(an_empty_file_is_told_so),
-        cmocka_unit_test(columns_line_up_whatever_their_characters),
-        cmocka_unit_test(one_table_is_written_as_text_and_as_html),
-    };
-    return cmocka_run_group_tests_name("report", tests, NULL, NULL);
-}
+SUITE("report")

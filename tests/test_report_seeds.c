@@ -1,16 +1,5 @@
 /* Which seeds the figures of a report rest on: missing runs, copies, seeds that differ much. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
 #include <cjson/cJSON.h>
-#include <math.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-#include <unistd.h>
 
 #include "plots/selection.h"
 #include "results/report/assumptions.h"
@@ -21,6 +10,7 @@
 #include "results/report/tidy.h"
 #include "sim/platform/notices.h"
 #include "tests/fixture_results.h"
+#include "tests/suite.h"
 
 /* ESG has three seeds, FIFO one and two. EDF, alone in another setting, has all. */
 static const struct fixture runs[] = {
@@ -117,9 +107,8 @@ static char *page_of(const struct opened *opened)
 
 #define LOST "INCOMPLETE: 1 of 9 runs are missing (fifo: seed 3)."
 
-static void every_format_says_first_which_runs_are_missing(void **state)
+CASE(every_format_says_first_which_runs_are_missing)
 {
-    (void)state;
     struct opened opened = report_open(RUNS, lose_fifo_of_seed_3);
     char *text = printed(&opened, report_text);
     assert_memory_equal(text, LOST, strlen(LOST));
@@ -148,9 +137,8 @@ static void every_format_says_first_which_runs_are_missing(void **state)
     report_close(&opened);
 }
 
-static void the_table_of_runs_has_the_number_of_missing_ones(void **state)
+CASE(the_table_of_runs_has_the_number_of_missing_ones)
 {
-    (void)state;
     char *text = NULL;
     size_t size = 0;
     struct error error = {0};
@@ -165,9 +153,8 @@ static void the_table_of_runs_has_the_number_of_missing_ones(void **state)
     report_close(&opened);
 }
 
-static void the_seeds_of_a_policy_are_told_as_ranges(void **state)
+CASE(the_seeds_of_a_policy_are_told_as_ranges)
 {
-    (void)state;
     struct opened opened = report_open(RUNS, lose_several);
     assert_non_null(strstr(opened.report->incomplete,
                            "INCOMPLETE: 6 of 14 runs are missing (edf: seeds 3-6, 8; fifo: "
@@ -187,9 +174,8 @@ static void lose_one_seed_of_two_settings(struct results *results)
     miss(results, "heavy", "fifo", 3);
 }
 
-static void a_seed_that_is_missing_in_two_settings_is_one_seed(void **state)
+CASE(a_seed_that_is_missing_in_two_settings_is_one_seed)
 {
-    (void)state;
     struct opened opened = report_open(RUNS, lose_one_seed_of_two_settings);
     assert_non_null(strstr(opened.report->incomplete, " (fifo: seed 3)."));
     report_close(&opened);
@@ -201,9 +187,8 @@ static void be_a_shard(struct results *results)
     results->sweep.shard = 1;
 }
 
-static void what_a_shard_lacks_may_be_in_another(void **state)
+CASE(what_a_shard_lacks_may_be_in_another)
 {
-    (void)state;
     struct opened opened = report_open(RUNS, NULL);
     assert_false(report_lacks(opened.report, "edf"));
     report_close(&opened);
@@ -213,9 +198,8 @@ static void what_a_shard_lacks_may_be_in_another(void **state)
 }
 
 /* A view without the first setting: notices are still those of the second. */
-static void a_selection_keeps_the_numbers_of_its_settings(void **state)
+CASE(a_selection_keeps_the_numbers_of_its_settings)
 {
-    (void)state;
     static const char *const names[] = {"edf"};
     struct report view;
     struct error error = {0};
@@ -237,9 +221,8 @@ static double mean_of(const struct opened *opened, size_t scenario, size_t conte
 }
 
 /* ESG's hit rates are 0.90, 0.92, 0.94: without seed 3 the mean is 0.91. */
-static void rows_are_over_the_seeds_that_all_policies_of_the_setting_have(void **state)
+CASE(rows_are_over_the_seeds_that_all_policies_of_the_setting_have)
 {
-    (void)state;
     struct opened opened = report_open(RUNS, NULL);
     assert_true(fabs(mean_of(&opened, 0, 0) - 0.92) < 1e-12);
     report_close(&opened);
@@ -260,9 +243,8 @@ static void give_fifo_other_seeds(struct results *results)
     miss(results, "light", "fifo", 1);
 }
 
-static void without_a_common_seed_rows_are_marked(void **state)
+CASE(without_a_common_seed_rows_are_marked)
 {
-    (void)state;
     struct opened opened = report_open(RUNS, give_fifo_other_seeds);
     assert_string_equal(opened.report->scenarios[0].contenders[0].title, "esg, own seeds");
     assert_string_equal(opened.report->scenarios[0].contenders[1].title, "fifo, own seeds");
@@ -292,10 +274,9 @@ static enum verdict verdict_with(void (*change)(struct results *), enum standing
     return verdict;
 }
 
-static void a_verdict_on_a_policy_that_lacks_runs_cannot_be_said(void **state)
+CASE(a_verdict_on_a_policy_that_lacks_runs_cannot_be_said)
 {
     enum standing standing;
-    (void)state;
     assert_int_equal(verdict_with(NULL, &standing), VERDICT_REPRODUCED);
     assert_int_equal(verdict_with(lose_fifo_of_seed_3, &standing), VERDICT_UNKNOWN);
     assert_string_equal(standing_name(standing), "runs missing");
@@ -308,12 +289,11 @@ static void a_verdict_on_a_policy_that_lacks_runs_cannot_be_said(void **state)
     }
 
 /* All loads satisfy the limit of 0.5, but a run of load 0.4 is missing. */
-static void a_curve_does_not_end_where_runs_are_missing(void **state)
+CASE(a_curve_does_not_end_where_runs_are_missing)
 {
     static const struct fixture loads[] = {LOAD("0.2", 1, 0.9), LOAD("0.4", 1, 0.9),
                                            LOAD("0.6", 1, 0.9)};
     struct error error = {0};
-    (void)state;
     struct results *results = fixture_results(loads, 3);
     assert_non_null(results);
     miss(results, "light", "esg", 2);
@@ -360,9 +340,8 @@ static struct estimate estimate_of(const struct opened *opened, size_t contender
                            NULL, metric_find("slo_hit_rate"));
 }
 
-static void copies_of_one_run_have_no_interval(void **state)
+CASE(copies_of_one_run_have_no_interval)
 {
-    (void)state;
     struct opened opened = report_open(5, copy_all);
     char *text = printed(&opened, report_text);
     const char *tables = strstr(text, "== light");
@@ -384,9 +363,8 @@ static void copies_of_one_run_have_no_interval(void **state)
 }
 
 /* Beside a policy that draws, a copy keeps its seeds for the pairs. */
-static void only_the_policy_whose_runs_are_equal_loses_its_interval(void **state)
+CASE(only_the_policy_whose_runs_are_equal_loses_its_interval)
 {
-    (void)state;
     struct opened opened = report_open(5, copy_esg);
     assert_int_equal(estimate_of(&opened, 0).n, 1);
     assert_true(isnan(estimate_of(&opened, 0).half_width));
@@ -409,9 +387,8 @@ static void leave_one_of_esg(struct results *results)
 }
 
 /* FIFO's saving: 0.00050 and 0.00060 against 0.00020, whatever the seed of ESG's only run. */
-static void the_only_run_of_a_policy_that_draws_nothing_is_paired_with_all_seeds(void **state)
+CASE(the_only_run_of_a_policy_that_draws_nothing_is_paired_with_all_seeds)
 {
-    (void)state;
     struct opened opened = report_open(5, leave_one_of_esg);
     const struct estimate saving =
         report_compare(opened.report, &opened.report->scenarios[0], 2, NULL).saving;
@@ -423,9 +400,8 @@ static void the_only_run_of_a_policy_that_draws_nothing_is_paired_with_all_seeds
 }
 
 /* EDF's hit rates of all requests: 72, 40 and 64 %. */
-static void seeds_that_differ_by_over_20_points_are_printed(void **state)
+CASE(seeds_that_differ_by_over_20_points_are_printed)
 {
-    (void)state;
     struct opened opened = report_open(RUNS, NULL);
     char *text = printed(&opened, report_text);
     assert_non_null(strstr(text, "\nedf, SLO hit %: seeds 72.0, 40.0, 64.0\n"));
@@ -438,23 +414,4 @@ static void seeds_that_differ_by_over_20_points_are_printed(void **state)
     report_close(&opened);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(every_format_says_first_which_runs_are_missing),
-        cmocka_unit_test(the_table_of_runs_has_the_number_of_missing_ones),
-        cmocka_unit_test(the_seeds_of_a_policy_are_told_as_ranges),
-        cmocka_unit_test(a_seed_that_is_missing_in_two_settings_is_one_seed),
-        cmocka_unit_test(what_a_shard_lacks_may_be_in_another),
-        cmocka_unit_test(a_selection_keeps_the_numbers_of_its_settings),
-        cmocka_unit_test(rows_are_over_the_seeds_that_all_policies_of_the_setting_have),
-        cmocka_unit_test(without_a_common_seed_rows_are_marked),
-        cmocka_unit_test(a_verdict_on_a_policy_that_lacks_runs_cannot_be_said),
-        cmocka_unit_test(a_curve_does_not_end_where_runs_are_missing),
-        cmocka_unit_test(copies_of_one_run_have_no_interval),
-        cmocka_unit_test(only_the_policy_whose_runs_are_equal_loses_its_interval),
-        cmocka_unit_test(the_only_run_of_a_policy_that_draws_nothing_is_paired_with_all_seeds),
-        cmocka_unit_test(seeds_that_differ_by_over_20_points_are_printed),
-    };
-    return cmocka_run_group_tests_name("report_seeds", tests, NULL, NULL);
-}
+SUITE("report_seeds")

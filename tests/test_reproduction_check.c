@@ -1,15 +1,10 @@
 /* Verdicts on published figures, over made-up runs whose gains and savings are known. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
 #include <cjson/cJSON.h>
 
 #include "results/report/reproduction_check.h"
 #include "results/report/verdict_table.h"
 #include "tests/fixture_results.h"
+#include "tests/suite.h"
 
 static void assert_near(double value, double wanted, double tolerance)
 {
@@ -97,9 +92,8 @@ static void assert_judged(const char *figures, enum verdict verdict, const char 
     judged_clear(&judged);
 }
 
-static void a_range_that_every_pair_keeps_is_reproduced(void **state)
+CASE(a_range_that_every_pair_keeps_is_reproduced)
 {
-    (void)state;
     assert_judged(
         GAIN("\"orion\""), VERDICT_REPRODUCED,
         "Reproduced: ESG's SLO hit rate is from 70.0 % (\xC2\xB1 0.0) higher (against "
@@ -108,9 +102,8 @@ static void a_range_that_every_pair_keeps_is_reproduced(void **state)
         "setting (orion: light, heavy); on average over the settings it holds against 1 of 1.");
 }
 
-static void a_range_that_some_pairs_keep_is_partly_reproduced_and_both_are_listed(void **state)
+CASE(a_range_that_some_pairs_keep_is_partly_reproduced_and_both_are_listed)
 {
-    (void)state;
     assert_judged(
         GAIN("\"orion\", \"fifo\", \"edf\""), VERDICT_PARTLY,
         "Partly reproduced: ESG's SLO hit rate is from 6.2 % (\xC2\xB1 0.0) higher (against "
@@ -121,9 +114,8 @@ static void a_range_that_some_pairs_keep_is_partly_reproduced_and_both_are_liste
         "3.");
 }
 
-static void a_range_that_no_pair_keeps_is_not_reproduced_be_ours_above_or_below(void **state)
+CASE(a_range_that_no_pair_keeps_is_not_reproduced_be_ours_above_or_below)
 {
-    (void)state;
     assert_judged(
         GAIN("\"edf\""), VERDICT_NOT,
         "Not reproduced: ESG's SLO hit rate is from 21.4 % (\xC2\xB1 0.0) higher (against "
@@ -133,9 +125,8 @@ static void a_range_that_no_pair_keeps_is_not_reproduced_be_ours_above_or_below(
         "settings it holds against 1 of 1.");
 }
 
-static void worse_than_the_baseline_is_called_lower(void **state)
+CASE(worse_than_the_baseline_is_called_lower)
 {
-    (void)state;
     assert_judged(
         "{\"metric\": \"cost_saving\", \"low\": 47, \"high\": 187, \"unit\": \"%\", "
         "\"evidence\": \"recalled\", \"against\": [\"orion\"], \"settings\": [\"light\"]}",
@@ -156,9 +147,8 @@ static void worse_than_the_baseline_is_called_lower(void **state)
     judged_clear(&judged);
 }
 
-static void an_interval_across_an_end_decides_nothing(void **state)
+CASE(an_interval_across_an_end_decides_nothing)
 {
-    (void)state;
     assert_judged(
         GAIN("\"llf\""), VERDICT_UNKNOWN,
         "Cannot be said: ESG's SLO hit rate is 62.2 % (\xC2\xB1 19.2) higher against llf "
@@ -167,9 +157,8 @@ static void an_interval_across_an_end_decides_nothing(void **state)
         "no run of llf in heavy.");
 }
 
-static void what_has_not_run_is_named_and_keeps_a_verdict_from_being_whole(void **state)
+CASE(what_has_not_run_is_named_and_keeps_a_verdict_from_being_whole)
 {
-    (void)state;
     assert_judged(GAIN("\"infless\", \"orion\", \"aquatope\""), VERDICT_PARTLY,
                   "Partly reproduced: ESG's SLO hit rate is from 70.0 % (\xC2\xB1 0.0) higher "
                   "(against orion in light) to 70.0 % (\xC2\xB1 0.0) higher (against orion in "
@@ -182,9 +171,8 @@ static void what_has_not_run_is_named_and_keeps_a_verdict_from_being_whole(void 
                   "pairs of baseline and setting; no run of infless in this file.");
 }
 
-static void without_a_run_of_esg_nothing_is_said(void **state)
+CASE(without_a_run_of_esg_nothing_is_said)
 {
-    (void)state;
     struct judged judged = {0};
     judge(&judged, runs + 6, 6, GAIN("\"orion\""));
     assert_int_equal(judged.judgement->verdict, VERDICT_UNKNOWN);
@@ -194,9 +182,8 @@ static void without_a_run_of_esg_nothing_is_said(void **state)
     judged_clear(&judged);
 }
 
-static void one_seed_has_no_interval_and_so_no_verdict(void **state)
+CASE(one_seed_has_no_interval_and_so_no_verdict)
 {
-    (void)state;
     static const struct fixture single[] = {
         {"light", "esg", "policy.name=esg setting=light", 1, 0.85, 0.0001, RECORD_SUMMARY},
         {"light", "orion", "policy.name=orion setting=light", 1, 0.5, 0.0001, RECORD_SUMMARY},
@@ -213,9 +200,8 @@ static void one_seed_has_no_interval_and_so_no_verdict(void **state)
     judged_clear(&judged);
 }
 
-static void a_gain_over_a_hit_rate_of_zero_is_undefined_relatively_but_not_in_points(void **state)
+CASE(a_gain_over_a_hit_rate_of_zero_is_undefined_relatively_but_not_in_points)
 {
-    (void)state;
     /* In heavy one seed of three has none: that makes the mean undefined, too. */
     assert_judged(
         GAIN("\"sjf\""), VERDICT_UNKNOWN,
@@ -231,9 +217,8 @@ static void a_gain_over_a_hit_rate_of_zero_is_undefined_relatively_but_not_in_po
                   "pair of baseline and setting (sjf: light).");
 }
 
-static void a_figure_of_one_policy_is_judged_in_every_scenario(void **state)
+CASE(a_figure_of_one_policy_is_judged_in_every_scenario)
 {
-    (void)state;
     assert_judged(
         "{\"metric\": \"decision_us_mean\", \"high\": 10000, \"unit\": \"us\", "
         "\"evidence\": \"secondary\"}",
@@ -269,9 +254,8 @@ static char *printed(const struct judged *judged,
     return text;
 }
 
-static void text_csv_and_json_carry_the_verdict(void **state)
+CASE(text_csv_and_json_carry_the_verdict)
 {
-    (void)state;
     struct judged judged = {0};
     judge(&judged, runs, RUNS, GAIN("\"fifo\", \"sjf\", \"infless\""));
     char *text = printed(&judged, report_text);
@@ -310,9 +294,8 @@ static void text_csv_and_json_carry_the_verdict(void **state)
 }
 
 /* The same settings on two profiles, as two sweeps of one file would have them. */
-static void settings_on_two_profiles_stay_apart_and_show_their_evidence(void **state)
+CASE(settings_on_two_profiles_stay_apart_and_show_their_evidence)
 {
-    (void)state;
     static const struct fixture both[] = {
         SEEDS("light", "esg", 0.85, 0.85, 0.85, 0.0001),
         SEEDS("light", "orion", 0.5, 0.5, 0.5, 0.0002),
@@ -348,9 +331,8 @@ static void settings_on_two_profiles_stay_apart_and_show_their_evidence(void **s
 
 /* Of one world: hit rates of ESG 0.85 in both settings, of edf 0.25 and 0.7. The average over the
  * settings of both: 0.85 against 0.475, 78.9 % more; in points 0.8 times 37.5 = 30. */
-static void averages_over_the_settings_are_of_each_baseline(void **state)
+CASE(averages_over_the_settings_are_of_each_baseline)
 {
-    (void)state;
     struct judged judged = {0};
     judge(&judged, runs, RUNS, GAIN("\"edf\", \"llf\", \"infless\""));
     assert_int_equal(judged.judgement->worlds, 1);
@@ -439,9 +421,8 @@ static void assert_verdicts_as_data(const struct report *report)
 
 /* Two sets of assumptions: on slices 70 % in light and 21.4 % in heavy, 41.7 % on average; shared
  * 70 and 70 %. */
-static void assumptions_are_judged_apart_and_shown_in_one_table(void **state)
+CASE(assumptions_are_judged_apart_and_shown_in_one_table)
 {
-    (void)state;
     static const struct fixture worlds[] = {
         WORLD("cluster=../c/slices.json platform.initial=16", "esg", 0.85, 0.85, 0.0001),
         WORLD("cluster=../c/slices.json platform.initial=16", "orion", 0.5, 0.7, 0.0001),
@@ -547,9 +528,8 @@ static void assert_trained(const char *figure, enum verdict verdict, const char 
     judged_clear(&judged);
 }
 
-static void a_metric_of_trainings_is_compared_between_policies(void **state)
+CASE(a_metric_of_trainings_is_compared_between_policies)
 {
-    (void)state;
     assert_trained(
         "{\"metric\": \"jct_s_mean\", \"comparison\": \"gain\", \"low\": -33, \"high\": -27, "
         "\"unit\": \"%\", \"evidence\": \"published\", \"deterministic\": true, \"policy\": "
@@ -564,9 +544,8 @@ static void a_metric_of_trainings_is_compared_between_policies(void **state)
         "average over the settings it holds against 0 of 1.");
 }
 
-static void parameters_name_the_contenders_of_a_ratio(void **state)
+CASE(parameters_name_the_contenders_of_a_ratio)
 {
-    (void)state;
     assert_trained(
         "{\"metric\": \"jct_s_mean\", \"comparison\": \"ratio\", \"high\": 3.4, \"unit\": \"x\", "
         "\"evidence\": \"published\", \"deterministic\": true, \"policy\": \"fifo a=1\", "
@@ -579,9 +558,8 @@ static void parameters_name_the_contenders_of_a_ratio(void **state)
         "las in this file.");
 }
 
-static void one_seed_of_random_runs_is_not_judged(void **state)
+CASE(one_seed_of_random_runs_is_not_judged)
 {
-    (void)state;
     assert_trained("{\"metric\": \"jct_s_mean\", \"comparison\": \"difference\", \"low\": 0, "
                    "\"unit\": \"s\", \"evidence\": \"published\", \"policy\": \"srtf\", "
                    "\"against\": [\"sjf\"], \"settings\": [\"light\"]}",
@@ -591,26 +569,4 @@ static void one_seed_of_random_runs_is_not_judged(void **state)
                    "policy and setting, has one seed and so no interval in 1 (sjf: light).");
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_range_that_every_pair_keeps_is_reproduced),
-        cmocka_unit_test(a_range_that_some_pairs_keep_is_partly_reproduced_and_both_are_listed),
-        cmocka_unit_test(a_range_that_no_pair_keeps_is_not_reproduced_be_ours_above_or_below),
-        cmocka_unit_test(worse_than_the_baseline_is_called_lower),
-        cmocka_unit_test(an_interval_across_an_end_decides_nothing),
-        cmocka_unit_test(what_has_not_run_is_named_and_keeps_a_verdict_from_being_whole),
-        cmocka_unit_test(without_a_run_of_esg_nothing_is_said),
-        cmocka_unit_test(one_seed_has_no_interval_and_so_no_verdict),
-        cmocka_unit_test(a_gain_over_a_hit_rate_of_zero_is_undefined_relatively_but_not_in_points),
-        cmocka_unit_test(a_figure_of_one_policy_is_judged_in_every_scenario),
-        cmocka_unit_test(text_csv_and_json_carry_the_verdict),
-        cmocka_unit_test(settings_on_two_profiles_stay_apart_and_show_their_evidence),
-        cmocka_unit_test(averages_over_the_settings_are_of_each_baseline),
-        cmocka_unit_test(assumptions_are_judged_apart_and_shown_in_one_table),
-        cmocka_unit_test(a_metric_of_trainings_is_compared_between_policies),
-        cmocka_unit_test(parameters_name_the_contenders_of_a_ratio),
-        cmocka_unit_test(one_seed_of_random_runs_is_not_judged),
-    };
-    return cmocka_run_group_tests_name("reproduction_check", tests, NULL, NULL);
-}
+SUITE("reproduction_check")

@@ -154,9 +154,8 @@ static void assert_scales(const char *what, const char *const *policy, const cha
     simulation_result_clear(&results[1]);
 }
 
-static void twice_the_times_give_twice_the_results_under_every_policy(void **state)
+CASE(twice_the_times_give_twice_the_results_under_every_policy)
 {
-    (void)state;
     static const char *const platform[] = {",\"keep_alive_s\":5", ",\"keep_alive_s\":10"};
     for (size_t p = 0; policy_for_requests(p) != NULL; p++) {
         const struct policy *policy = policy_for_requests(p);
@@ -168,9 +167,8 @@ static void twice_the_times_give_twice_the_results_under_every_policy(void **sta
     }
 }
 
-static void twice_the_times_give_twice_the_results_under_every_keep_alive(void **state)
+CASE(twice_the_times_give_twice_the_results_under_every_keep_alive)
 {
-    (void)state;
     static const char *const fifo[] = {"{\"name\":\"fifo\"}", "{\"name\":\"fifo\"}"};
     for (size_t i = 0; keep_alive_at(i) != NULL; i++) {
         const struct keep_alive *keep_alive_policy = keep_alive_at(i);
@@ -185,11 +183,4 @@ static void twice_the_times_give_twice_the_results_under_every_keep_alive(void *
     }
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(twice_the_times_give_twice_the_results_under_every_policy),
-        cmocka_unit_test(twice_the_times_give_twice_the_results_under_every_keep_alive),
-    };
-    return cmocka_run_group_tests_name("scaling", tests, NULL, NULL);
-}
+SUITE("scaling")

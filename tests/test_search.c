@@ -1,17 +1,9 @@
 /* The searches against brute force on random instances, and the frontier against an enumeration of
  * DAGs written for this test alone. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdlib.h>
-#include <string.h>
-
-#include <cmocka.h>
-
 #include "sched/esg/frontier_plans.h"
 #include "sched/paths/search.h"
 #include "tests/random_dag.h"
+#include "tests/suite.h"
 
 enum { MOST_CONFIGURATIONS = 40 };
 
@@ -96,9 +88,8 @@ static void assert_same_result(const struct search_result *a, const struct searc
     }
 }
 
-static void astar_equals_exhaustive_search_with_either_blade_on_or_off(void **unused)
+CASE(astar_equals_exhaustive_search_with_either_blade_on_or_off)
 {
-    (void)unused;
     uint64_t state = 1;
     uint64_t expansions[4] = {0}, cut_time = 0, cut_cost = 0;
     size_t feasible = 0, infeasible = 0, ties = 0;
@@ -140,9 +131,8 @@ static void astar_equals_exhaustive_search_with_either_blade_on_or_off(void **un
     assert_true(expansions[1] < expansions[0] && expansions[2] < expansions[0]);
 }
 
-static void exhaustive_search_lists_all_feasible_paths_in_their_order(void **unused)
+CASE(exhaustive_search_lists_all_feasible_paths_in_their_order)
 {
-    (void)unused;
     uint64_t state = 2;
     static struct search_result found;
     for (int n = 0; n < 200; n++) {
@@ -177,10 +167,8 @@ static uint16_t batch_of(const struct search_table *table, uint16_t index)
 }
 
 /* The bounded paths are those of the unbounded list whose later batches are at most the first. */
-static void
-a_bounded_search_keeps_the_paths_whose_later_batches_are_at_most_the_first(void **unused)
+CASE(a_bounded_search_keeps_the_paths_whose_later_batches_are_at_most_the_first)
 {
-    (void)unused;
     uint64_t state = 9;
     size_t removed = 0;
     static struct search_result all, found;
@@ -213,9 +201,8 @@ a_bounded_search_keeps_the_paths_whose_later_batches_are_at_most_the_first(void 
     assert_true(removed > 500);
 }
 
-static void parts_of_a_table_have_its_entries_up_to_a_batch_in_their_order(void **unused)
+CASE(parts_of_a_table_have_its_entries_up_to_a_batch_in_their_order)
 {
-    (void)unused;
     uint64_t state = 10;
     for (int n = 0; n < 100; n++) {
         struct search_table *table = random_table(&state, 1 + test_below(&state, 30), n % 2 == 0);
@@ -293,9 +280,8 @@ static void check_completions(const struct instance *instance, const struct fron
         assert_same_cost(found.paths[0].cost_usd, best.paths[0].cost_usd);
 }
 
-static void frontier_completes_every_first_configuration_as_exhaustive_search_does(void **unused)
+CASE(frontier_completes_every_first_configuration_as_exhaustive_search_does)
 {
-    (void)unused;
     uint64_t state = 3;
     for (int n = 0; n < 600; n++) {
         struct instance instance;
@@ -336,9 +322,8 @@ static void check_ranking(const struct instance *instance, const double *truth,
     assert_int_equal(found->path_count, feasible < problem->k ? feasible : problem->k);
 }
 
-static void frontier_ranks_first_configurations_by_their_completion(void **unused)
+CASE(frontier_ranks_first_configurations_by_their_completion)
 {
-    (void)unused;
     uint64_t state = 4;
     static struct search_result found;
     for (int n = 0; n < 300; n++) {
@@ -431,9 +416,8 @@ static void check_suffix(const struct application *application, struct search_ta
     }
 }
 
-static void frontier_of_a_diamond_or_any_small_dag_equals_enumeration(void **unused)
+CASE(frontier_of_a_diamond_or_any_small_dag_equals_enumeration)
 {
-    (void)unused;
     uint64_t state = 5;
     size_t suffixes = 0;
     for (size_t n = 0; n < 600; n++) {
@@ -463,9 +447,8 @@ static void frontier_of_a_diamond_or_any_small_dag_equals_enumeration(void **unu
 }
 
 /* a -> c, a -> d, b -> d between a source and a sink, with too many combinations to enumerate. */
-static void a_large_region_that_is_not_series_parallel_is_conservative_and_says_so(void **unused)
+CASE(a_large_region_that_is_not_series_parallel_is_conservative_and_says_so)
 {
-    (void)unused;
     static const uint32_t edges[][2] = {{0, 1}, {0, 2}, {1, 3}, {1, 4}, {2, 4}, {3, 5}, {4, 5}};
     struct test_dag dag;
     test_dag_edges(&dag, 6, edges, sizeof edges / sizeof edges[0]);
@@ -498,9 +481,8 @@ static void a_large_region_that_is_not_series_parallel_is_conservative_and_says_
         search_table_destroy(tables[s]);
 }
 
-static void a_frontier_past_its_limit_is_refused_by_name(void **unused)
+CASE(a_frontier_past_its_limit_is_refused_by_name)
 {
-    (void)unused;
     uint64_t state = 6;
     struct test_dag dag;
     test_dag_chain(&dag, 4);
@@ -516,9 +498,8 @@ static void a_frontier_past_its_limit_is_refused_by_name(void **unused)
         search_table_destroy(tables[s]);
 }
 
-static void a_full_open_list_turns_to_depth_first_and_stays_exact(void **unused)
+CASE(a_full_open_list_turns_to_depth_first_and_stays_exact)
 {
-    (void)unused;
     uint64_t state = 7;
     struct search_table *tables[5];
     sim_time_t least = 0, slowest = 0;
@@ -546,9 +527,8 @@ static void a_full_open_list_turns_to_depth_first_and_stays_exact(void **unused)
         search_table_destroy(tables[s]);
 }
 
-static void the_order_of_paths_is_total(void **unused)
+CASE(the_order_of_paths_is_total)
 {
-    (void)unused;
     static const struct search_path paths[] = {
         {1, 5, {0, 0}}, {1, 5, {0, 1}}, {1, 5, {1, 0}}, {1, 6, {0, 0}}, {2, 4, {0, 0}}};
     const int count = sizeof paths / sizeof paths[0];
@@ -559,9 +539,8 @@ static void the_order_of_paths_is_total(void **unused)
 
 /* Of one stage: what the time blade cuts are the configurations that are too slow, less those that
  * the queue is too short for, which no blade needs to cut. */
-static void the_time_blade_counts_the_slow_configurations_that_the_queue_could_fill(void **unused)
+CASE(the_time_blade_counts_the_slow_configurations_that_the_queue_could_fill)
 {
-    (void)unused;
     static struct search_result found;
     uint64_t state = 8;
     struct search_workspace *workspace = search_workspace_create();
@@ -585,22 +564,4 @@ static void the_time_blade_counts_the_slow_configurations_that_the_queue_could_f
     search_workspace_destroy(workspace);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(exhaustive_search_lists_all_feasible_paths_in_their_order),
-        cmocka_unit_test(the_order_of_paths_is_total),
-        cmocka_unit_test(parts_of_a_table_have_its_entries_up_to_a_batch_in_their_order),
-        cmocka_unit_test(
-            a_bounded_search_keeps_the_paths_whose_later_batches_are_at_most_the_first),
-        cmocka_unit_test(the_time_blade_counts_the_slow_configurations_that_the_queue_could_fill),
-        cmocka_unit_test(astar_equals_exhaustive_search_with_either_blade_on_or_off),
-        cmocka_unit_test(a_full_open_list_turns_to_depth_first_and_stays_exact),
-        cmocka_unit_test(frontier_completes_every_first_configuration_as_exhaustive_search_does),
-        cmocka_unit_test(frontier_ranks_first_configurations_by_their_completion),
-        cmocka_unit_test(frontier_of_a_diamond_or_any_small_dag_equals_enumeration),
-        cmocka_unit_test(a_large_region_that_is_not_series_parallel_is_conservative_and_says_so),
-        cmocka_unit_test(a_frontier_past_its_limit_is_refused_by_name),
-    };
-    return cmocka_run_group_tests_name("search", tests, NULL, NULL);
-}
+SUITE("search")

@@ -74,9 +74,8 @@ static const struct policy scattered = {.abi = POLICY_ABI,
                                         .state_bytes = sizeof(struct scattered),
                                         .decide = scattered_decide};
 
-static void a_warm_chain_takes_its_executions_and_one_transfer(void **state)
+CASE(a_warm_chain_takes_its_executions_and_one_transfer)
 {
-    (void)state;
     static struct log log;
     RESULT result = {0};
     run_well(EXPERIMENT("2", QUIET, EVERY("1000"), CHAIN ",\"warmup_requests\":0,\"requests\":3"),
@@ -89,9 +88,8 @@ static void a_warm_chain_takes_its_executions_and_one_transfer(void **state)
     assert_true(fabs(result.overall.transfer_ms_mean - 2) < 1e-9);
 }
 
-static void a_chain_on_one_invoker_transfers_nothing(void **state)
+CASE(a_chain_on_one_invoker_transfers_nothing)
 {
-    (void)state;
     static struct log log;
     RESULT result = {0};
     run_well(EXPERIMENT("1", QUIET, EVERY("1000"), CHAIN ",\"warmup_requests\":0,\"requests\":2"),
@@ -99,9 +97,8 @@ static void a_chain_on_one_invoker_transfers_nothing(void **state)
     assert_int_equal(log.requests[0].finish_ns - log.requests[0].arrival_ns, 150 * SIM_MS);
 }
 
-static void a_cold_start_is_waited_for_once_and_again_after_the_keep_alive(void **state)
+CASE(a_cold_start_is_waited_for_once_and_again_after_the_keep_alive)
 {
-    (void)state;
     static struct log log;
     RESULT result = {0};
     const char *kept = EXPERIMENT("1", QUIET ",\"initial\":\"cold\",\"keep_alive_s\":3",
@@ -117,9 +114,8 @@ static void a_cold_start_is_waited_for_once_and_again_after_the_keep_alive(void 
     assert_int_equal(result.run.evictions, 1);
 }
 
-static void co_runners_slow_each_other_and_the_remaining_work_is_kept(void **state)
+CASE(co_runners_slow_each_other_and_the_remaining_work_is_kept)
 {
-    (void)state;
     static struct log log;
     struct simulation_result result;
     const char *crowd = EXPERIMENT("1", QUIET ",\"initial\":{\"f\":4}", EVERY("50"),
@@ -140,9 +136,8 @@ static void co_runners_slow_each_other_and_the_remaining_work_is_kept(void **sta
 
 /* Batches of equal work that end at one time on one GPU end in the order of their start, also where
  * a later comer, or one that goes, has set their rates anew. */
-static void equal_batches_on_a_gpu_finish_in_the_order_of_their_start(void **state)
+CASE(equal_batches_on_a_gpu_finish_in_the_order_of_their_start)
 {
-    (void)state;
     static struct log log;
     struct simulation_result result;
     for (size_t users = 2; users <= 4; users++) {
@@ -201,9 +196,8 @@ static size_t crowd_latencies(size_t requests, double *latencies)
     return most;
 }
 
-static void any_number_of_co_runners_slow_each_other_as_the_law_says(void **state)
+CASE(any_number_of_co_runners_slow_each_other_as_the_law_says)
 {
-    (void)state;
     static struct log log;
     RESULT result = {0};
     double latencies[40];
@@ -218,9 +212,8 @@ static void any_number_of_co_runners_slow_each_other_as_the_law_says(void **stat
                      log.requests[i].finish_ns - log.requests[i].arrival_ns, latencies[i]);
 }
 
-static void decisions_take_their_turn_at_one_controller(void **state)
+CASE(decisions_take_their_turn_at_one_controller)
 {
-    (void)state;
     static struct log log;
     RESULT result = {0};
     /* Two applications' requests cannot arrive together here; 10 ms apart with 30 ms a decision
@@ -237,9 +230,8 @@ static void decisions_take_their_turn_at_one_controller(void **state)
     assert_true(fabs(result.run.decision_us_mean - 30000) < 1e-6);
 }
 
-static void a_modelled_decision_costs_its_units(void **state)
+CASE(a_modelled_decision_costs_its_units)
 {
-    (void)state;
     static struct log log;
     RESULT result = {0};
     run_well(EXPERIMENT("1",
@@ -249,9 +241,8 @@ static void a_modelled_decision_costs_its_units(void **state)
     assert_int_equal(log.requests[0].finish_ns - log.requests[0].arrival_ns, 100 * SIM_MS + 700);
 }
 
-static void a_full_queue_refuses_and_the_refusal_is_a_miss(void **state)
+CASE(a_full_queue_refuses_and_the_refusal_is_a_miss)
 {
-    (void)state;
     static struct log log;
     RESULT result = {0};
     run_well(EXPERIMENT("1", QUIET ",\"queue_capacity\":1,\"interference\":false", EVERY("1"),
@@ -263,9 +254,8 @@ static void a_full_queue_refuses_and_the_refusal_is_a_miss(void **state)
                      (200.0 - (double)result.overall.dropped) / 200.0) < 1e-12);
 }
 
-static void the_same_run_gives_the_same_figures_to_the_last_bit(void **state)
+CASE(the_same_run_gives_the_same_figures_to_the_last_bit)
 {
-    (void)state;
     static struct log first, second;
     struct simulation_result a, b;
     const char *json = EXPERIMENT(
@@ -286,9 +276,8 @@ static int by_number(const void *a, const void *b)
     return (x->request > y->request) - (x->request < y->request);
 }
 
-static void two_policies_meet_the_same_arrivals_and_noise(void **state)
+CASE(two_policies_meet_the_same_arrivals_and_noise)
 {
-    (void)state;
     static struct log first, second;
     struct simulation_result a, b;
     const char *head = EXPERIMENT(
@@ -311,9 +300,8 @@ static void two_policies_meet_the_same_arrivals_and_noise(void **state)
     simulation_result_clear(&b);
 }
 
-static void noise_has_mean_one_and_the_spread_that_the_platform_asks_for(void **state)
+CASE(noise_has_mean_one_and_the_spread_that_the_platform_asks_for)
 {
-    (void)state;
     static struct log log;
     static const struct {
         const char *json;
@@ -341,9 +329,8 @@ static void noise_has_mean_one_and_the_spread_that_the_platform_asks_for(void **
     }
 }
 
-static void a_closed_process_keeps_no_more_requests_than_users(void **state)
+CASE(a_closed_process_keeps_no_more_requests_than_users)
 {
-    (void)state;
     static struct log log;
     RESULT result = {0};
     run_well(EXPERIMENT("1", QUIET, "\"process\":\"closed\",\"users\":3,\"think_ms\":20",
@@ -363,21 +350,16 @@ static void a_closed_process_keeps_no_more_requests_than_users(void **state)
 
 static bool spin(void *state, struct platform *platform)
 {
-    (void)state;
-    (void)platform;
     return true;
 }
 
 static bool sleep_on(void *state, struct platform *platform)
 {
-    (void)state;
-    (void)platform;
     return false;
 }
 
 static bool take_too_many(void *state, struct platform *platform)
 {
-    (void)state;
     uint32_t queue = platform_next_queue(platform, 0);
     if (queue != SIM_NONE)
         platform_dispatch(platform, queue, platform_queue_length(platform, queue) + 1, 0, 0);
@@ -386,7 +368,6 @@ static bool take_too_many(void *state, struct platform *platform)
 
 static bool squeeze(void *state, struct platform *platform)
 {
-    (void)state;
     uint32_t queue = platform_next_queue(platform, 0);
     if (queue != SIM_NONE)
         platform_dispatch(platform, queue, 1, 0, 0);
@@ -395,13 +376,11 @@ static bool squeeze(void *state, struct platform *platform)
 
 static void act_at_the_wrong_time(void *state, struct platform *platform, uint32_t queue)
 {
-    (void)state;
     platform_dispatch(platform, queue, 1, 0, 0);
 }
 
-static void a_broken_rule_ends_the_run_and_is_named(void **state)
+CASE(a_broken_rule_ends_the_run_and_is_named)
 {
-    (void)state;
     static struct log log;
     static const struct {
         struct policy policy;
@@ -430,9 +409,8 @@ static void a_broken_rule_ends_the_run_and_is_named(void **state)
 
 /* ---- Every policy, on random small worlds ---------------------------------------------------- */
 
-static void every_policy_keeps_every_invariant_on_random_worlds(void **state)
+CASE(every_policy_keeps_every_invariant_on_random_worlds)
 {
-    (void)state;
     static struct log log;
     static const char *const settings[] = {
         "\"initial\":\"cold\"", "\"initial\":\"warm\"", "\"initial\":\"warm\",\"keep_alive_s\":0.2",
@@ -457,9 +435,8 @@ static void every_policy_keeps_every_invariant_on_random_worlds(void **state)
     }
 }
 
-static void more_initial_containers_than_memory_holds_are_refused(void **state)
+CASE(more_initial_containers_than_memory_holds_are_refused)
 {
-    (void)state;
     static struct log log;
     struct simulation_result result;
     struct error error = {0};
@@ -473,7 +450,6 @@ static void more_initial_containers_than_memory_holds_are_refused(void **state)
 /* The largest batch of f for whatever waits. */
 static bool padded_decide(void *state, struct platform *platform)
 {
-    (void)state;
     const uint32_t queue = platform_next_queue(platform, 0);
     if (queue == SIM_NONE)
         return false;
@@ -484,9 +460,8 @@ static bool padded_decide(void *state, struct platform *platform)
     return platform_fits(platform, 0, two, 0) && platform_dispatch(platform, queue, 1, two, 0);
 }
 
-static void a_batch_that_is_not_full_takes_and_costs_what_a_full_one_does(void **state)
+CASE(a_batch_that_is_not_full_takes_and_costs_what_a_full_one_does)
 {
-    (void)state;
     static const struct policy padded = {
         .abi = POLICY_ABI, .name = "padded", .decide = padded_decide};
     static struct log log;
@@ -517,9 +492,8 @@ static void assert_no_bounds(const struct simulation_result *result)
     }
 }
 
-static void a_program_gets_bounds_when_it_asks_and_notices_always(void **state)
+CASE(a_program_gets_bounds_when_it_asks_and_notices_always)
 {
-    (void)state;
     /* Four batches of two run at a time in 100 ms at most: 80 requests per second. 160 arrive. */
     struct experiment *experiment =
         load(EXPERIMENT("1", QUIET ",\"interference\":false", EVERY("6.25"),
@@ -576,9 +550,8 @@ static size_t warnings_at(const char *rate, const char *requests, size_t seeds)
     return warnings;
 }
 
-static void queues_that_grow_are_told_from_queues_that_are_long(void **state)
+CASE(queues_that_grow_are_told_from_queues_that_are_long)
 {
-    (void)state;
     assert_true(warnings_at("90", "1000", 100) <= 5);
     assert_true(warnings_at("90", "3000", 100) <= 5);
     assert_true(warnings_at("90", "10000", 100) <= 5);
@@ -586,9 +559,8 @@ static void queues_that_grow_are_told_from_queues_that_are_long(void **state)
     assert_int_equal(warnings_at("150", "1000", 20), 20);
 }
 
-static void a_drain_of_a_tenth_of_the_arrivals_is_told(void **state)
+CASE(a_drain_of_a_tenth_of_the_arrivals_is_told)
 {
-    (void)state;
     /* A request takes 161 ms to the end, in two stages and a transfer; one arrives per second. */
     static const char *const counts[] = {"2", "3"};
     for (size_t i = 0; i < 2; i++) {
@@ -607,29 +579,4 @@ static void a_drain_of_a_tenth_of_the_arrivals_is_told(void **state)
     }
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(more_initial_containers_than_memory_holds_are_refused),
-        cmocka_unit_test(a_warm_chain_takes_its_executions_and_one_transfer),
-        cmocka_unit_test(a_chain_on_one_invoker_transfers_nothing),
-        cmocka_unit_test(a_cold_start_is_waited_for_once_and_again_after_the_keep_alive),
-        cmocka_unit_test(co_runners_slow_each_other_and_the_remaining_work_is_kept),
-        cmocka_unit_test(equal_batches_on_a_gpu_finish_in_the_order_of_their_start),
-        cmocka_unit_test(any_number_of_co_runners_slow_each_other_as_the_law_says),
-        cmocka_unit_test(decisions_take_their_turn_at_one_controller),
-        cmocka_unit_test(a_modelled_decision_costs_its_units),
-        cmocka_unit_test(a_full_queue_refuses_and_the_refusal_is_a_miss),
-        cmocka_unit_test(the_same_run_gives_the_same_figures_to_the_last_bit),
-        cmocka_unit_test(two_policies_meet_the_same_arrivals_and_noise),
-        cmocka_unit_test(noise_has_mean_one_and_the_spread_that_the_platform_asks_for),
-        cmocka_unit_test(a_closed_process_keeps_no_more_requests_than_users),
-        cmocka_unit_test(a_broken_rule_ends_the_run_and_is_named),
-        cmocka_unit_test(every_policy_keeps_every_invariant_on_random_worlds),
-        cmocka_unit_test(a_batch_that_is_not_full_takes_and_costs_what_a_full_one_does),
-        cmocka_unit_test(a_program_gets_bounds_when_it_asks_and_notices_always),
-        cmocka_unit_test(queues_that_grow_are_told_from_queues_that_are_long),
-        cmocka_unit_test(a_drain_of_a_tenth_of_the_arrivals_is_told),
-    };
-    return cmocka_run_group_tests_name("simulation", tests, NULL, NULL);
-}
+SUITE("simulation")

@@ -1,14 +1,8 @@
 /* SLO distribution: sums along every path of random DAGs, and cases worked out by hand. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
-
 #include "sched/common/planner.h"
 #include "sched/common/slo.h"
 #include "tests/random_dag.h"
+#include "tests/suite.h"
 
 enum { PATH_LIMIT = 20000 };
 
@@ -120,9 +114,8 @@ static void check_plan(const struct application *application, const struct slo_p
     check_groups(application, plan, group_size);
 }
 
-static void quotas_along_every_path_of_random_dags_sum_to_the_slo(void **unused)
+CASE(quotas_along_every_path_of_random_dags_sum_to_the_slo)
 {
-    (void)unused;
     uint64_t state = 11;
     size_t forced = 0, stages = 0, forced_in_series_parallel = 0;
     for (size_t n = 0; n < 1500; n++) {
@@ -150,9 +143,8 @@ static void quotas_along_every_path_of_random_dags_sum_to_the_slo(void **unused)
     assert_int_equal(forced_in_series_parallel, 0);
 }
 
-static void in_series_parallel_dags_quotas_lead_to_the_deadlines(void **unused)
+CASE(in_series_parallel_dags_quotas_lead_to_the_deadlines)
 {
-    (void)unused;
     uint64_t state = 12;
     for (int n = 0; n < 300; n++) {
         struct test_dag dag;
@@ -170,9 +162,8 @@ static void in_series_parallel_dags_quotas_lead_to_the_deadlines(void **unused)
     }
 }
 
-static void a_chain_is_split_by_anl_and_cut_into_groups(void **unused)
+CASE(a_chain_is_split_by_anl_and_cut_into_groups)
 {
-    (void)unused;
     static const double mean[5] = {319, 86, 1047, 293, 147};
     double total = 319 + 86 + 1047 + 293 + 147;
     struct test_dag dag;
@@ -188,9 +179,8 @@ static void a_chain_is_split_by_anl_and_cut_into_groups(void **unused)
 }
 
 /* The three chains of three stages: one group, whose deadline is the SLO. */
-static void the_three_stage_applications_are_one_group_each(void **unused)
+CASE(the_three_stage_applications_are_one_group_each)
 {
-    (void)unused;
     static const double means[3][3] = {{86, 293, 147}, {319, 86, 828}, {86, 319, 1047}};
     for (size_t a = 0; a < 3; a++) {
         struct test_dag dag;
@@ -206,9 +196,8 @@ static void the_three_stage_applications_are_one_group_each(void **unused)
     }
 }
 
-static void a_diamond_gives_each_branch_the_super_node_of_the_longest(void **unused)
+CASE(a_diamond_gives_each_branch_the_super_node_of_the_longest)
 {
-    (void)unused;
     static const double mean[4] = {1, 2, 5, 2}; /* chain: 1, max(2, 5), 2 */
     struct test_dag dag;
     test_dag_diamond(&dag, 2);
@@ -227,9 +216,8 @@ static void a_diamond_gives_each_branch_the_super_node_of_the_longest(void **unu
 
 /* 0 -> {1 -> {2, 3} -> 4, 5 -> 6} -> 7: the inner super node is max(4, 1) = 4, its branch 1 + 4 + 1
  * = 6, the other branch 1 + 2 = 3, so the outer chain is 2, 6, 2. */
-static void a_nested_fork_is_split_from_the_inside_out(void **unused)
+CASE(a_nested_fork_is_split_from_the_inside_out)
 {
-    (void)unused;
     static const uint32_t edges[][2] = {{0, 1}, {1, 2}, {1, 3}, {2, 4}, {3, 4},
                                         {0, 5}, {5, 6}, {4, 7}, {6, 7}};
     static const double mean[8] = {2, 1, 4, 1, 1, 1, 2, 2};
@@ -248,9 +236,8 @@ static void a_nested_fork_is_split_from_the_inside_out(void **unused)
 /* 0 -> {1 -> {2, 3 -> 4} -> 5, 6 -> 7} -> 8: the inner super node is max(8, 1 + 2) = 8, of which 3
  * and 4 have one and two thirds; the outer one is max(1 + 8 + 1, 2 + 3) = 10; the chain 2, 10, 2.
  */
-static void a_shorter_branch_within_a_branch_fills_the_time_of_the_longer(void **unused)
+CASE(a_shorter_branch_within_a_branch_fills_the_time_of_the_longer)
 {
-    (void)unused;
     static const uint32_t edges[][2] = {{0, 1}, {1, 2}, {1, 3}, {3, 4}, {2, 5},
                                         {4, 5}, {0, 6}, {6, 7}, {5, 8}, {7, 8}};
     static const double mean[9] = {2, 1, 8, 1, 2, 1, 2, 3, 2};
@@ -264,9 +251,8 @@ static void a_shorter_branch_within_a_branch_fills_the_time_of_the_longer(void *
 }
 
 /* 0 -> 1 -> 2 and 0 -> 2: equal sums force 1 to have no quota, but not to have no time. */
-static void a_short_cut_forces_a_quota_of_0_and_leaves_a_sensible_deadline(void **unused)
+CASE(a_short_cut_forces_a_quota_of_0_and_leaves_a_sensible_deadline)
 {
-    (void)unused;
     static const uint32_t edges[][2] = {{0, 1}, {0, 2}, {1, 2}};
     static const double mean[3] = {1, 2, 1};
     struct test_dag dag;
@@ -282,9 +268,8 @@ static void a_short_cut_forces_a_quota_of_0_and_leaves_a_sensible_deadline(void 
 }
 
 /* 0 and 1 feed 2 and 3, all four edges: not series-parallel, yet a chain of two super nodes. */
-static void several_sources_and_sinks_that_cross_are_a_chain_of_super_nodes(void **unused)
+CASE(several_sources_and_sinks_that_cross_are_a_chain_of_super_nodes)
 {
-    (void)unused;
     static const uint32_t edges[][2] = {{0, 2}, {0, 3}, {1, 2}, {1, 3}};
     static const double mean[4] = {1, 3, 1, 1};
     static const double quota[4] = {0.75, 0.75, 0.25, 0.25};
@@ -381,9 +366,8 @@ static void check_budget_left(const struct split_world *world, const struct plan
     slo_plan_destroy(plan);
 }
 
-static void budgets_of_every_split_sum_to_the_slo(void **unused)
+CASE(budgets_of_every_split_sum_to_the_slo)
 {
-    (void)unused;
     static const enum planner_split splits[] = {PLANNER_PROPORTIONAL, PLANNER_EQUAL,
                                                 PLANNER_DOMINATOR};
     const sim_time_t slo = INT64_C(1000000000000);
@@ -419,9 +403,8 @@ static void budgets_of_every_split_sum_to_the_slo(void **unused)
 }
 
 /* Unlike the others' budgets, ESG's use up the SLO on every path. */
-static void the_dominator_split_gives_a_planner_the_quotas_of_esg(void **unused)
+CASE(the_dominator_split_gives_a_planner_the_quotas_of_esg)
 {
-    (void)unused;
     struct split_world *world = malloc(sizeof *world);
     assert_non_null(world);
     uint64_t state = 14;
@@ -446,9 +429,8 @@ static void the_dominator_split_gives_a_planner_the_quotas_of_esg(void **unused)
 }
 
 /* 0 -> {1 -> 2, 3} -> 4: where a short branch lies beside a long one, the rules differ. */
-static void the_rules_differ_beside_a_longer_branch(void **unused)
+CASE(the_rules_differ_beside_a_longer_branch)
 {
-    (void)unused;
     static const uint32_t edges[][2] = {{0, 1}, {1, 2}, {2, 4}, {0, 3}, {3, 4}};
     static const double mean[5] = {1, 4, 2, 1, 1};
     static const double quota[3][5] = {{0.125, 0.5, 0.25, 1.0 / 3, 0.125},
@@ -469,21 +451,4 @@ static void the_rules_differ_beside_a_longer_branch(void **unused)
     }
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_chain_is_split_by_anl_and_cut_into_groups),
-        cmocka_unit_test(the_three_stage_applications_are_one_group_each),
-        cmocka_unit_test(a_diamond_gives_each_branch_the_super_node_of_the_longest),
-        cmocka_unit_test(a_nested_fork_is_split_from_the_inside_out),
-        cmocka_unit_test(a_shorter_branch_within_a_branch_fills_the_time_of_the_longer),
-        cmocka_unit_test(a_short_cut_forces_a_quota_of_0_and_leaves_a_sensible_deadline),
-        cmocka_unit_test(several_sources_and_sinks_that_cross_are_a_chain_of_super_nodes),
-        cmocka_unit_test(in_series_parallel_dags_quotas_lead_to_the_deadlines),
-        cmocka_unit_test(quotas_along_every_path_of_random_dags_sum_to_the_slo),
-        cmocka_unit_test(budgets_of_every_split_sum_to_the_slo),
-        cmocka_unit_test(the_dominator_split_gives_a_planner_the_quotas_of_esg),
-        cmocka_unit_test(the_rules_differ_beside_a_longer_branch),
-    };
-    return cmocka_run_group_tests_name("slo", tests, NULL, NULL);
-}
+SUITE("slo")

@@ -1,17 +1,7 @@
 /* Sweeps: which runs, in which order, with which experiment; and what `check` takes a file for. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
-
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/stat.h>
-#include <unistd.h>
 
+#include "tests/suite.h"
 #include "traces/profile/profile.h"
 #include "workloads/experiment.h"
 
@@ -29,7 +19,6 @@ static char sweep_path[64];
 
 static int make_folder(void **state)
 {
-    (void)state;
     if (mkdtemp(folder) == NULL)
         return -1;
     (void)snprintf(sweep_path, sizeof sweep_path, "%s/sweep.json", folder);
@@ -38,7 +27,6 @@ static int make_folder(void **state)
 
 static int remove_folder(void **state)
 {
-    (void)state;
     return unlink(sweep_path) + rmdir(folder);
 }
 
@@ -74,9 +62,8 @@ static struct experiment *must_resolve(const struct sweep *sweep, size_t run)
     return experiment;
 }
 
-static void the_first_key_varies_slowest_and_the_seed_fastest(void **state)
+CASE(the_first_key_varies_slowest_and_the_seed_fastest)
 {
-    (void)state;
     struct sweep *sweep =
         must_load("\"matrix\": {\"setting\": [{\"name\": \"low\","
                   " \"arrivals.rate_per_s\": 1}, {\"name\": \"high\","
@@ -109,9 +96,8 @@ static void the_first_key_varies_slowest_and_the_seed_fastest(void **state)
     sweep_free(sweep);
 }
 
-static void every_run_has_a_hash_of_its_own(void **state)
+CASE(every_run_has_a_hash_of_its_own)
 {
-    (void)state;
     struct sweep *sweep = must_load("\"matrix\": {\"requests\": [10, 20, 30],"
                                     " \"policy.params.k\": [1, 2, \"three\"]}, \"seeds\": [5, 9]",
                                     NULL, 0);
@@ -130,9 +116,8 @@ static void every_run_has_a_hash_of_its_own(void **state)
     sweep_free(sweep);
 }
 
-static void a_list_of_objects_under_an_experiments_key_is_its_values(void **state)
+CASE(a_list_of_objects_under_an_experiments_key_is_its_values)
 {
-    (void)state;
     struct sweep *sweep =
         must_load("\"matrix\": {\"slo\": [{\"factor\": 2}, {\"ms\": 5}], \"load\":"
                   " [{\"arrivals.rate_per_s\": 2}, {\"name\": \"b\"}]}",
@@ -146,9 +131,8 @@ static void a_list_of_objects_under_an_experiments_key_is_its_values(void **stat
     sweep_free(sweep);
 }
 
-static void overrides_reach_the_base_and_the_sweep_but_not_the_matrix(void **state)
+CASE(overrides_reach_the_base_and_the_sweep_but_not_the_matrix)
 {
-    (void)state;
     struct error error = {0};
     struct override overrides[] = {{"seeds", "3"}, {"seed", "100"}, {"requests", "55"}};
     struct sweep *sweep = must_load("\"matrix\": {\"slo.factor\": [1, 2]}", overrides, 3);
@@ -163,9 +147,8 @@ static void overrides_reach_the_base_and_the_sweep_but_not_the_matrix(void **sta
     assert_non_null(strstr(error.message, "the matrix sets \"requests\" itself"));
 }
 
-static void a_path_in_the_matrix_is_relative_to_the_sweep(void **state)
+CASE(a_path_in_the_matrix_is_relative_to_the_sweep)
 {
-    (void)state;
     char cluster[96];
     (void)snprintf(cluster, sizeof cluster, "%s/big.json", folder);
     FILE *file = fopen(cluster, "w");
@@ -202,9 +185,8 @@ static void assert_refused(const char *matrix, const char *fragment)
         fail_msg("%s: \"%s\" lacks \"%s\"", matrix, error.message, fragment);
 }
 
-static void combinations_of_one_name_are_refused(void **state)
+CASE(combinations_of_one_name_are_refused)
 {
-    (void)state;
     assert_refused("\"matrix\": {\"setting\": [{\"name\": \"a\", \"slo.factor\": 0.8},"
                    " {\"name\": \"a\", \"slo.factor\": 1.2}]}",
                    "matrix.setting[1]: is named \"a\", as matrix.setting[0] is");
@@ -219,9 +201,8 @@ static void combinations_of_one_name_are_refused(void **state)
 }
 
 /* A run must not bear the label of a value that another entry replaced. */
-static void a_key_is_set_in_one_place_of_the_matrix(void **state)
+CASE(a_key_is_set_in_one_place_of_the_matrix)
 {
-    (void)state;
     assert_refused("\"matrix\": {\"slo.factor\": [1], \"setting\": [{\"name\": \"a\"},"
                    " {\"name\": \"b\", \"slo.factor\": 3}]}",
                    "matrix.setting[1].slo.factor: sets \"slo.factor\", but \"slo.factor\" of the "
@@ -239,9 +220,8 @@ static void a_key_is_set_in_one_place_of_the_matrix(void **state)
                          NULL, 0));
 }
 
-static void labels_name_settings_and_are_given_once(void **state)
+CASE(labels_name_settings_and_are_given_once)
 {
-    (void)state;
     struct sweep *sweep =
         must_load("\"labels\": {\"light\": \"Light load\"}, \"matrix\": {\"setting\":"
                   " [{\"name\": \"light\"}, {\"name\": \"heavy\", \"slo.factor\": 2}]}",
@@ -263,17 +243,15 @@ static void labels_name_settings_and_are_given_once(void **state)
                    "labels.light: \"heavy\" is the name of another setting");
 }
 
-static void names_of_the_matrix_hold_no_control_characters(void **state)
+CASE(names_of_the_matrix_hold_no_control_characters)
 {
-    (void)state;
     assert_refused("\"matrix\": {\"setting\": [{\"name\": \"a\\u001b[31m\", \"slo.factor\": 1}]}",
                    "\"a\\x1b[31m\" holds a control character");
     assert_refused("\"matrix\": {\"policy.params.k\": [\"a\\nb\"]}", "holds a control character");
 }
 
-static void seeds_are_exact_up_to_two_to_the_53(void **state)
+CASE(seeds_are_exact_up_to_two_to_the_53)
 {
-    (void)state;
     static const uint64_t wanted[] = {9007199254740990U, 9007199254740991U, 9007199254740992U,
                                       1000000000000001U, 1000000000000002U};
     struct sweep *sweep = must_load("\"seeds\": [9007199254740990, 9007199254740991,"
@@ -314,9 +292,8 @@ static void write_file(const char *path, const char *text)
     assert_int_equal(fclose(file), 0);
 }
 
-static void a_json_input_is_read_once_for_all_runs(void **state)
+CASE(a_json_input_is_read_once_for_all_runs)
 {
-    (void)state;
     char cluster[96];
     (void)snprintf(cluster, sizeof cluster, "%s/cluster.json", folder);
     write_file(cluster, "{\"invokers\": [{\"count\": 9, \"vcpus\": 1, \"memory_mb\": 1}]}");
@@ -333,9 +310,8 @@ static void a_json_input_is_read_once_for_all_runs(void **state)
     assert_int_equal(unlink(cluster), 0);
 }
 
-static void a_profile_is_parsed_once_and_outlives_its_sweep(void **state)
+CASE(a_profile_is_parsed_once_and_outlives_its_sweep)
 {
-    (void)state;
     struct error error = {0};
     struct sweep *sweep =
         sweep_load("workloads/experiments/mixed-gpus-policies.json", NULL, 0, &error);
@@ -363,9 +339,8 @@ static void a_profile_is_parsed_once_and_outlives_its_sweep(void **state)
     experiment_free(alone);
 }
 
-static void a_trace_that_changes_between_two_runs_is_refused_with_both_digests(void **state)
+CASE(a_trace_that_changes_between_two_runs_is_refused_with_both_digests)
 {
-    (void)state;
     char trace[96];
     struct error error = {0};
     (void)snprintf(trace, sizeof trace, "%s/trace.csv", folder);
@@ -394,9 +369,8 @@ static void a_trace_that_changes_between_two_runs_is_refused_with_both_digests(v
     assert_int_equal(unlink(trace), 0);
 }
 
-static void a_device_is_no_input(void **state)
+CASE(a_device_is_no_input)
 {
-    (void)state;
     struct error error = {0};
     struct sweep *sweep = must_load(
         "\"matrix\": {\"arrivals\": [{\"process\": \"trace\", \"file\": \"/dev/zero\"}]}", NULL, 0);
@@ -420,9 +394,8 @@ static struct sweep *load_shipped(const char *path)
     return sweep;
 }
 
-static void the_papers_sweeps_are_profiles_by_settings_by_policies_by_seeds(void **state)
+CASE(the_papers_sweeps_are_profiles_by_settings_by_policies_by_seeds)
 {
-    (void)state;
     enum { PROFILES = 4, SETTINGS = 3 };
     static const char *const settings[] = {"strict-light", "moderate-normal", "relaxed-heavy"};
     struct error error = {0};
@@ -467,9 +440,8 @@ static void assert_first_policies(const char *sweep_text, const char *wanted)
     sweep_free(sweep);
 }
 
-static void bounds_are_asked_for_once_per_setting_and_seed(void **state)
+CASE(bounds_are_asked_for_once_per_setting_and_seed)
 {
-    (void)state;
     assert_first_policies("\"bounds\": true, \"seeds\": 2, \"matrix\": {\"policy.name\": "
                           "[\"fifo\", \"edf\"], \"requests\": [10, 20]}",
                           "11110000");
@@ -490,9 +462,8 @@ static void bounds_are_asked_for_once_per_setting_and_seed(void **state)
     assert_refused("\"bounds\": 1", "bounds");
 }
 
-static void check_tells_what_a_file_is(void **state)
+CASE(check_tells_what_a_file_is)
 {
-    (void)state;
     static const struct {
         const char *path, *kind;
     } files[] = {{"workloads/experiments/paper.json", "sweep"},
@@ -521,26 +492,4 @@ static void check_tells_what_a_file_is(void **state)
     }
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(the_first_key_varies_slowest_and_the_seed_fastest),
-        cmocka_unit_test(every_run_has_a_hash_of_its_own),
-        cmocka_unit_test(a_list_of_objects_under_an_experiments_key_is_its_values),
-        cmocka_unit_test(overrides_reach_the_base_and_the_sweep_but_not_the_matrix),
-        cmocka_unit_test(a_path_in_the_matrix_is_relative_to_the_sweep),
-        cmocka_unit_test(combinations_of_one_name_are_refused),
-        cmocka_unit_test(a_key_is_set_in_one_place_of_the_matrix),
-        cmocka_unit_test(labels_name_settings_and_are_given_once),
-        cmocka_unit_test(names_of_the_matrix_hold_no_control_characters),
-        cmocka_unit_test(seeds_are_exact_up_to_two_to_the_53),
-        cmocka_unit_test(a_json_input_is_read_once_for_all_runs),
-        cmocka_unit_test(a_profile_is_parsed_once_and_outlives_its_sweep),
-        cmocka_unit_test(a_trace_that_changes_between_two_runs_is_refused_with_both_digests),
-        cmocka_unit_test(a_device_is_no_input),
-        cmocka_unit_test(the_papers_sweeps_are_profiles_by_settings_by_policies_by_seeds),
-        cmocka_unit_test(bounds_are_asked_for_once_per_setting_and_seed),
-        cmocka_unit_test(check_tells_what_a_file_is),
-    };
-    return cmocka_run_group_tests_name("sweep", tests, make_folder, remove_folder);
-}
+SUITE_WITH("sweep", make_folder, remove_folder)

@@ -1,8 +1,6 @@
 /* The keys of a sweep as columns: each value is the one with which the run was resolved. */
 #include "tests/fixture_sweep.h"
 
-#include <math.h>
-
 #include <cjson/cJSON.h>
 
 #include "results/report/curve.h"
@@ -15,7 +13,6 @@ static char sweep_path[64], out_path[64], other_path[64];
 
 static int make_paths(void **state)
 {
-    (void)state;
     (void)snprintf(sweep_path, sizeof sweep_path, "/tmp/esgsim-swept-%d.json", (int)getpid());
     (void)snprintf(out_path, sizeof out_path, "/tmp/esgsim-swept-%d.h5", (int)getpid());
     (void)snprintf(other_path, sizeof other_path, "/tmp/esgsim-swept-%d-b.h5", (int)getpid());
@@ -24,7 +21,6 @@ static int make_paths(void **state)
 
 static int remove_paths(void **state)
 {
-    (void)state;
     (void)unlink(sweep_path);
     (void)unlink(out_path);
     (void)unlink(other_path);
@@ -175,9 +171,8 @@ static size_t assert_values(const struct sweep_keys *keys, const char *const *va
     return compared;
 }
 
-static void a_value_is_the_one_with_which_the_run_was_resolved(void **state)
+CASE(a_value_is_the_one_with_which_the_run_was_resolved)
 {
-    (void)state;
     size_t compared = 0;
     struct error error = {0};
     random_stream_open(&stream, 18, RANDOM_TEST, 4, 0);
@@ -205,9 +200,8 @@ static void a_value_is_the_one_with_which_the_run_was_resolved(void **state)
     sweep_free(plain);
 }
 
-static void the_file_has_the_values_of_the_sweep(void **state)
+CASE(the_file_has_the_values_of_the_sweep)
 {
-    (void)state;
     random_stream_open(&stream, 18, RANDOM_TEST, 5, 0);
     for (int executed = 0; executed < 4;) {
         char *text = random_sweep();
@@ -262,9 +256,8 @@ static size_t key_of(const struct results *results, const char *name)
     return k;
 }
 
-static void numbers_are_numbers_and_all_else_is_text(void **state)
+CASE(numbers_are_numbers_and_all_else_is_text)
 {
-    (void)state;
     char number[SWEPT_NUMBER];
     execute(kinds, out_path, 1, 1);
     struct results *results = results_of(out_path);
@@ -287,9 +280,8 @@ static void numbers_are_numbers_and_all_else_is_text(void **state)
     results_free(results);
 }
 
-static void shards_have_the_columns_of_the_whole(void **state)
+CASE(shards_have_the_columns_of_the_whole)
 {
-    (void)state;
     struct error error = {0};
     execute(kinds, out_path, 1, 1);
     struct table_bytes whole = tables_read(out_path);
@@ -307,9 +299,8 @@ static void shards_have_the_columns_of_the_whole(void **state)
 }
 
 /* Each point has the runs with that value, whatever their setting is called. */
-static void a_key_that_only_named_settings_set_can_be_followed(void **state)
+CASE(a_key_that_only_named_settings_set_can_be_followed)
 {
-    (void)state;
     struct error error = {0};
     const struct curve_request request = {"arrivals.rate_per_s", CURVE_METRIC, CURVE_AT_LEAST,
                                           false};
@@ -368,9 +359,8 @@ static size_t fields_split(char *line, char **fields, size_t most)
     return count;
 }
 
-static void a_table_of_two_files_has_every_run_and_every_key(void **state)
+CASE(a_table_of_two_files_has_every_run_and_every_key)
 {
-    (void)state;
     char *text = NULL, *rest = NULL, *fields[200], *names[200];
     size_t size = 0;
     struct error error = {0};
@@ -428,9 +418,8 @@ static void change_attribute(const char *names)
     (void)H5Fclose(file);
 }
 
-static void a_file_without_the_list_is_read_without_the_keys(void **state)
+CASE(a_file_without_the_list_is_read_without_the_keys)
 {
-    (void)state;
     execute(kinds, out_path, 1, 1);
     change_attribute(NULL);
     struct results *results = results_of(out_path);
@@ -439,9 +428,8 @@ static void a_file_without_the_list_is_read_without_the_keys(void **state)
     results_free(results);
 }
 
-static void a_list_that_does_not_match_is_refused(void **state)
+CASE(a_list_that_does_not_match_is_refused)
 {
-    (void)state;
     static const char *const lists[] = {"no.such.key", "slo.ms\nno.such.key", "slo.ms\n\x07"};
     execute(kinds, out_path, 1, 1);
     for (size_t i = 0; i < sizeof lists / sizeof *lists; i++) {
@@ -453,9 +441,8 @@ static void a_list_that_does_not_match_is_refused(void **state)
     }
 }
 
-static void too_many_keys_and_control_characters_are_refused(void **state)
+CASE(too_many_keys_and_control_characters_are_refused)
 {
-    (void)state;
     struct error error = {0};
     char text[8192] = "\"matrix\": {\"slo\": [{\"ms\": 5";
     for (int i = 0; i < SWEEP_KEYS_LIMIT + 1; i++)
@@ -469,18 +456,4 @@ static void too_many_keys_and_control_characters_are_refused(void **state)
     assert_non_null(strstr(error.message, "control character"));
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_value_is_the_one_with_which_the_run_was_resolved),
-        cmocka_unit_test(the_file_has_the_values_of_the_sweep),
-        cmocka_unit_test(numbers_are_numbers_and_all_else_is_text),
-        cmocka_unit_test(shards_have_the_columns_of_the_whole),
-        cmocka_unit_test(a_key_that_only_named_settings_set_can_be_followed),
-        cmocka_unit_test(a_table_of_two_files_has_every_run_and_every_key),
-        cmocka_unit_test(a_file_without_the_list_is_read_without_the_keys),
-        cmocka_unit_test(a_list_that_does_not_match_is_refused),
-        cmocka_unit_test(too_many_keys_and_control_characters_are_refused),
-    };
-    return cmocka_run_group_tests(tests, make_paths, remove_paths);
-}
+SUITE_WITH("swept", make_paths, remove_paths)

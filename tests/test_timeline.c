@@ -1,10 +1,4 @@
 /* The timeline: what a trace viewer takes for granted of every file, and that it tells the run. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-
-#include <cmocka.h>
-
 #include <cjson/cJSON.h>
 #include <sys/stat.h>
 
@@ -312,7 +306,6 @@ struct watch {
 static bool look(void *context, uint64_t finished, uint64_t total)
 {
     struct watch *watch = context;
-    (void)total;
     char *text = file_text(watch->path);
     assert_string_equal(text, watch->older);
     free(text);
@@ -445,18 +438,16 @@ static void check_world(const char *json, const char *policy, uint32_t gpus)
     unlink(path);
 }
 
-static void a_diamond_is_told_whole_under_planners_dispatchers_and_scalers(void **state)
+CASE(a_diamond_is_told_whole_under_planners_dispatchers_and_scalers)
 {
-    (void)state;
     static const char *const policies[] = {"esg",     "fifo",        "clockwork",
                                            "infless", "fast-gshare", "nexus"};
     for (size_t p = 0; p < sizeof policies / sizeof *policies; p++)
         check_world(diamond, policies[p], 2);
 }
 
-static void random_worlds_are_told_whole(void **state)
+CASE(random_worlds_are_told_whole)
 {
-    (void)state;
     static const char *const policies[] = {"esg", "infless", "clockwork"};
     for (uint64_t number = 0; number < 6; number++) {
         char json[WORLD_BYTES];
@@ -465,9 +456,8 @@ static void random_worlds_are_told_whole(void **state)
     }
 }
 
-static void a_run_that_stops_leaves_the_older_timeline(void **state)
+CASE(a_run_that_stops_leaves_the_older_timeline)
 {
-    (void)state;
     char path[64], json[sizeof diamond + 64];
     folder_file(path);
     FILE *file = fopen(path, "w");
@@ -493,9 +483,8 @@ static void a_run_that_stops_leaves_the_older_timeline(void **state)
 }
 
 /* From the list of events on: what stands before names the configuration, and that the file. */
-static void two_runs_leave_the_same_events(void **state)
+CASE(two_runs_leave_the_same_events)
 {
-    (void)state;
     char *texts[2];
     for (size_t i = 0; i < 2; i++) {
         char path[64];
@@ -512,9 +501,8 @@ static void two_runs_leave_the_same_events(void **state)
     free(texts[1]);
 }
 
-static void names_with_quotes_stay_json(void **state)
+CASE(names_with_quotes_stay_json)
 {
-    (void)state;
     static struct log log;
     char path[64], json[sizeof diamond + 16];
     folder_file(path);
@@ -537,9 +525,8 @@ static void names_with_quotes_stay_json(void **state)
     unlink(path);
 }
 
-static void what_cannot_be_written_is_refused_by_name(void **state)
+CASE(what_cannot_be_written_is_refused_by_name)
 {
-    (void)state;
     static struct log log;
     static const char *const paths[] = {"/no/such/folder/t.json", "/tmp"};
     for (size_t i = 0; i < sizeof paths / sizeof *paths; i++) {
@@ -551,15 +538,4 @@ static void what_cannot_be_written_is_refused_by_name(void **state)
     }
 }
 
-int main(void)
-{
-    const struct CMUnitTest timeline[] = {
-        cmocka_unit_test(a_diamond_is_told_whole_under_planners_dispatchers_and_scalers),
-        cmocka_unit_test(random_worlds_are_told_whole),
-        cmocka_unit_test(a_run_that_stops_leaves_the_older_timeline),
-        cmocka_unit_test(two_runs_leave_the_same_events),
-        cmocka_unit_test(names_with_quotes_stay_json),
-        cmocka_unit_test(what_cannot_be_written_is_refused_by_name),
-    };
-    return cmocka_run_group_tests_name("timeline", timeline, NULL, NULL);
-}
+SUITE("timeline")

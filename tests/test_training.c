@@ -1,7 +1,5 @@
 /* Trainings on the platform: the authors' finish times through the whole program, closed forms,
  * queueing theory, and properties of random gangs. */
-#include <math.h>
-
 #include <cjson/cJSON.h>
 
 #include "results/inspect/explain_training.h"
@@ -26,7 +24,6 @@ struct rows {
 static bool row_training(void *context, const struct training_result_row *row, struct error *error)
 {
     struct rows *rows = context;
-    (void)error;
     assert_true(rows->count < TRAININGS_MAX);
     rows->trainings[rows->count++] = *row;
     return true;
@@ -35,7 +32,6 @@ static bool row_training(void *context, const struct training_result_row *row, s
 static bool row_lease(void *context, const struct lease_row *row, struct error *error)
 {
     struct rows *rows = context;
-    (void)error;
     assert_true(rows->lease_count < sizeof rows->leases / sizeof *rows->leases);
     rows->leases[rows->lease_count++] = *row;
     return true;
@@ -152,9 +148,8 @@ static void compare(struct line_reader *lines, const char *header)
     assert_true(finished <= count);
 }
 
-static void every_finish_time_of_synergy_is_reproduced(void **state)
+CASE(every_finish_time_of_synergy_is_reproduced)
 {
-    (void)state;
     struct line_reader lines = {0};
     struct error error = {0};
     char *line = NULL;
@@ -169,9 +164,8 @@ static void every_finish_time_of_synergy_is_reproduced(void **state)
 }
 
 /* Gangs of 1, 2, 4 and 8: the platform's speeds are those that the rounds count on. */
-static void gangs_of_several_gpus_follow_the_rounds(void **state)
+CASE(gangs_of_several_gpus_follow_the_rounds)
 {
-    (void)state;
     const struct set *multi = &sets[4];
     static const char *const orders[] = {"fifo", "srtf", "las", "ftf"};
     static const char *const allocations[] = {"proportional", "greedy", "tune"};
@@ -232,7 +226,6 @@ static double speed_if_placed(const struct platform *platform, uint32_t id,
 /* Places every training as it arrives on half of each of the first GPUs, without waiting. */
 static bool together_decide(void *state, struct platform *platform)
 {
-    (void)state;
     for (uint32_t id = 0; (id = platform_next_training(platform, id)) != SIM_NONE; id++) {
         const struct training_view view = platform_training(platform, id);
         struct training_grant grants[8];
@@ -250,7 +243,6 @@ static const struct policy together = {
 /* First come, first served: whole GPUs, the first that are free; nobody overtakes. */
 static bool first_decide(void *state, struct platform *platform)
 {
-    (void)state;
     for (uint32_t id = 0; (id = platform_next_training(platform, id)) != SIM_NONE; id++) {
         const struct training_view view = platform_training(platform, id);
         const struct cluster_spec *cluster = &platform_workload(platform)->cluster;
@@ -275,9 +267,8 @@ static const struct policy first_come = {
 /* ---- Closed forms ---------------------------------------------------------------------------- */
 
 /* Two trainings share one GPU from b's arrival to a's finish: a slows by 1.7, b by 1.3. */
-static void two_on_one_gpu_finish_as_the_closed_form_says(void **state)
+CASE(two_on_one_gpu_finish_as_the_closed_form_says)
 {
-    (void)state;
     static const unsigned cases[][3] = {{1000, 700, 100}, {1000, 2000, 1}, {17, 170000, 16},
                                         {3, 3, 0},        {100, 100, 100}, {90001, 1, 45000}};
     for (size_t c = 0; c < sizeof cases / sizeof *cases; c++) {
@@ -301,9 +292,8 @@ static void two_on_one_gpu_finish_as_the_closed_form_says(void **state)
 }
 
 /* A gang of two runs at the speed of its most disturbed GPU. */
-static void a_gang_is_as_slow_as_its_slowest_gpu(void **state)
+CASE(a_gang_is_as_slow_as_its_slowest_gpu)
 {
-    (void)state;
     train_well(world("0,a,0,100,2\n1,b,0,1000,1\n", 1, 2, ""), &together, NULL);
     assert_int_equal(rows.trainings[0].finish_ns, 170 * SIM_S);
     train_well(world("0,a,0,100,2\n", 1, 2, ""), &together, NULL);
@@ -313,7 +303,6 @@ static void a_gang_is_as_slow_as_its_slowest_gpu(void **state)
 /* Grants that alternate between two invokers, whose GPUs it takes in turn. */
 static bool alternate_decide(void *state, struct platform *platform)
 {
-    (void)state;
     struct training_grant grants[8];
     const uint32_t id = platform_next_training(platform, 0);
     if (id == SIM_NONE || platform_training(platform, id).state != TRAINING_WAITING)
@@ -332,9 +321,8 @@ static const struct policy alternating = {.abi = POLICY_ABI,
                                           .serves = SERVES_TRAININGS};
 
 /* a has the file's penalty, b its own: 100 iterations of a second take 100 s ÷ penalty. */
-static void a_gang_pays_for_each_further_invoker(void **state)
+CASE(a_gang_pays_for_each_further_invoker)
 {
-    (void)state;
     static const struct {
         const struct policy *policy;
         char model;
@@ -371,9 +359,8 @@ static void a_gang_pays_for_each_further_invoker(void **state)
 enum { CUSTOMERS = 10000 };
 
 /* Times are whole milliseconds: a trace has seconds with fractions, an iteration takes 1 ms. */
-static void one_gpu_is_a_queue_m_m_1(void **state)
+CASE(one_gpu_is_a_queue_m_m_1)
 {
-    (void)state;
     static char trace[CUSTOMERS * 48];
     static double finish[CUSTOMERS];
     const double rho = 0.7;
@@ -412,8 +399,6 @@ static bool shuffle_init(void *state, struct platform *platform, const double *v
                          struct error *error)
 {
     struct shuffle *shuffle = state;
-    (void)values;
-    (void)error;
     random_stream_open(&shuffle->random, platform_seed(platform), RANDOM_TEST, 2, 0);
     return true;
 }
@@ -514,9 +499,8 @@ static void check_rows(bool whole)
     }
 }
 
-static void random_gangs_keep_work_and_ledger(void **state)
+CASE(random_gangs_keep_work_and_ledger)
 {
-    (void)state;
     for (unsigned seed = 1; seed <= 24; seed++) {
         static char trace[8192];
         char rules[128], *at = trace;
@@ -544,7 +528,6 @@ static const char *turns;
 
 static bool turn_decide(void *state, struct platform *platform)
 {
-    (void)state;
     const sim_time_t now = platform_now(platform);
     const size_t turn = (size_t)(now / (10 * SIM_S));
     if (now % (10 * SIM_S) != 0)
@@ -564,9 +547,8 @@ static bool turn_decide(void *state, struct platform *platform)
 static const struct policy by_turns = {
     .abi = POLICY_ABI, .name = "by-turns", .decide = turn_decide, .serves = SERVES_TRAININGS};
 
-static void restarts_cost_time_but_for_the_same_place(void **state)
+CASE(restarts_cost_time_but_for_the_same_place)
 {
-    (void)state;
     static const struct {
         const char *turns, *rules;
         double finish;
@@ -592,9 +574,8 @@ static void restarts_cost_time_but_for_the_same_place(void **state)
 }
 
 /* A preempted gang keeps its GPUs until it has been saved; its restart then costs no saving. */
-static void a_preempted_gang_frees_its_gpus_after_it_was_saved(void **state)
+CASE(a_preempted_gang_frees_its_gpus_after_it_was_saved)
 {
-    (void)state;
     static const double cases[][4] = {
         /* save_s, b's finish, a's finish, time that a held its gang */
         {0, 30, 127, 107},
@@ -617,9 +598,8 @@ static void a_preempted_gang_frees_its_gpus_after_it_was_saved(void **state)
 
 /* Two of 100 s on one GPU, one after the other: both demand it for 100 s, the second alone then. On
  * three GPUs nobody waits for another. */
-static void finish_time_fairness_is_as_in_the_closed_form(void **state)
+CASE(finish_time_fairness_is_as_in_the_closed_form)
 {
-    (void)state;
     struct training_measures measures = {0};
     train_well(world("0,a,0,100,1\n1,a,0,100,1\n", 1, 1, ""), &first_come, &measures);
     assert_true(fabs(rows.trainings[0].slowdown - 1) < 1e-9);
@@ -646,7 +626,6 @@ static size_t speeds_asked;
 static bool monotone_decide(void *state, struct platform *platform)
 {
     enum { STEPS = 26 };
-    (void)state;
     for (uint32_t id = 0; (id = platform_next_training(platform, id)) != SIM_NONE; id++) {
         const uint32_t gpus = platform_training(platform, id).gpus;
         double row[STEPS] = {0}; /* with less memory */
@@ -675,9 +654,8 @@ static const struct policy monotone = {
     .abi = POLICY_ABI, .name = "monotone", .decide = monotone_decide, .serves = SERVES_TRAININGS};
 
 /* On servers of all sizes. The run itself does not matter. */
-static void a_gang_is_never_slower_with_more_vcpus_or_memory(void **state)
+CASE(a_gang_is_never_slower_with_more_vcpus_or_memory)
 {
-    (void)state;
     static const char *const models[] = {"alexnet",    "res18", "res50", "mobilenet",
                                          "shufflenet", "gnmt",  "m5",    "deepspeech"};
     speeds_asked = 0;
@@ -723,9 +701,8 @@ static const struct policy both = {
 
 /* The platform checks the sum of what batches and trainings hold every second. Warm containers make
  * room for the memory of a gang. */
-static void requests_and_trainings_share_the_ledger(void **state)
+CASE(requests_and_trainings_share_the_ledger)
 {
-    (void)state;
     char json[4096];
     struct error error = {0};
     struct simulation_result result = {0};
@@ -805,9 +782,8 @@ static void check_record(const struct training_record *record)
     assert_int_equal(leases, record->lease_count);
 }
 
-static void the_results_file_has_trainings_and_leases(void **state)
+CASE(the_results_file_has_trainings_and_leases)
 {
-    (void)state;
     char path[] = "/tmp/esgsim-test-XXXXXX";
     const struct override all = {"record", "all"};
     struct error error = {0};
@@ -841,9 +817,8 @@ static void the_results_file_has_trainings_and_leases(void **state)
     unlink(path);
 }
 
-static void the_timeline_has_a_slice_per_lease(void **state)
+CASE(the_timeline_has_a_slice_per_lease)
 {
-    (void)state;
     char path[] = "/tmp/esgsim-test-XXXXXX";
     struct error error = {0};
     struct simulation_result result = {0};
@@ -887,7 +862,6 @@ static int bad_deed;
 
 static bool bad_decide(void *state, struct platform *platform)
 {
-    (void)state;
     const struct training_grant good = {.gpu = 0, .share = 100, .quota = 100};
     if (bad_deed == 1)
         (void)platform_preempt(platform, bad_training);
@@ -900,7 +874,6 @@ static bool bad_decide(void *state, struct platform *platform)
 
 static void bad_arrived(void *state, struct platform *platform, uint32_t training)
 {
-    (void)state;
     if (bad_deed == 3)
         (void)platform_preempt(platform, training);
 }
@@ -911,9 +884,8 @@ static const struct policy breaking = {.abi = POLICY_ABI,
                                        .on_training_arrived = bad_arrived,
                                        .serves = SERVES_TRAININGS};
 
-static void broken_rules_end_the_run_and_are_named(void **state)
+CASE(broken_rules_end_the_run_and_are_named)
 {
-    (void)state;
     static const struct {
         int deed;
         uint32_t training, count;
@@ -966,9 +938,8 @@ static void broken_rules_end_the_run_and_are_named(void **state)
 
 /* ---- Input ----------------------------------------------------------------------------------- */
 
-static void bad_input_names_file_and_key(void **state)
+CASE(bad_input_names_file_and_key)
 {
-    (void)state;
     static const struct {
         const char *trace, *rules, *message;
     } cases[] = {
@@ -995,9 +966,8 @@ static void bad_input_names_file_and_key(void **state)
 }
 
 /* Input that only the run shows to be wrong, and a class that no model has. */
-static void what_could_never_run_is_refused_with_its_id(void **state)
+CASE(what_could_never_run_is_refused_with_its_id)
 {
-    (void)state;
     static const struct {
         const char *arrivals, *rest, *message;
     } cases[] = {
@@ -1041,9 +1011,8 @@ static void what_could_never_run_is_refused_with_its_id(void **state)
 }
 
 /* Pairs that nobody measured, where GPUs were shared, and a GPU that the models are not of. */
-static void notices_count_guessed_pairs_and_name_another_gpu(void **state)
+CASE(notices_count_guessed_pairs_and_name_another_gpu)
 {
-    (void)state;
     static const struct {
         const char *models, *gpu, *notice;
     } cases[] = {
@@ -1081,9 +1050,8 @@ static void notices_count_guessed_pairs_and_name_another_gpu(void **state)
     }
 }
 
-static void a_class_without_models_is_refused(void **state)
+CASE(a_class_without_models_is_refused)
 {
-    (void)state;
     static const char json[] =
         "{\"cluster\": \"workloads/clusters/v100-8x8.json\", \"training\": {\"models\": "
         "\"workloads/models/muri-v100.json\", \"arrivals\": {\"process\": \"poisson\", "
@@ -1096,9 +1064,8 @@ static void a_class_without_models_is_refused(void **state)
                            "in the models \"muri-v100\""));
 }
 
-static void a_policy_that_does_not_serve_trainings_is_refused(void **state)
+CASE(a_policy_that_does_not_serve_trainings_is_refused)
 {
-    (void)state;
     const struct override esg = {"policy.name", "edf"};
     struct error error = {0};
     struct experiment *experiment =
@@ -1119,29 +1086,4 @@ static void a_policy_that_does_not_serve_trainings_is_refused(void **state)
     experiment_free(experiment);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(every_finish_time_of_synergy_is_reproduced),
-        cmocka_unit_test(gangs_of_several_gpus_follow_the_rounds),
-        cmocka_unit_test(a_preempted_gang_frees_its_gpus_after_it_was_saved),
-        cmocka_unit_test(finish_time_fairness_is_as_in_the_closed_form),
-        cmocka_unit_test(a_gang_is_never_slower_with_more_vcpus_or_memory),
-        cmocka_unit_test(what_could_never_run_is_refused_with_its_id),
-        cmocka_unit_test(a_class_without_models_is_refused),
-        cmocka_unit_test(notices_count_guessed_pairs_and_name_another_gpu),
-        cmocka_unit_test(two_on_one_gpu_finish_as_the_closed_form_says),
-        cmocka_unit_test(a_gang_is_as_slow_as_its_slowest_gpu),
-        cmocka_unit_test(a_gang_pays_for_each_further_invoker),
-        cmocka_unit_test(one_gpu_is_a_queue_m_m_1),
-        cmocka_unit_test(random_gangs_keep_work_and_ledger),
-        cmocka_unit_test(restarts_cost_time_but_for_the_same_place),
-        cmocka_unit_test(requests_and_trainings_share_the_ledger),
-        cmocka_unit_test(the_results_file_has_trainings_and_leases),
-        cmocka_unit_test(the_timeline_has_a_slice_per_lease),
-        cmocka_unit_test(broken_rules_end_the_run_and_are_named),
-        cmocka_unit_test(bad_input_names_file_and_key),
-        cmocka_unit_test(a_policy_that_does_not_serve_trainings_is_refused),
-    };
-    return cmocka_run_group_tests(tests, trace_create, trace_remove);
-}
+SUITE_WITH("training", trace_create, trace_remove)

@@ -1,10 +1,4 @@
 /* Readers of training traces, the models file and its queries, and drawn sets. */
-#include <math.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-#include <unistd.h>
-
 #include "tests/fixture_simulation.h"
 #include "workloads/trainings.h"
 
@@ -33,9 +27,8 @@ static struct training_trace *trace_of(const char *text, const char *format, str
 /* ---- Traces ---------------------------------------------------------------------------------- */
 
 /* Counts and totals computed from the files by awk. */
-static void every_shipped_trace_is_read_whole(void **state)
+CASE(every_shipped_trace_is_read_whole)
 {
-    (void)state;
     static const struct {
         const char *path, *format;
         size_t rows, models;
@@ -71,9 +64,8 @@ static void every_shipped_trace_is_read_whole(void **state)
     }
 }
 
-static void a_bad_line_is_named_with_its_number(void **state)
+CASE(a_bad_line_is_named_with_its_number)
 {
-    (void)state;
     static const struct {
         const char *format, *text, *message;
     } cases[] = {
@@ -107,9 +99,8 @@ static void a_bad_line_is_named_with_its_number(void **state)
     }
 }
 
-static void each_layout_gives_its_fields(void **state)
+CASE(each_layout_gives_its_fields)
 {
-    (void)state;
     struct error error = {0};
     struct training_trace *trace = trace_of("7,a,0.002,10,4\n", "synergy", &error);
     assert_non_null(trace);
@@ -145,9 +136,8 @@ static void each_layout_gives_its_fields(void **state)
 }
 
 /* Counted by awk. */
-static void a_virtual_cluster_of_philly_is_taken_alone(void **state)
+CASE(a_virtual_cluster_of_philly_is_taken_alone)
 {
-    (void)state;
     struct error error = {0};
     struct training_trace *trace =
         training_trace_read("traces/trainings/sia_philly.csv.gz", "philly", &error);
@@ -166,9 +156,8 @@ static void a_virtual_cluster_of_philly_is_taken_alone(void **state)
 #define DILU_B "inference', 'gpu_num': 1, 'sm_requests': 0.2, 'sm_limits': 1, 'memory': [2.5"
 
 /* A delete ends all running instances of its service; what no line deletes does not end. */
-static void instances_have_their_times_and_shares(void **state)
+CASE(instances_have_their_times_and_shares)
 {
-    (void)state;
     struct error error = {0};
     struct training_trace *trace =
         trace_of(DILU("58", "start", "a", DILU_A) DILU("58", "start", "b", DILU_B)
@@ -198,9 +187,8 @@ static void instances_have_their_times_and_shares(void **state)
 
 #define AXES "\"name\":\"m\",\"vcpus\":[1,3,6],\"memory_gb\":[20,60],\"gangs\":[1,4],"
 
-static void instances_do_not_slow_one_another(void **state)
+CASE(instances_do_not_slow_one_another)
 {
-    (void)state;
     struct error error = {0};
     struct training_models *models = training_models_of_instances(&error);
     assert_non_null(models);
@@ -214,9 +202,8 @@ static void instances_do_not_slow_one_another(void **state)
     training_models_free(models);
 }
 
-static void queries_take_the_next_lower_cell_and_the_next_larger_gang(void **state)
+CASE(queries_take_the_next_lower_cell_and_the_next_larger_gang)
 {
-    (void)state;
     struct error error = {0};
     struct training_models *models =
         models_of("{" AXES "\"models\":{\"a\":{\"class\":\"speech\",\"iteration_s\":[0.5,0.25],"
@@ -244,9 +231,8 @@ static void queries_take_the_next_lower_cell_and_the_next_larger_gang(void **sta
 }
 
 /* The same matrix relative to another cell: all speeds are relative to the base. */
-static void speeds_are_relative_to_the_base(void **state)
+CASE(speeds_are_relative_to_the_base)
 {
-    (void)state;
     struct error error = {0};
     struct training_models *models =
         models_of("{" AXES "\"base\":{\"vcpus\":5,\"memory_gb\":20},\"models\":{\"a\":{"
@@ -262,9 +248,8 @@ static void speeds_are_relative_to_the_base(void **state)
 }
 
 /* Pairs that no one measured take the default, and are counted over the models that are used. */
-static void pairs_without_a_measurement_take_the_default(void **state)
+CASE(pairs_without_a_measurement_take_the_default)
 {
-    (void)state;
     static const struct {
         const char *pairs;
         double slowdown, missing;
@@ -347,9 +332,8 @@ static double left_out_error(const char *fill, size_t *count)
 }
 
 /* The mean has even seen the pairs that are left out. */
-static void effects_say_more_of_a_pair_left_out_than_one_or_the_mean(void **state)
+CASE(effects_say_more_of_a_pair_left_out_than_one_or_the_mean)
 {
-    (void)state;
     size_t counts[3] = {0};
     const double effects = left_out_error("effects", &counts[0]);
     const double one = left_out_error("none", &counts[1]);
@@ -363,9 +347,8 @@ static void effects_say_more_of_a_pair_left_out_than_one_or_the_mean(void **stat
 
 /* Speeds 0.9, 0.8, 0.7 and, not listed, the sum of their effects: 0.6, where nothing pulls. The
  * penalty pulls it to the mean. */
-static void effects_are_between_the_sum_and_the_mean(void **state)
+CASE(effects_are_between_the_sum_and_the_mean)
 {
-    (void)state;
     struct error error = {0};
     struct training_models *models = models_of(
         "{\"name\":\"m\",\"models\":{\"a\":{},\"b\":{}},\"pairs\":{\"default\":\"effects\","
@@ -378,9 +361,8 @@ static void effects_are_between_the_sum_and_the_mean(void **state)
     training_models_free(models);
 }
 
-static void a_fault_in_the_models_file_is_named_by_its_key(void **state)
+CASE(a_fault_in_the_models_file_is_named_by_its_key)
 {
-    (void)state;
     static const char *const cases[][2] = {
         {"{" AXES "\"models\":{}}", "models: has 0 models"},
         {"{\"name\":\"m\",\"models\":{\"a\":{\"share\":{\"request\":0.5,\"limit\":0.4}}}}",
@@ -429,9 +411,8 @@ static void a_fault_in_the_models_file_is_named_by_its_key(void **state)
     }
 }
 
-static void the_shipped_models_cover_the_shipped_traces(void **state)
+CASE(the_shipped_models_cover_the_shipped_traces)
 {
-    (void)state;
     static const char *const pairs[][3] = {
         {"workloads/models/muri-v100.json", "traces/trainings/muri_trace2.csv.gz", "muri"},
         {"workloads/models/gavel-v100.json", "traces/trainings/gavel_msr_seed_0_ee9e8c.trace.gz",
@@ -466,9 +447,8 @@ static void the_shipped_models_cover_the_shipped_traces(void **state)
     }
 }
 
-static void a_model_that_is_not_in_the_table_is_refused(void **state)
+CASE(a_model_that_is_not_in_the_table_is_refused)
 {
-    (void)state;
     struct error error = {0};
     const struct training_draw draw = {0};
     struct training_models *models =
@@ -489,9 +469,8 @@ static void a_model_that_is_not_in_the_table_is_refused(void **state)
 
 /* The times of a trace of Muri's layout, by a models file that states an overhead and by another.
  */
-static void only_the_models_file_multiplies_the_times_of_a_trace(void **state)
+CASE(only_the_models_file_multiplies_the_times_of_a_trace)
 {
-    (void)state;
     static const char *const files[] = {
         "{\"name\":\"m\",\"overhead\":1.015,\"models\":{\"dqn\":{}}}",
         "{\"name\":\"m\",\"models\":{\"dqn\":{}}}",
@@ -516,9 +495,8 @@ static void only_the_models_file_multiplies_the_times_of_a_trace(void **state)
     }
 }
 
-static void an_arrival_after_the_clocks_end_names_the_trace(void **state)
+CASE(an_arrival_after_the_clocks_end_names_the_trace)
 {
-    (void)state;
     struct error error = {0};
     const struct training_draw draw = {0};
     struct training_models *models =
@@ -535,9 +513,8 @@ static void an_arrival_after_the_clocks_end_names_the_trace(void **state)
 /* ---- Drawn sets ------------------------------------------------------------------------------ */
 
 /* Shares and means within four standard errors of the law. */
-static void a_drawn_set_follows_its_law(void **state)
+CASE(a_drawn_set_follows_its_law)
 {
-    (void)state;
     enum { COUNT = 40000 };
     struct error error = {0};
     struct training_models *models =
@@ -579,26 +556,4 @@ static void a_drawn_set_follows_its_law(void **state)
     training_models_free(models);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(every_shipped_trace_is_read_whole),
-        cmocka_unit_test(a_bad_line_is_named_with_its_number),
-        cmocka_unit_test(each_layout_gives_its_fields),
-        cmocka_unit_test(a_virtual_cluster_of_philly_is_taken_alone),
-        cmocka_unit_test(instances_have_their_times_and_shares),
-        cmocka_unit_test(instances_do_not_slow_one_another),
-        cmocka_unit_test(queries_take_the_next_lower_cell_and_the_next_larger_gang),
-        cmocka_unit_test(speeds_are_relative_to_the_base),
-        cmocka_unit_test(pairs_without_a_measurement_take_the_default),
-        cmocka_unit_test(only_the_models_file_multiplies_the_times_of_a_trace),
-        cmocka_unit_test(an_arrival_after_the_clocks_end_names_the_trace),
-        cmocka_unit_test(effects_say_more_of_a_pair_left_out_than_one_or_the_mean),
-        cmocka_unit_test(effects_are_between_the_sum_and_the_mean),
-        cmocka_unit_test(a_fault_in_the_models_file_is_named_by_its_key),
-        cmocka_unit_test(the_shipped_models_cover_the_shipped_traces),
-        cmocka_unit_test(a_model_that_is_not_in_the_table_is_refused),
-        cmocka_unit_test(a_drawn_set_follows_its_law),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+SUITE("trainings")

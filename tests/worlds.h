@@ -2,16 +2,9 @@
 #ifndef ESGSIM_TESTS_WORLDS_H
 #define ESGSIM_TESTS_WORLDS_H
 
-#include <math.h>
-#include <stdarg.h>
-#include <stdbool.h>
-#include <stdint.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
 #include "sim/engine/random.h"
 #include "tests/fixture_simulation.h"
+#include "tests/suite.h"
 
 #define PROFILE                                                                                    \
     "\"profile\":{\"device\":\"test\",\"evidence\":\"assumed\",\"source\":\"test\","               \

@@ -1,0 +1,62 @@
+/* What every suite begins with: the headers that nearly all need, cases that are written once, and
+ * what many suites do with files, numbers and errors. */
+#ifndef ESGSIM_TESTS_SUITE_H
+#define ESGSIM_TESTS_SUITE_H
+
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+enum { SUITE_CASES_MAX = 200 };
+
+static struct CMUnitTest suite_cases[SUITE_CASES_MAX];
+static int suite_lines[SUITE_CASES_MAX];
+static size_t suite_count;
+
+/* Before main, from every CASE. The compiler chooses the order of these calls. */
+static inline void suite_add(struct CMUnitTest added, int line)
+{
+    size_t place = suite_count++;
+    if (place >= SUITE_CASES_MAX)
+        abort();
+    for (; place > 0 && suite_lines[place - 1] > line; place--) {
+        suite_cases[place] = suite_cases[place - 1];
+        suite_lines[place] = suite_lines[place - 1];
+    }
+    suite_cases[place] = added;
+    suite_lines[place] = line;
+}
+
+/* CASE_WITH(a_sentence_that_holds, set_up, tear_down) { … } is a test of the suite; the two
+ * functions, of which each may be NULL, run before and after it. */
+#define CASE_WITH(name, set_up, tear_down)                                                         \
+    static void name(void **case_state);                                                           \
+    __attribute__((constructor)) static void add_##name(void)                                      \
+    {                                                                                              \
+        suite_add((struct CMUnitTest){#name, name, set_up, tear_down, NULL}, __LINE__);            \
+    }                                                                                              \
+    static void name(__attribute__((unused)) void **case_state)
+
+#define CASE(name) CASE_WITH(name, NULL, NULL)
+
+/* Runs the cases in the order of the file, `set_up` before the first and `tear_down` after the
+ * last.
+ */
+#define SUITE_WITH(name, set_up, tear_down)                                                        \
+    int main(void)                                                                                 \
+    {                                                                                              \
+        return _cmocka_run_group_tests(name, suite_cases, suite_count, set_up, tear_down);         \
+    }
+
+#define SUITE(name) SUITE_WITH(name, NULL, NULL)
+
+#endif
