@@ -25,8 +25,6 @@ static bool probe_init(void *state, struct platform *platform, const double *val
                        struct error *error)
 {
     struct probe *probe = state;
-    (void)values;
-    (void)error;
     random_stream_open(&probe->stream, platform_seed(platform), RANDOM_TEST, 5, 0);
     probe->loads = load_index_create(platform);
     return true;
@@ -192,7 +190,6 @@ static void check_variant(const struct log *log, const char *key, double value)
                         batch->finished_ns <= other->dispatched_ns);
         }
     }
-    (void)value;
 }
 
 CASE(every_variant_of_esg_serves_all_within_the_cluster)
@@ -235,34 +232,30 @@ static size_t configurations_of(const struct log *log, uint32_t queue, uint32_t 
 
 /* The smaller a share the cheaper, at a price in time. */
 #define SHARES                                                                                     \
-    "\"profile\":{\"device\":\"test\",\"evidence\":\"assumed\",\"source\":\"test\","               \
-    "\"licence\":\"none\",\"unit\":4,\"functions\":{"                                              \
-    "\"f\":{\"grid\":{\"batch\":[1],\"vcpu\":[1],\"vgpu\":[1,2,4]},\"latency_ms\":"                \
-    "[[[80,48,30]]],\"cold_start_ms\":{\"mean\":300,\"cv\":0},\"gpu_memory_mb\":{\"weights\":100," \
-    "\"per_item\":10},\"host_memory_mb\":100,\"bandwidth_share\":0.5},"                            \
-    "\"g\":{\"grid\":{\"batch\":[1],\"vcpu\":[1],\"vgpu\":[1,2,4]},\"latency_ms\":"                \
-    "[[[40,24,15]]],\"cold_start_ms\":{\"mean\":200,\"cv\":0},\"gpu_memory_mb\":{\"weights\":100," \
-    "\"per_item\":10},\"host_memory_mb\":100,\"bandwidth_share\":0.5}},"                           \
-    "\"interference\":{\"model\":\"constant\",\"constant\":0.5}}"
+    {                                                                                              \
+        {"f", "1", "1", "1,2,4", "[[80,48,30]]", 0, 300, 0.5},                                     \
+        {                                                                                          \
+            "g", "1", "1", "1,2,4", "[[40,24,15]]", 0, 200, 0.5                                    \
+        }                                                                                          \
+    }
 
 /* A chain at a trickle: nothing waits, so that budgets alone decide. */
-static const char trickle[] =
-    "{\"name\":\"trickle\",\"cluster\":{\"invokers\":[{\"count\":4,\"vcpus\":8,"
-    "\"memory_mb\":4000,\"gpus\":[{\"model\":\"test\",\"sharing\":\"mps\",\"units\":4,"
-    "\"memory_mb\":4000}]}],\"price\":{\"vcpu_hour_usd\":3.6,\"vgpu_hour_usd\":36}},"
-    "\"functions\":{\"functions\":[{\"name\":\"f\",\"model\":\"f\"},"
-    "{\"name\":\"g\",\"model\":\"g\"}]}," SHARES ","
-    "\"applications\":[{\"name\":\"chain\",\"stages\":[{\"name\":\"a\",\"function\":\"f\"},"
-    "{\"name\":\"b\",\"function\":\"g\",\"after\":[\"a\"]},"
-    "{\"name\":\"c\",\"function\":\"f\",\"after\":[\"b\"]}]}],"
-    "\"arrivals\":{\"process\":\"uniform\",\"low_ms\":1000,\"high_ms\":1100},"
-    "\"slo\":{\"factor\":0.75},\"platform\":{\"prewarm\":\"none\",\"noise\":{\"cv\":0.4},"
-    "\"initial\":{\"f\":8,\"g\":8}},\"requests\":300,\"warmup_requests\":0,\"seed\":3}";
+static const struct world trickle = {.invokers = 4,
+                                     .functions = SHARES,
+                                     .interference = 0.5,
+                                     .applications = "chain: a=f b=g(a) c=f(b)",
+                                     .every_ms = {1000, 1100},
+                                     .slo_factor = 0.75,
+                                     .platform = "'noise':{'cv':0.4},'initial':{'f':8,'g':8}",
+                                     .requests = 300,
+                                     .seed = 3};
 
 CASE(without_redistribution_every_stage_keeps_the_plan_of_its_quota)
 {
     struct log *log = log_one();
-    struct experiment *experiment = load(trickle);
+    char json[WORLD_BYTES];
+    world_build(json, &trickle);
+    struct experiment *experiment = load(json);
     struct error error = {0};
     struct arena arena = {0};
     struct planner *planner =
@@ -270,7 +263,7 @@ CASE(without_redistribution_every_stage_keeps_the_plan_of_its_quota)
     assert_non_null(planner);
     const struct policy *esg = policy_find("esg", NULL);
     struct simulation_result result = {0};
-    run_well_with(trickle, esg, "redistribution", OFF, log, &result);
+    run_well_with(json, esg, "redistribution", OFF, log, &result);
     simulation_result_clear(&result);
     for (uint32_t queue = 0; queue < 3; queue++) {
         const uint32_t function = experiment->workload.applications[0].stages[queue].function;
@@ -286,7 +279,7 @@ CASE(without_redistribution_every_stage_keeps_the_plan_of_its_quota)
     }
     /* With it, what the noise of the first stages leaves or takes moves the later ones' plans. */
     uint32_t vcpu = 0, vgpu = 0;
-    run_well(trickle, esg, log, &result);
+    run_well(json, esg, log, &result);
     simulation_result_clear(&result);
     assert_true(configurations_of(log, 2, &vcpu, &vgpu) > 1);
     arena_clear(&arena);
@@ -309,42 +302,44 @@ CASE(locality_keeps_a_request_where_its_data_is)
 {
     struct log *log = log_one();
     const struct policy *esg = policy_find("esg", NULL);
-    struct simulation_result near = {0}, warm = {0};
-    run_well(trickle, esg, log, &near);
+    char json[WORLD_BYTES];
+    RESULT near = {0};
+    RESULT warm = {0};
+    world_build(json, &trickle);
+    run_well(json, esg, log, &near);
     assert_int_equal(stayed(log), 600);
     assert_true(near.overall.transfer_ms_mean == 0);
-    run_well_with(trickle, esg, "placement", SPREAD, log, &warm);
+    run_well_with(json, esg, "placement", SPREAD, log, &warm);
     assert_int_equal(stayed(log), 600);
-    simulation_result_clear(&near);
-    simulation_result_clear(&warm);
 }
 
 /* Two single-stage requests at a time on four empty invokers: packed on one, or spread. */
 CASE(spreading_gives_co_runners_gpus_of_their_own)
 {
-    static const char pairs[] =
-        "{\"name\":\"pairs\",\"cluster\":{\"invokers\":[{\"count\":4,\"vcpus\":8,"
-        "\"memory_mb\":4000,\"gpus\":[{\"model\":\"test\",\"sharing\":\"mps\",\"units\":4,"
-        "\"memory_mb\":4000}]}],\"price\":{\"vcpu_hour_usd\":3.6,\"vgpu_hour_usd\":36}},"
-        "\"functions\":{\"functions\":[{\"name\":\"f\",\"model\":\"f\"}]}," SHARES ","
-        "\"applications\":[{\"name\":\"one\",\"stages\":[{\"name\":\"a\",\"function\":\"f\"}]}],"
-        "\"arrivals\":{\"process\":\"uniform\",\"low_ms\":40,\"high_ms\":41},"
-        "\"slo\":{\"factor\":3},\"platform\":{\"prewarm\":\"none\",\"initial\":{\"f\":8}},"
-        "\"requests\":300,\"warmup_requests\":0,\"seed\":3}";
+    static const struct world pairs = {.invokers = 4,
+                                       .functions = SHARES,
+                                       .interference = 0.5,
+                                       .applications = "one: a=f",
+                                       .every_ms = {40, 41},
+                                       .slo_factor = 3,
+                                       .platform = "'initial':{'f':8}",
+                                       .requests = 300,
+                                       .seed = 3};
     struct log *log = log_one();
     const struct policy *esg = policy_find("esg", NULL);
-    struct simulation_result packed = {0}, spread = {0};
-    run_well(pairs, esg, log, &packed);
+    char json[WORLD_BYTES];
+    RESULT packed = {0};
+    RESULT spread = {0};
+    world_build(json, &pairs);
+    run_well(json, esg, log, &packed);
     double slowest = 1;
     for (size_t i = 0; i < log->batch_count; i++)
         slowest = fmax(slowest, log->batches[i].slowdown);
     assert_true(slowest > 1.4); /* one co-runner: 1.5 */
-    run_well_with(pairs, esg, "placement", SPREAD, log, &spread);
+    run_well_with(json, esg, "placement", SPREAD, log, &spread);
     for (size_t i = 0; i < log->batch_count; i++)
         assert_true(log->batches[i].slowdown < 1.0001);
     assert_true(spread.overall.cost_per_request_usd < packed.overall.cost_per_request_usd);
-    simulation_result_clear(&packed);
-    simulation_result_clear(&spread);
 }
 
 /* ---- What the accounts of the paper leave open ------------------------------------------------
@@ -352,65 +347,40 @@ CASE(spreading_gives_co_runners_gpus_of_their_own)
 
 /* The fastest configuration is (1, 1, 4), the cheapest per job the largest batch on one unit, the
  * minimum (1, 1, 1). */
-#define BATCHES                                                                                    \
-    "\"profile\":{\"device\":\"test\",\"evidence\":\"assumed\",\"source\":\"test\","               \
-    "\"licence\":\"none\",\"unit\":4,\"functions\":{"                                              \
-    "\"f\":{\"grid\":{\"batch\":[1,2,4],\"vcpu\":[1],\"vgpu\":[1,2,4]},\"latency_ms\":"            \
-    "[[[80,48,30]],[[100,60,38]],[[140,84,54]]],\"noise\":{\"cv\":0.2},\"cold_start_ms\":"         \
-    "{\"mean\":300,\"cv\":0},\"gpu_memory_mb\":{\"weights\":100,\"per_item\":10},"                 \
-    "\"host_memory_mb\":100,\"bandwidth_share\":0.5}},"                                            \
-    "\"interference\":{\"model\":\"constant\",\"constant\":0}}"
+static const struct world_function batches = {
+    "f", "1,2,4", "1", "1,2,4", "[[80,48,30]],[[100,60,38]],[[140,84,54]]", 0.2, 300, 0.5};
 
-/* `applications`, of `stages` each, on one GPU with an arrival every `interval` ms. */
-static void batches_world(char json[WORLD_BYTES], size_t applications, size_t stages,
-                          double interval, double slo, const char *params)
+/* One GPU with an arrival every `interval` ms. */
+static void run_open(struct log *log, const char *applications, double interval, double slo,
+                     const char *params)
 {
-    json[0] = '\0';
-    world_add(json, "{\"name\":\"open\",\"cluster\":{\"invokers\":[{\"vcpus\":8,"
-                    "\"memory_mb\":4000,\"gpus\":[{\"model\":\"test\",\"sharing\":\"mps\","
-                    "\"units\":4,\"memory_mb\":4000}]}],\"price\":{\"vcpu_hour_usd\":3.6,"
-                    "\"vgpu_hour_usd\":36}},\"functions\":{\"functions\":[{\"name\":\"f\","
-                    "\"model\":\"f\"}]}," BATCHES ",\"applications\":[");
-    for (size_t a = 0; a < applications; a++) {
-        world_add(json, "%s{\"name\":\"a%zu\",\"stages\":[", a > 0 ? "," : "", a);
-        for (size_t s = 0; s < stages; s++) {
-            world_add(json, "%s{\"name\":\"s%zu\",\"function\":\"f\"", s > 0 ? "," : "", s);
-            if (s > 0)
-                world_add(json, ",\"after\":[\"s%zu\"]", s - 1);
-            world_add(json, "}");
-        }
-        world_add(json, "]}");
-    }
-    world_add(json,
-              "],\"arrivals\":{\"process\":\"uniform\",\"low_ms\":%g,\"high_ms\":%g},"
-              "\"slo\":{\"factor\":%g},\"policy\":{\"name\":\"esg\",\"params\":{%s}},"
-              "\"platform\":{\"prewarm\":\"none\",\"initial\":{\"f\":8}},\"requests\":300,"
-              "\"warmup_requests\":0,\"seed\":3}",
-              0.9 * interval, 1.1 * interval, slo, params);
-}
-
-static void run_open(struct log *log, size_t applications, size_t stages, double interval,
-                     double slo, const char *params)
-{
-    char json[WORLD_BYTES];
+    char json[WORLD_BYTES], policy[256];
     RESULT result = {0};
-    batches_world(json, applications, stages, interval, slo, params);
+    snprintf(policy, sizeof policy, "'policy':{'name':'esg','params':{%s}}", params);
+    world_build(json, &(struct world){.functions = {batches},
+                                      .applications = applications,
+                                      .every_ms = {0.9 * interval, 1.1 * interval},
+                                      .slo_factor = slo,
+                                      .platform = "'initial':{'f':8}",
+                                      .more = policy,
+                                      .requests = 300,
+                                      .seed = 3});
     run_well(json, NULL, log, &result);
 }
 
 /* At a trickle one job waits at most, so that a later batch of two jobs never exists. */
 CASE(bounded_plans_of_one_job_are_those_of_batches_of_one)
 {
-    static const char *const methods[] = {"\"method\":\"astar\"", "\"method\":\"frontier\""};
+    static const char *const methods[] = {"'method':'astar'", "'method':'frontier'"};
     struct log *logs = malloc(3 * sizeof *logs);
     assert_non_null(logs);
     for (size_t m = 0; m < 2; m++) {
-        static const char *const readings[] = {"\"later_batches\":\"bounded\"",
-                                               "\"batching\":\"off\"", "\"later_batches\":\"any\""};
+        static const char *const readings[] = {"'later_batches':'bounded'", "'batching':'off'",
+                                               "'later_batches':'any'"};
         for (size_t r = 0; r < 3; r++) {
             char params[128];
-            (void)snprintf(params, sizeof params, "%s,%s", methods[m], readings[r]);
-            run_open(&logs[r], 1, 3, 1000, 0.8, params);
+            snprintf(params, sizeof params, "%s,%s", methods[m], readings[r]);
+            run_open(&logs[r], "a: a=f b=f(a) c=f(b)", 1000, 0.8, params);
         }
         assert_same_rows(&logs[0], &logs[1]);
         /* A batch that will not exist is slower, so that less time is left for the first stage. */
@@ -455,14 +425,13 @@ CASE(late_jobs_run_in_the_configuration_that_infeasible_names)
     struct log *log = log_one();
     for (size_t c = 0; c < sizeof choices / sizeof *choices; c++) {
         char params[128];
-        (void)snprintf(params, sizeof params, "\"infeasible\":\"%s\",\"recheck_limit\":1000",
-                       choices[c].name);
-        run_open(log, 1, 1, 12, 0.1, params);
+        snprintf(params, sizeof params, "'infeasible':'%s','recheck_limit':1000", choices[c].name);
+        run_open(log, "a: a=f", 12, 0.1, params);
         assert_int_equal(otherwise(log, choices[c].largest, choices[c].vgpu), 0);
     }
     /* At each step the plan is kept with which the queue was listed, whatever has joined it. */
-    run_open(log, 1, 1, 12, 0.1,
-             "\"infeasible\":\"cheapest\",\"recheck_limit\":1000,\"recheck\":\"each-step\"");
+    run_open(log, "a: a=f", 12, 0.1,
+             "'infeasible':'cheapest','recheck_limit':1000,'recheck':'each-step'");
     assert_true(otherwise(log, true, 1) > 0);
 }
 
@@ -479,13 +448,13 @@ static size_t on_one_unit(const struct log *log)
 CASE(a_recheck_waits_for_a_batch_to_finish)
 {
     struct log *log = log_one();
-    run_open(log, 2, 1, 4, 0.1, "\"recheck\":\"changed\"");
+    run_open(log, "a: a=f; b: a=f", 4, 0.1, "'recheck':'changed'");
     assert_int_equal(on_one_unit(log), 0);
-    run_open(log, 2, 1, 4, 0.1, "\"recheck\":\"each-step\"");
+    run_open(log, "a: a=f; b: a=f", 4, 0.1, "'recheck':'each-step'");
     print_message("%zu of %zu batches at each step\n", on_one_unit(log), log->batch_count);
     assert_true(on_one_unit(log) > 50);
     /* With five queues the last waits for longer than three finishes. */
-    run_open(log, 5, 1, 4, 0.1, "\"recheck\":\"changed\"");
+    run_open(log, "a: a=f; b: a=f; c: a=f; d: a=f; e: a=f", 4, 0.1, "'recheck':'changed'");
     assert_true(on_one_unit(log) > 0);
 }
 

@@ -5,7 +5,7 @@
 #include "sched/aquatope/tune.h"
 #include "sched/registry.h"
 #include "sim/engine/random.h"
-#include "tests/fixture_simulation.h"
+#include "tests/worlds.h"
 #include "tests/suite.h"
 
 enum { POINTS = 14, DIMENSIONS = 3, STAGES = 2 };
@@ -434,7 +434,7 @@ enum { BATCHES = 3, VCPUS = 4, VGPUS = 4, OPTIONS = BATCHES * VCPUS * VGPUS };
 
 /* A chain of random surfaces: time falls with vCPUs and vGPUs and rises with the batch, each by a
  * random power. */
-struct world {
+struct chain {
     struct configuration all[STAGES][OPTIONS];
     struct function functions[STAGES];
     struct stage stages[STAGES];
@@ -447,29 +447,29 @@ struct world {
     struct workload workload;
 };
 
-static void world_surface(struct world *world, size_t s, struct random_stream *stream)
+static void chain_surface(struct chain *chain, size_t s, struct random_stream *stream)
 {
     const double base = 50 + 300 * random_uniform(stream);
     const double by_batch = 0.3 + 0.6 * random_uniform(stream);
     const double by_vcpu = 0.4 * random_uniform(stream);
     const double by_vgpu = 0.3 + 0.6 * random_uniform(stream);
     for (size_t i = 0; i < OPTIONS; i++) {
-        struct configuration *here = &world->all[s][i];
+        struct configuration *here = &chain->all[s][i];
         *here = (struct configuration){.batch = (uint16_t)(1u << (i / (VCPUS * VGPUS))),
                                        .vcpu = (uint16_t)(1 + i / VGPUS % VCPUS),
                                        .vgpu = (uint16_t)(1 + i % VGPUS)};
         here->time = sim_from_ms(base * pow(here->batch, by_batch) / pow(here->vcpu, by_vcpu) /
                                  pow(here->vgpu, by_vgpu));
     }
-    world->functions[s] = (struct function){.name = (char[]){"f"},
+    chain->functions[s] = (struct function){.name = (char[]){"f"},
                                             .service = SERVICE_PROFILE,
-                                            .gpus = &world->on,
-                                            .configurations = world->all[s],
+                                            .gpus = &chain->on,
+                                            .configurations = chain->all[s],
                                             .configuration_count = OPTIONS};
 }
 
 /* Cost of the cheapest vector that meets the SLO at nominal times, by looking at all. */
-static double world_cheapest(const struct world *world, enum tune_batching batching, sim_time_t slo,
+static double chain_cheapest(const struct chain *chain, enum tune_batching batching, sim_time_t slo,
                              sim_time_t *fastest)
 {
     double cheapest = INFINITY;
@@ -477,8 +477,8 @@ static double world_cheapest(const struct world *world, enum tune_batching batch
     const size_t options = batching == TUNE_ALONE ? VCPUS * VGPUS : OPTIONS;
     for (size_t i = 0; i < options; i++)
         for (size_t j = 0; j < options; j++) {
-            const struct configuration *a = &world->all[0][i];
-            const struct configuration *b = &world->all[1][j];
+            const struct configuration *a = &chain->all[0][i];
+            const struct configuration *b = &chain->all[1][j];
             *fastest = a->time + b->time < *fastest ? a->time + b->time : *fastest;
             if (a->time + b->time <= slo)
                 cheapest = fmin(cheapest, a->cost_per_job_usd + b->cost_per_job_usd);
@@ -486,43 +486,43 @@ static double world_cheapest(const struct world *world, enum tune_batching batch
     return cheapest;
 }
 
-static void world_create(struct world *world, uint64_t instance)
+static void chain_create(struct chain *chain, uint64_t instance)
 {
     struct random_stream stream;
     random_stream_open(&stream, 13, RANDOM_TEST, instance, 0);
-    memset(world, 0, sizeof *world);
+    memset(chain, 0, sizeof *chain);
     for (size_t s = 0; s < STAGES; s++)
-        world_surface(world, s, &stream);
-    world->next = 1;
-    world->stages[0] = (struct stage){.function = 0, .next = &world->next};
-    world->stages[1] = (struct stage){.function = 1, .after = &world->after, .after_count = 1};
-    world->stages[0].next_count = 1;
-    world->application =
-        (struct application){.stages = world->stages, .stage_count = STAGES, .weight = 1};
-    world->gpu = (struct gpu_spec){.sharing = SHARING_MPS, .units = VGPUS, .memory_mb = 1000};
-    world->kind = (struct gpu_kind){.units = VGPUS, .speed = 1, .vgpu_hour_usd = 0.67};
-    world->on = (struct function_gpu){.noise_cv = 0.05, .runs = true};
-    world->group =
-        (struct invoker_group){.count = 2, .vcpus = 8, .gpus = &world->gpu, .gpu_count = 1};
-    world->workload = (struct workload){.functions = world->functions,
+        chain_surface(chain, s, &stream);
+    chain->next = 1;
+    chain->stages[0] = (struct stage){.function = 0, .next = &chain->next};
+    chain->stages[1] = (struct stage){.function = 1, .after = &chain->after, .after_count = 1};
+    chain->stages[0].next_count = 1;
+    chain->application =
+        (struct application){.stages = chain->stages, .stage_count = STAGES, .weight = 1};
+    chain->gpu = (struct gpu_spec){.sharing = SHARING_MPS, .units = VGPUS, .memory_mb = 1000};
+    chain->kind = (struct gpu_kind){.units = VGPUS, .speed = 1, .vgpu_hour_usd = 0.67};
+    chain->on = (struct function_gpu){.noise_cv = 0.05, .runs = true};
+    chain->group =
+        (struct invoker_group){.count = 2, .vcpus = 8, .gpus = &chain->gpu, .gpu_count = 1};
+    chain->workload = (struct workload){.functions = chain->functions,
                                         .function_count = STAGES,
-                                        .applications = &world->application,
+                                        .applications = &chain->application,
                                         .application_count = 1,
-                                        .cluster = {.groups = &world->group,
+                                        .cluster = {.groups = &chain->group,
                                                     .group_count = 1,
                                                     .invoker_count = 2,
                                                     .vcpu_hour_usd = 0.034},
-                                        .kinds = &world->kind,
+                                        .kinds = &chain->kind,
                                         .kind_count = 1};
     for (size_t s = 0; s < STAGES; s++)
         for (size_t i = 0; i < OPTIONS; i++) {
-            struct configuration *here = &world->all[s][i];
+            struct configuration *here = &chain->all[s][i];
             here->cost_usd = sim_to_s(here->time) / 3600 * (0.034 * here->vcpu + 0.67 * here->vgpu);
             here->cost_per_job_usd = here->cost_usd / here->batch;
         }
     sim_time_t fastest;
-    world_cheapest(world, TUNE_ALONE, 0, &fastest);
-    world->application.slo = (sim_time_t)((double)fastest * (1.1 + 1.5 * random_uniform(&stream)));
+    chain_cheapest(chain, TUNE_ALONE, 0, &fastest);
+    chain->application.slo = (sim_time_t)((double)fastest * (1.1 + 1.5 * random_uniform(&stream)));
 }
 
 static struct tune_settings settings_default(enum tune_batching batching, uint64_t seed)
@@ -547,20 +547,20 @@ static void tune_worlds(enum tune_batching batching, size_t instances, double le
     size_t met = 0;
     double regret = 0;
     for (uint64_t instance = 0; instance < instances; instance++) {
-        struct world world;
+        struct chain chain;
         struct tuning tuning;
         struct error error = {0};
-        world_create(&world, instance);
+        chain_create(&chain, instance);
         const struct tune_settings settings = settings_default(batching, instance);
-        assert_true(tune_application(&world.workload, 0, &settings, &tuning, &error));
-        const struct configuration *a = &world.all[0][tuning.configuration[0]];
-        const struct configuration *b = &world.all[1][tuning.configuration[1]];
+        assert_true(tune_application(&chain.workload, 0, &settings, &tuning, &error));
+        const struct configuration *a = &chain.all[0][tuning.configuration[0]];
+        const struct configuration *b = &chain.all[1][tuning.configuration[1]];
         assert_true(batching == TUNE_PLANNED || (a->batch == 1 && b->batch == 1));
         assert_true(tuning.result.evaluations <= 70 && tuning.result.evaluations > 60);
-        if (a->time + b->time > world.application.slo)
+        if (a->time + b->time > chain.application.slo)
             continue;
         sim_time_t fastest;
-        const double optimum = world_cheapest(&world, batching, world.application.slo, &fastest);
+        const double optimum = chain_cheapest(&chain, batching, chain.application.slo, &fastest);
         const double cost = a->cost_per_job_usd + b->cost_per_job_usd;
         assert_true(cost >= optimum * (1 - 1e-12));
         met++;
@@ -585,18 +585,18 @@ CASE(tuned_vectors_with_batches_meet_the_slo_near_the_least_cost)
 
 CASE(tuning_depends_on_its_seed_alone)
 {
-    struct world world;
+    struct chain chain;
     struct tuning first;
     struct tuning again;
     struct error error = {0};
     bool differ = false;
-    world_create(&world, 3);
+    chain_create(&chain, 3);
     for (uint64_t seed = 0; seed < 3; seed++) {
         const struct tune_settings settings = settings_default(TUNE_PLANNED, seed);
         memset(&first, 0, sizeof first);
         memset(&again, 0, sizeof again);
-        assert_true(tune_application(&world.workload, 0, &settings, &first, &error));
-        assert_true(tune_application(&world.workload, 0, &settings, &again, &error));
+        assert_true(tune_application(&chain.workload, 0, &settings, &first, &error));
+        assert_true(tune_application(&chain.workload, 0, &settings, &again, &error));
         assert_memory_equal(&first, &again, sizeof first);
         static double latency;
         differ = differ || (seed > 0 && first.result.latency != latency);
@@ -607,61 +607,64 @@ CASE(tuning_depends_on_its_seed_alone)
 
 CASE(a_slo_that_nothing_meets_is_said_to_be_so)
 {
-    struct world world;
+    struct chain chain;
     struct tuning tuning;
     struct error error = {0};
-    world_create(&world, 1);
+    chain_create(&chain, 1);
     sim_time_t fastest;
-    world_cheapest(&world, TUNE_ALONE, 0, &fastest);
-    world.application.slo = fastest / 2;
+    chain_cheapest(&chain, TUNE_ALONE, 0, &fastest);
+    chain.application.slo = fastest / 2;
     const struct tune_settings settings = settings_default(TUNE_ALONE, 1);
-    assert_true(tune_application(&world.workload, 0, &settings, &tuning, &error));
+    assert_true(tune_application(&chain.workload, 0, &settings, &tuning, &error));
     assert_false(tuning.result.feasible);
     const sim_time_t time =
-        world.all[0][tuning.configuration[0]].time + world.all[1][tuning.configuration[1]].time;
+        chain.all[0][tuning.configuration[0]].time + chain.all[1][tuning.configuration[1]].time;
     assert_true((double)time <= 1.15 * (double)fastest);
 }
 
 /* ---- The policy ------------------------------------------------------------------------------ */
-
-#define SURFACE                                                                                    \
-    "{\"grid\":{\"batch\":[1,2,4],\"vcpu\":[1,2],\"vgpu\":[1,2,4]},\"latency_ms\":"                \
-    "[[[80,50,30],[70,40,20]],[[120,80,50],[100,70,40]],[[180,120,75],[150,105,60]]],"             \
-    "\"noise\":{\"cv\":0.1},\"cold_start_ms\":{\"mean\":300,\"cv\":0},\"gpu_memory_mb\":{"         \
-    "\"weights\":100,\"per_item\":10},\"host_memory_mb\":100,\"bandwidth_share\":0.5}"
-
-/* A diamond and a chain on two small invokers. Platform, arrivals, parameters. */
-#define WORLD                                                                                      \
-    "{\"name\":\"w\",\"cluster\":{\"invokers\":[{\"count\":2,\"vcpus\":6,\"memory_mb\":1600,"      \
-    "\"gpus\":[{\"model\":\"test\",\"sharing\":\"mps\",\"units\":4,\"memory_mb\":2000}]}],"        \
-    "\"price\":{\"vcpu_hour_usd\":3.6,\"vgpu_hour_usd\":36}},\"functions\":{\"functions\":["       \
-    "{\"name\":\"f\",\"model\":\"f\",\"input_bytes\":1000},"                                       \
-    "{\"name\":\"g\",\"model\":\"g\",\"input_bytes\":1000}]},\"profile\":{\"device\":\"test\","    \
-    "\"evidence\":\"assumed\",\"source\":\"test\",\"licence\":\"none\",\"unit\":4,"                \
-    "\"functions\":{\"f\":" SURFACE ",\"g\":" SURFACE "},"                                         \
-    "\"interference\":{\"model\":\"constant\",\"constant\":0.2}},\"applications\":["               \
-    "{\"name\":\"diamond\",\"stages\":[{\"name\":\"a\",\"function\":\"f\",\"output_bytes\":1000}," \
-    "{\"name\":\"b\",\"function\":\"g\",\"after\":[\"a\"],\"output_bytes\":1000},"                 \
-    "{\"name\":\"c\",\"function\":\"g\",\"after\":[\"a\"],\"output_bytes\":1000},"                 \
-    "{\"name\":\"d\",\"function\":\"f\",\"after\":[\"b\",\"c\"]}]},"                               \
-    "{\"name\":\"chain\",\"stages\":[{\"name\":\"a\",\"function\":\"g\",\"output_bytes\":1000},"   \
-    "{\"name\":\"b\",\"function\":\"f\",\"after\":[\"a\"]}]}],"                                    \
-    "\"arrivals\":{\"process\":\"poisson\",\"rate_per_s\":%u},\"slo\":{\"factor\":1.2},"           \
-    "\"platform\":{\"prewarm\":\"none\",\"initial\":\"%s\",\"keep_alive_s\":1},"                   \
-    "\"requests\":300,\"warmup_requests\":0,\"seed\":%u,"                                          \
-    "\"policy\":{\"name\":\"aquatope\",\"params\":{\"rounds\":4,\"candidates\":64%s}}}"
 
 struct setup {
     unsigned rate, seed;
     const char *initial, *params;
 };
 
+#define SURFACE                                                                                    \
+    "1,2,4", "1,2", "1,2,4",                                                                       \
+        "[[80,50,30],[70,40,20]],[[120,80,50],[100,70,40]],[[180,120,75],[150,105,60]]", 0.1, 300, \
+        0.5
+
+/* A diamond and a chain on two small invokers. */
+static void setup_world(char json[WORLD_BYTES], const struct setup *setup)
+{
+    char platform[64], policy[256];
+    snprintf(platform, sizeof platform, "'initial':'%s','keep_alive_s':1", setup->initial);
+    snprintf(policy, sizeof policy,
+             "'policy':{'name':'aquatope','params':{'rounds':4,'candidates':64%s}}", setup->params);
+    world_build(json, &(struct world){.invokers = 2,
+                                      .vcpus = 6,
+                                      .memory_mb = 1600,
+                                      .gpu_memory_mb = 2000,
+                                      .functions = {{"f", SURFACE}, {"g", SURFACE}},
+                                      .interference = 0.2,
+                                      .input_bytes = 1000,
+                                      .output_bytes = 1000,
+                                      .applications = "diamond: a=f b=g(a) c=g(a) d=f(b,c);"
+                                                      "chain: a=g b=f(a)",
+                                      .rate_per_s = setup->rate,
+                                      .slo_factor = 1.2,
+                                      .platform = platform,
+                                      .more = policy,
+                                      .requests = 300,
+                                      .seed = setup->seed});
+}
+
 /* `instead` runs with the parameters of the experiment's policy. */
 static bool run_setup(const struct setup *setup, const struct policy *instead, struct log *log,
                       struct simulation_result *result, struct error *error)
 {
-    char json[8192];
-    snprintf(json, sizeof json, WORLD, setup->rate, setup->initial, setup->seed, setup->params);
+    char json[WORLD_BYTES];
+    setup_world(json, setup);
     struct experiment *experiment = load(json);
     const struct recorder recorder = log_recorder(log);
     double *values = NULL;
@@ -689,9 +692,9 @@ CASE(every_request_finishes_in_every_world)
 {
     static struct log log;
     static const char *const params[] = {
-        "", ",\"batching\":\"planned\"", ",\"batching\":\"planned\",\"underfilled\":\"pad\"",
-        ",\"pool_interval_s\":0.05,\"head_of_line\":\"strict\"",
-        ",\"pool\":\"off\",\"placement\":\"home\",\"initial\":1,\"proposals\":1"};
+        "", ",'batching':'planned'", ",'batching':'planned','underfilled':'pad'",
+        ",'pool_interval_s':0.05,'head_of_line':'strict'",
+        ",'pool':'off','placement':'home','initial':1,'proposals':1"};
     for (size_t p = 0; p < sizeof params / sizeof *params; p++)
         for (unsigned rate = 4; rate <= 256; rate *= 8) {
             const struct setup setup = {rate, rate + (unsigned)p, rate == 32 ? "warm" : "cold",
@@ -710,8 +713,8 @@ CASE(a_queue_keeps_its_planned_container_whatever_waits)
     static struct log log;
     for (int pad = 0; pad < 2; pad++) {
         const struct setup setup = {150, 3, "warm",
-                                    pad ? ",\"batching\":\"planned\",\"underfilled\":\"pad\""
-                                        : ",\"batching\":\"planned\""};
+                                    pad ? ",'batching':'planned','underfilled':'pad'"
+                                        : ",'batching':'planned'"};
         struct simulation_result result = run_setup_well(&setup, &log);
         const struct batch_row *first[6] = {NULL};
         size_t partial = 0;
@@ -741,8 +744,8 @@ CASE(a_queue_keeps_its_planned_container_whatever_waits)
 CASE(the_pool_starts_containers_and_avoids_cold_starts)
 {
     static struct log log;
-    const struct setup with = {12, 5, "cold", ",\"pool_interval_s\":0.2,\"pool_margin\":2"};
-    const struct setup without = {12, 5, "cold", ",\"pool\":\"off\""};
+    const struct setup with = {12, 5, "cold", ",'pool_interval_s':0.2,'pool_margin':2"};
+    const struct setup without = {12, 5, "cold", ",'pool':'off'"};
     struct simulation_result pooled = run_setup_well(&with, &log);
     struct simulation_result plain = run_setup_well(&without, &log);
     assert_true(pooled.run.prewarms > 0);
@@ -758,8 +761,8 @@ CASE(the_pool_starts_containers_and_avoids_cold_starts)
 CASE(the_pool_keeps_the_containers_that_it_predicts)
 {
     static struct log log;
-    const struct setup with = {1, 5, "cold", ",\"pool_interval_s\":2"};
-    const struct setup without = {1, 5, "cold", ",\"pool\":\"off\""};
+    const struct setup with = {1, 5, "cold", ",'pool_interval_s':2"};
+    const struct setup without = {1, 5, "cold", ",'pool':'off'"};
     struct simulation_result pooled = run_setup_well(&with, &log);
     struct simulation_result plain = run_setup_well(&without, &log);
     assert_true(plain.run.evictions > 100);
@@ -771,8 +774,6 @@ CASE(the_pool_keeps_the_containers_that_it_predicts)
 
 static bool never_decide(void *state, struct platform *platform)
 {
-    (void)state;
-    (void)platform;
     return false;
 }
 
@@ -781,7 +782,7 @@ CASE(the_pools_timer_does_not_keep_a_stuck_run_alive)
     static struct log log;
     struct policy stuck = *policy_find("aquatope", NULL);
     stuck.decide = never_decide;
-    const struct setup setup = {50, 1, "cold", ",\"pool_interval_s\":0.05"};
+    const struct setup setup = {50, 1, "cold", ",'pool_interval_s':0.05"};
     struct simulation_result result;
     struct error error = {0};
     assert_false(run_setup(&setup, &stuck, &log, &result, &error));
@@ -792,7 +793,7 @@ CASE(the_same_seed_gives_the_same_run)
 {
     static struct log first;
     static struct log again;
-    const struct setup setup = {60, 9, "cold", ",\"batching\":\"planned\""};
+    const struct setup setup = {60, 9, "cold", ",'batching':'planned'"};
     struct simulation_result a = run_setup_well(&setup, &first);
     struct simulation_result b = run_setup_well(&setup, &again);
     assert_memory_equal(&a.overall, &b.overall, sizeof a.overall);

@@ -122,9 +122,6 @@ static void eat(struct platform *platform, enum meal meal)
 static bool glutton_init(void *state, struct platform *platform, const double *values,
                          struct error *error)
 {
-    (void)state;
-    (void)values;
-    (void)error;
     table.platform = platform;
     eat(platform, MEAL_INIT);
     return true;
@@ -132,23 +129,17 @@ static bool glutton_init(void *state, struct platform *platform, const double *v
 
 static void glutton_on_ready(void *state, struct platform *platform, uint32_t queue)
 {
-    (void)state;
-    (void)queue;
     eat(platform, MEAL_READY);
 }
 
 static void glutton_on_withdrawn(void *state, struct platform *platform, uint32_t queue,
                                  uint32_t instance)
 {
-    (void)state;
-    (void)queue;
-    (void)instance;
     eat(platform, MEAL_WITHDRAWN);
 }
 
 static bool glutton_decide(void *state, struct platform *platform)
 {
-    (void)state;
     eat(platform, MEAL_DECIDE);
     const uint32_t queue = platform_next_queue(platform, 0);
     return queue != SIM_NONE && platform_drop(platform, queue, 0);
@@ -156,7 +147,6 @@ static bool glutton_decide(void *state, struct platform *platform)
 
 static void glutton_finish(void *state)
 {
-    (void)state;
     table.finished++;
     eat(table.platform, MEAL_FINISH);
 }
@@ -204,8 +194,6 @@ static bool nested_init(void *state, struct platform *platform, const double *va
     struct simulation_result result = {0};
     struct error inner = {0};
     struct log *log = log_one();
-    (void)error;
-    (void)values;
     uint32_t *mine = platform_allocate(platform, 5, sizeof *mine);
     mine[4] = 7;
     *failed = !run(diamond, &policy_glutton, log, &result, &inner);

@@ -39,7 +39,7 @@ static struct summary read_trace(const char *path, const char *format, uint64_t 
     struct trace_reader *reader = trace_open_view(path, format, seed, view, &error);
     if (reader == NULL)
         fail_msg("%s", error.message);
-    (void)snprintf(summary.format, sizeof summary.format, "%s", trace_format(reader));
+    snprintf(summary.format, sizeof summary.format, "%s", trace_format(reader));
     while (trace_next(reader, &record, &error)) {
         assert_true(record.time >= summary.last);
         summary.last = record.time;
@@ -64,7 +64,7 @@ static size_t read_records(const char *path, const char *format, const struct tr
     if (reader == NULL)
         fail_msg("%s", error.message);
     for (; count < most && trace_next(reader, &records[count], &error); count++)
-        (void)snprintf(sources[count], 32, "%s", records[count].source);
+        snprintf(sources[count], 32, "%s", records[count].source);
     assert_int_equal(error.kind, ERROR_NONE);
     trace_close(reader);
     return count;
@@ -89,7 +89,7 @@ CASE(the_shipped_azure_2019_functions_hold_their_known_totals)
     static const uint64_t totals[] = {1682, 1529, 31211, 40786, 9148, 281};
     for (size_t i = 0; i < 6; i++) {
         char path[128];
-        (void)snprintf(path, sizeof path, SHIPPED "azure2019_7d_permin_%zu.txt.gz", i + 1);
+        snprintf(path, sizeof path, SHIPPED "azure2019_7d_permin_%zu.txt.gz", i + 1);
         struct summary summary = read_trace(path, "counts-per-minute", 1, NULL);
         assert_int_equal(summary.requests, totals[i]);
         assert_true(summary.last < 7 * 24 * SIM_HOUR);
@@ -120,15 +120,15 @@ static void unpack(const char *from, char to[64])
 {
     char bytes[8192];
     int count = 0;
-    (void)snprintf(to, 64, "/tmp/esgsim-arrivals-XXXXXX");
+    snprintf(to, 64, "/tmp/esgsim-arrivals-XXXXXX");
     int descriptor = mkstemp(to);
     assert_true(descriptor >= 0);
     gzFile packed = gzopen(from, "rb");
     assert_non_null(packed);
     while ((count = gzread(packed, bytes, sizeof bytes)) > 0)
         assert_int_equal(write(descriptor, bytes, (size_t)count), count);
-    (void)gzclose(packed);
-    (void)close(descriptor);
+    gzclose(packed);
+    close(descriptor);
 }
 
 CASE(gzip_and_plain_give_the_same_records)
@@ -142,7 +142,7 @@ CASE(gzip_and_plain_give_the_same_records)
         unpack(files[i][0], plain);
         struct summary packed = read_trace(files[i][0], files[i][1], 3, NULL);
         struct summary unpacked = read_trace(plain, files[i][1], 3, NULL);
-        (void)unlink(plain);
+        unlink(plain);
         assert_true(packed.requests > 0);
         assert_int_equal(packed.requests, unpacked.requests);
         assert_int_equal(packed.digest, unpacked.digest);
@@ -297,13 +297,13 @@ CASE(counts_stay_in_their_bins)
         assert_true(second < 86400 && *comma == ',');
         wanted[second] = (unsigned)strtoul(comma + 1, NULL, 10);
     }
-    (void)fclose(file);
+    fclose(file);
     struct trace_reader *reader = trace_open(path, NULL, 2, &error);
     assert_non_null(reader);
     while (trace_next(reader, &record, &error))
         counts[record.time / SIM_S]++;
     trace_close(reader);
-    (void)unlink(path);
+    unlink(path);
     assert_memory_equal(counts, wanted, sizeof counts);
 }
 
@@ -396,7 +396,7 @@ CASE(every_malformed_trace_is_refused_with_its_file_and_line)
         if (entry->d_name[0] == '.')
             continue;
         files++;
-        (void)snprintf(path, sizeof path, CORPUS "%s", entry->d_name);
+        snprintf(path, sizeof path, CORPUS "%s", entry->d_name);
         if (reads_to_end(path, &error) || error.kind != ERROR_INPUT)
             fail_msg("%s is not refused", path);
         size_t length = strlen(path);
@@ -405,7 +405,7 @@ CASE(every_malformed_trace_is_refused_with_its_file_and_line)
             fail_msg("names no file and line: %s", error.message);
         assert_null(strchr(error.message, '\n'));
     }
-    (void)closedir(folder);
+    closedir(folder);
     assert_true(files >= 25);
 }
 
@@ -421,7 +421,7 @@ CASE(faults_name_the_very_line)
     for (size_t i = 0; i < sizeof faults / sizeof faults[0]; i++) {
         char path[256];
         struct error error = {.kind = ERROR_NONE};
-        (void)snprintf(path, sizeof path, CORPUS "%s", faults[i][0]);
+        snprintf(path, sizeof path, CORPUS "%s", faults[i][0]);
         assert_false(reads_to_end(path, &error));
         if (strstr(error.message, faults[i][1]) == NULL)
             fail_msg("%s", error.message);
@@ -726,7 +726,7 @@ static bool command(struct error *error, int count, ...)
     va_list args;
     va_start(args, count);
     for (int i = 0; i < count; i++) {
-        (void)snprintf(words[i], sizeof words[i], "%s", va_arg(args, const char *));
+        snprintf(words[i], sizeof words[i], "%s", va_arg(args, const char *));
         argv[i] = words[i];
     }
     va_end(args);
@@ -738,13 +738,13 @@ CASE(a_converted_trace_reads_back_as_the_same_arrivals)
     char out[64];
     struct error error = {.kind = ERROR_NONE};
     for (int zipped = 0; zipped < 2; zipped++) {
-        (void)snprintf(out, sizeof out, "/tmp/esgsim-convert-%ld.csv%s", (long)getpid(),
+        snprintf(out, sizeof out, "/tmp/esgsim-convert-%ld.csv%s", (long)getpid(),
                        zipped == 1 ? ".gz" : "");
         if (!command(&error, 5, "trace", "convert", SHIPPED "Azure2021_200.csv.gz", "--out", out))
             fail_msg("%s", error.message);
         struct summary before = read_trace(SHIPPED "Azure2021_200.csv.gz", NULL, 1, NULL);
         struct summary after = read_trace(out, "esgsim", 1, NULL);
-        (void)unlink(out);
+        unlink(out);
         assert_int_equal(after.requests, 199);
         assert_int_equal(before.digest, after.digest);
     }
@@ -755,7 +755,7 @@ CASE(a_conversion_that_fails_leaves_no_file)
     char folder[] = "/tmp/esgsim-convert-XXXXXX", out[64];
     struct error error = {.kind = ERROR_NONE};
     assert_non_null(mkdtemp(folder));
-    (void)snprintf(out, sizeof out, "%s/out.csv", folder);
+    snprintf(out, sizeof out, "%s/out.csv", folder);
     assert_false(
         command(&error, 5, "trace", "convert", CORPUS "esgsim-time-goes-back.csv", "--out", out));
     assert_int_equal(error.kind, ERROR_INPUT);

@@ -14,14 +14,12 @@ static char folder[PATH_SIZE / 2];
 
 static int folder_make(void **state)
 {
-    (void)state;
-    (void)snprintf(folder, sizeof folder, "/tmp/esgsim-whole-XXXXXX");
+    snprintf(folder, sizeof folder, "/tmp/esgsim-whole-XXXXXX");
     return mkdtemp(folder) == NULL ? -1 : 0;
 }
 
 static int folder_remove(void **state)
 {
-    (void)state;
     return rmdir(folder);
 }
 
@@ -37,7 +35,7 @@ static bool can_begin(const char *path, struct error *error)
 
 static const char *place(char *path, const char *name)
 {
-    (void)snprintf(path, PATH_SIZE, "%s/%s", folder, name);
+    snprintf(path, PATH_SIZE, "%s/%s", folder, name);
     return path;
 }
 
@@ -55,7 +53,7 @@ static void assert_text(const char *path, const char *wanted)
     FILE *file = fopen(path, "r");
     assert_non_null(file);
     text[fread(text, 1, sizeof text - 1, file)] = '\0';
-    (void)fclose(file);
+    fclose(file);
     assert_string_equal(text, wanted);
 }
 
@@ -67,7 +65,7 @@ static int files_count(void)
     assert_non_null(listing);
     while (readdir(listing) != NULL)
         count++;
-    (void)closedir(listing);
+    closedir(listing);
     return count;
 }
 
@@ -75,7 +73,7 @@ static int files_count(void)
 static int in_child(int (*body)(const char *path), const char *path)
 {
     int status = 0;
-    (void)fflush(NULL);
+    fflush(NULL);
     const pid_t pid = fork();
     assert_true(pid >= 0);
     if (pid == 0)
@@ -91,7 +89,7 @@ CASE(a_finished_file_takes_its_name_and_nothing_is_left_beside)
     struct error error = {0};
     write_text(place(path, "a b"), "old");
     assert_true(atomic_file_open(&file, path, &error));
-    (void)fputs("new", file.stream);
+    fputs("new", file.stream);
     assert_text(path, "old");
     assert_true(atomic_file_end(&file, true, &error));
     assert_text(path, "new");
@@ -106,7 +104,7 @@ CASE(a_file_given_up_leaves_the_one_before_and_the_first_error)
     struct error error = {0};
     write_text(place(path, "kept"), "old");
     assert_true(atomic_file_open(&file, path, &error));
-    (void)fputs("half", file.stream);
+    fputs("half", file.stream);
     assert_false(atomic_file_end(&file, error_input(&error, "the reason"), &error));
     assert_string_equal(error.message, "the reason");
     assert_text(path, "old");
@@ -135,7 +133,7 @@ CASE(what_a_link_names_is_whole_or_as_it_was_and_the_link_stays)
     assert_int_equal(symlink(between, place(path, "link")), 0);
     for (int good = 0; good <= 1; good++) {
         assert_true(atomic_file_open(&file, path, &error));
-        (void)fputs("new", file.stream);
+        fputs("new", file.stream);
         assert_text(target, "old");
         assert_int_equal(atomic_file_end(&file, good != 0, &error), good);
         assert_text(target, good != 0 ? "new" : "old");
@@ -160,7 +158,7 @@ CASE(a_dangling_link_has_its_target_made)
     assert_true(can_begin(path, &error));
     assert_int_not_equal(access(target, F_OK), 0);
     assert_true(atomic_file_open(&file, path, &error));
-    (void)fputs("made", file.stream);
+    fputs("made", file.stream);
     assert_true(atomic_file_end(&file, true, &error));
     assert_link(path);
     assert_text(target, "made");
@@ -194,14 +192,14 @@ CASE(what_a_process_has_open_is_written_to_as_it_is)
     FILE *stream = fopen(path, "r");
     assert_non_null(stream);
     assert_int_equal(fstat(fileno(stream), &before), 0);
-    (void)snprintf(opened, sizeof opened, "/proc/self/fd/%d", fileno(stream));
+    snprintf(opened, sizeof opened, "/proc/self/fd/%d", fileno(stream));
     assert_true(atomic_file_open(&file, opened, &error));
-    (void)fputs("new", file.stream);
+    fputs("new", file.stream);
     assert_true(atomic_file_end(&file, true, &error));
     assert_int_equal(stat(path, &after), 0);
     assert_true(before.st_ino == after.st_ino);
     assert_text(path, "new");
-    (void)fclose(stream);
+    fclose(stream);
     assert_int_equal(unlink(path), 0);
 }
 
@@ -213,7 +211,7 @@ CASE(a_full_disk_is_told_and_the_device_stays)
     struct stat status;
     assert_int_equal(symlink("/dev/full", place(path, "full")), 0);
     assert_true(atomic_file_open(&file, path, &error));
-    (void)fputs("more than there is room for", file.stream);
+    fputs("more than there is room for", file.stream);
     assert_false(atomic_file_end(&file, true, &error));
     assert_int_equal(error.kind, ERROR_RUN);
     assert_non_null(strstr(error.message, "full: cannot be written: No space left on device"));
@@ -241,7 +239,7 @@ CASE(two_names_of_one_file_are_known_for_one)
     char path[PATH_SIZE], again[PATH_SIZE], hard[PATH_SIZE];
     (void)place(path, "one");
     (void)place(again, "../");
-    (void)snprintf(again, sizeof again, "%s/.././%s/one", folder, strrchr(folder, '/') + 1);
+    snprintf(again, sizeof again, "%s/.././%s/one", folder, strrchr(folder, '/') + 1);
     assert_true(atomic_file_same(path, again));
     assert_true(atomic_file_same("not-there", "./not-there"));
     assert_false(atomic_file_same(path, place(hard, "two")));
@@ -264,7 +262,7 @@ static int is_refused(const char *path)
     struct atomic_file file;
     struct error error = {0};
     char wanted[TEXT_SIZE];
-    (void)snprintf(wanted, sizeof wanted, ": process %ld is writing there", (long)getppid());
+    snprintf(wanted, sizeof wanted, ": process %ld is writing there", (long)getppid());
     return atomic_file_begin(&file, path, &error)            ? 1
            : error.kind != ERROR_RUN                         ? 2
            : strstr(error.message, wanted) == NULL           ? 3
@@ -321,7 +319,7 @@ static int killed(const char *path)
     struct atomic_file file;
     if (!atomic_file_open(&file, path, NULL) || fputs("half", file.stream) < 0)
         return 1;
-    (void)fflush(file.stream);
+    fflush(file.stream);
     return kill(getpid(), SIGKILL);
 }
 
@@ -357,7 +355,6 @@ CASE(what_is_no_lock_is_not_taken_for_one)
 
 static void on_signal(int number)
 {
-    (void)number;
     /* It is, as its header says. */
     unfinished_remove_all(); /* NOLINT(bugprone-signal-handler,cert-sig30-c) */
     _exit(7);
@@ -373,7 +370,7 @@ static int interrupted(const char *path)
         !atomic_file_open(&file, path, NULL))
         return 1;
     for (int i = 0; i < 200; i++) {
-        (void)snprintf(within, sizeof within, "%s/a-figure-of-some-name-%d.csv", temporary, i);
+        snprintf(within, sizeof within, "%s/a-figure-of-some-name-%d.csv", temporary, i);
         write_text(within, "1");
     }
     return kill(getpid(), SIGTERM);
@@ -404,7 +401,6 @@ static struct atomic_file inherited;
 static int ends_the_parents(const char *path)
 {
     struct atomic_file file = inherited;
-    (void)path;
     (void)atomic_file_end(&file, true, NULL);
     unfinished_remove_all();
     return 0;
@@ -420,7 +416,7 @@ CASE(a_forked_child_removes_and_renames_nothing)
     assert_text(path, "old");
     assert_int_equal(files_count(), 3);
     assert_int_equal(in_child(is_refused, path), 0);
-    (void)fputs("new", inherited.stream);
+    fputs("new", inherited.stream);
     assert_true(atomic_file_end(&inherited, true, &error));
     assert_text(path, "new");
     assert_int_equal(files_count(), 1);

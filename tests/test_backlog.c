@@ -54,8 +54,6 @@ static bool census_init(void *state, struct platform *platform, const double *va
                         struct error *error)
 {
     struct census *census = state;
-    (void)values;
-    (void)error;
     census->queue_count = platform_workload(platform)->queue_count;
     assert_true(census->queue_count <= QUEUES_MAX);
     random_stream_open(&census->stream, 11, RANDOM_TEST, platform_seed(platform), 0);
@@ -288,14 +286,11 @@ CASE(counts_by_hooks_and_backlogs_agree_with_the_platform_whatever_is_dropped)
 
 static void act_when_told(void *state, struct platform *platform, uint32_t queue, uint32_t instance)
 {
-    (void)state;
-    (void)instance;
     platform_drop(platform, queue, 0);
 }
 
 static bool drop_the_first(void *state, struct platform *platform)
 {
-    (void)state;
     const uint32_t queue = platform_next_queue(platform, 0);
     return queue != SIM_NONE && platform_drop(platform, queue, 0);
 }

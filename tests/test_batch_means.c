@@ -24,7 +24,6 @@ struct process {
 
 static double normal_next(gsl_rng *rng, double unused, double *state)
 {
-    (void)unused;
     *state = gsl_ran_gaussian_ziggurat(rng, 1);
     return *state;
 }

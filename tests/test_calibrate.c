@@ -480,7 +480,7 @@ static char folder[64];
 static const char *in_folder(const char *name)
 {
     static char path[128];
-    (void)snprintf(path, sizeof path, "%s/%s", folder, name);
+    snprintf(path, sizeof path, "%s/%s", folder, name);
     return path;
 }
 
@@ -545,7 +545,7 @@ CASE(faulty_tables_are_refused_with_the_line_and_the_fault)
         char text[256];
         struct sample_set set = {0};
         struct error error = {0};
-        (void)snprintf(text, sizeof text, "%s%s", head, faults[i].rows);
+        snprintf(text, sizeof text, "%s%s", head, faults[i].rows);
         write_file(in_folder("fault.csv"), text);
         assert_false(sample_table_read(&set, in_folder("fault.csv"), &error));
         assert_int_equal(error.kind, ERROR_INPUT);
@@ -1040,8 +1040,7 @@ CASE(igniter_pairs_calibrate_within_what_is_reported_of_them)
 
 static int make_folder(void **state)
 {
-    (void)state;
-    (void)snprintf(folder, sizeof folder, "/tmp/esgsim-calibrate-XXXXXX");
+    snprintf(folder, sizeof folder, "/tmp/esgsim-calibrate-XXXXXX");
     return mkdtemp(folder) == NULL;
 }
 
@@ -1052,9 +1051,8 @@ static int remove_folder(void **state)
         "speedup.csv", "fault.csv",    "other.csv",     "one.csv",
         "two.csv",     "profile.json", "extended.json", "bytes.json",
         "three.json",  "sliced.json",  "points.csv",    "x-profile-results.txt"};
-    (void)state;
     for (size_t i = 0; i < sizeof files / sizeof files[0]; i++)
-        (void)unlink(in_folder(files[i]));
+        unlink(in_folder(files[i]));
     return rmdir(folder);
 }
 

@@ -96,15 +96,15 @@ static char *law_table(int skipped, double cv, unsigned long seed)
     char *text = NULL;
     size_t size = 0;
     FILE *out = open_memstream(&text, &size);
-    (void)fputs("model,batch,mps_pct,latency_ms\n", out);
+    fputs("model,batch,mps_pct,latency_ms\n", out);
     for (int batch = 1; batch <= 32; batch *= 2)
         for (int share = 10; share <= 100; share += 10) {
             double noise = gsl_ran_lognormal(rng, 0, cv);
             if (gsl_rng_uniform(rng) * 10 >= skipped)
-                (void)fprintf(out, "net,%d,%d,%.9g\n", batch, share,
+                fprintf(out, "net,%d,%d,%.9g\n", batch, share,
                               latency_law_ms(&truth, batch, share / 100.0) * noise);
         }
-    (void)fclose(out);
+    fclose(out);
     gsl_rng_free(rng);
     return text;
 }
@@ -112,7 +112,6 @@ static char *law_table(int skipped, double cv, unsigned long seed)
 static void a_cell_that_was_measured_keeps_the_median_and_every_other_has_a_mark(void **state)
 {
     static const struct profile_options options = {0};
-    (void)state;
     for (unsigned long seed = 1; seed <= 3; seed++) {
         struct sample_set set = {0};
         struct calibration calibration;
@@ -159,7 +158,6 @@ static void a_full_grid_has_every_share_and_every_power_of_two(void **state)
     const struct profile_options options = {.full_grid = true, .extend_batch = 64};
     struct sample_set set = {0};
     struct calibration calibration;
-    (void)state;
     char *text = law_table(5, 0, 4);
     read_table(&set, text);
     struct profile *profile = make_profile(&set, &options, &calibration);
@@ -186,7 +184,6 @@ static void what_did_not_run_is_null_and_so_is_what_needs_more(void **state)
     static const struct profile_options options = {0};
     struct sample_set set = {0};
     struct calibration calibration;
-    (void)state;
     read_table(&set,
                "model,batch,mig_gpcs,latency_ms\nx,1,1,4\nx,1,2,3\nx,1,7,2\nx,4,2,9\nx,4,7,5\n"
                "x,8,1,oom\nx,8,2,17\nx,8,7,8\nx,16,2,\nx,16,7,14\nx,32,7,27\n");
@@ -211,7 +208,6 @@ static void a_bump_that_was_measured_repeatedly_is_kept(void **state)
     size_t used = (size_t)snprintf(text, sizeof text, "model,batch,mps_pct,latency_ms\n");
     struct sample_set set = {0};
     struct calibration calibration;
-    (void)state;
     for (int batch = 1; batch <= 8; batch *= 2)
         for (int share = 20; share <= 100; share += 10)
             for (size_t r = 0; r < 3; r++)
@@ -243,7 +239,6 @@ static void several_vcpu_counts_have_each_their_law(void **state)
     size_t used = (size_t)snprintf(text, sizeof text, "model,vcpu,batch,mps_pct,latency_ms\n");
     struct sample_set set = {0};
     struct calibration calibration;
-    (void)state;
     for (int vcpu = 1; vcpu <= 2; vcpu++)
         for (int batch = 1; batch <= 8; batch *= 2)
             for (int share = 25; share <= 100; share += 25)
@@ -280,16 +275,16 @@ static void read_staircase(struct sample_set *set)
     char *text = NULL;
     size_t size = 0;
     FILE *out = open_memstream(&text, &size);
-    (void)fputs("model,batch,cpu_cores,gpu_pct,latency_ms\n", out);
+    fputs("model,batch,cpu_cores,gpu_pct,latency_ms\n", out);
     for (int vcpu = 2; vcpu <= 16; vcpu *= 2)
         for (int batch = vcpu / 2; batch <= 4 * vcpu; batch *= 2)
             for (int percent = 0; percent <= 50; percent += 10)
                 if (batch <= 2 * vcpu)
-                    (void)fprintf(out, "x,%d,%d,%d,%.9g\n", batch, vcpu, percent,
+                    fprintf(out, "x,%d,%d,%d,%.9g\n", batch, vcpu, percent,
                                   staircase_ms(batch, vcpu, percent));
                 else
-                    (void)fprintf(out, "x,%d,%d,%d,oom\n", batch, vcpu, percent);
-    (void)fclose(out);
+                    fprintf(out, "x,%d,%d,%d,oom\n", batch, vcpu, percent);
+    fclose(out);
     read_table(set, text);
     free(text);
 }
@@ -300,7 +295,6 @@ static void empty_cells_follow_from_other_vcpu_counts(void **state)
     struct sample_set set = {0};
     struct calibration calibration;
     size_t measured = 0, predicted = 0;
-    (void)state;
     read_staircase(&set);
     const size_t points = set.latency_count;
     struct profile *profile = make_profile(&set, &options, &calibration);
@@ -338,7 +332,6 @@ static void a_cell_without_a_gpu_is_no_small_share(void **state)
     const struct profile_options options = {.extend_batch = 8};
     struct sample_set set = {0};
     struct calibration calibration;
-    (void)state;
     read_table(&set, "model,batch,gpu_pct,latency_ms\nx,1,0,40\nx,2,0,70\nx,4,0,130\n"
                      "x,1,50,10\nx,1,100,7\nx,2,50,16\nx,2,100,11\nx,4,50,oom\nx,4,100,18\n");
     struct profile *profile = make_profile(&set, &options, &calibration);
@@ -360,7 +353,6 @@ static void infless_is_predicted_within_6_percent(void **state)
     struct sample_set set = {0};
     struct calibration calibration;
     struct error error = {0};
-    (void)state;
     assert_true(
         sample_table_read(&set, "traces/profiles/raw/infless/infless_profiles_clean.csv", &error));
     samples_reduce(&set);
@@ -397,11 +389,10 @@ static void faulty_marks_are_refused_with_their_place(void **state)
         {"\"expected_error_90\": [[0.1], [0]]", "expected_error_90[0][0]: must be an array of 2"},
         {"\"law\": []", "law"},
     };
-    (void)state;
     for (size_t i = 0; i < sizeof faults / sizeof faults[0]; i++) {
         char text[512];
         struct error error = {0};
-        (void)snprintf(text, sizeof text,
+        snprintf(text, sizeof text,
                        "{\"unit\": 2, \"functions\": {\"f\": {\"grid\": {\"batch\": [1, 2], "
                        "\"vcpu\": [1], \"vgpu\": [1, 2]}, \"latency_ms\": [[[2, 1]], [[3, null]]], "
                        "%s}}}",
@@ -426,7 +417,6 @@ static void an_older_profile_is_read_and_its_law_bounded_outside_the_grid(void *
 {
     struct error error = {0};
     struct profile *profile = profile_parse(steep_law, "steep.json", &error);
-    (void)state;
     if (profile == NULL)
         fail_msg("%s", error.message);
     const struct profile_function *f = profile_find(profile, "f");
@@ -442,7 +432,6 @@ static void an_older_profile_is_read_and_its_law_bounded_outside_the_grid(void *
 static void a_profile_without_marks_tells_cells_from_what_is_between(void **state)
 {
     struct error error = {0};
-    (void)state;
     struct profile *profile = profile_load("traces/profiles/v100-mps-igniter.json", &error);
     assert_non_null(profile);
     const struct profile_function *f = profile_find(profile, "resnet50");
@@ -460,7 +449,6 @@ static void a_column_that_is_not_known_is_refused_selected_or_ignored(void **sta
     static const char text[] = "model,batch,mps_pct,latency_ms,quota_pct,note\n"
                                "x,1,50,4,100,a\nx,1,50,8,50,b\nx,2,50,6,100.0,c\n";
     struct sample_set set = {0};
-    (void)state;
     expect_refusal(&set, text, "column 'quota_pct' is not known");
     expect_refusal(&set, text, "--where quota_pct=VALUE, or drop it by --ignore quota_pct");
     set.filters[0] = (struct sample_filter){"quota_pct", "100", false};
@@ -481,7 +469,6 @@ static void fractions_of_a_percent_make_the_unit_finer(void **state)
 {
     struct sample_set set = {0};
     struct error error = {0};
-    (void)state;
     read_table(&set, "model,batch,mps_pct,latency_ms\nx,1,50,4\nx,1,12.5,9\n");
     assert_int_equal(set.unit, 200);
     assert_int_equal(set.latencies[0].share, 100);
@@ -501,7 +488,6 @@ static void a_table_without_shares_is_of_whole_gpus(void **state)
     static const struct profile_options options = {.unit = 7};
     struct sample_set set = {0};
     struct calibration calibration;
-    (void)state;
     read_table(&set, "model,batch,latency_ms\nx,1,4\nx,2,6\nx,4,10\n");
     assert_int_equal(set.unit, 1);
     struct profile *profile = make_profile(&set, &options, &calibration);
@@ -518,7 +504,6 @@ static void deviations_memory_and_cold_starts_reach_the_profile(void **state)
     struct sample_set set = {0};
     struct calibration calibration = {0};
     struct error error = {0};
-    (void)state;
     read_table(&set, "model,batch,mps_pct,latency_ms,std_ms,memory_mb\nx,1,50,10,0.2,530\n"
                      "x,2,50,16,0.32,560\nx,4,50,30,0.6,620\nx,4,100,18,0.36,620\n");
     samples_reduce(&set);
@@ -621,7 +606,6 @@ static void most_of_a_surface_is_predicted_from_a_part_as_a_simulation_sees_it(v
                  {"traces/profiles/raw/parvagpu/parvagpu_all.csv", 0.5, 0.055}};
     const char *asked = getenv("ESGSIM_ACCURACY_SEEDS");
     const unsigned long seeds = asked == NULL ? 2 : strtoul(asked, NULL, 10);
-    (void)state;
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
         struct unseen unseen = {0};
         for (unsigned long seed = 0; seed < seeds; seed++)
@@ -646,15 +630,15 @@ static void random_table(gsl_rng *rng, struct sample_set *set)
     size_t size = 0;
     FILE *out = open_memstream(&text, &size);
     const int vcpus = 1 + (int)gsl_rng_uniform_int(rng, 2);
-    (void)fputs("model,batch,share_pct,vcpu,latency_ms\n", out);
+    fputs("model,batch,share_pct,vcpu,latency_ms\n", out);
     for (int vcpu = 1; vcpu <= vcpus; vcpu++)
         for (int batch = 1; batch <= 4; batch *= 2)
             for (int share = 20 + (int)gsl_rng_uniform_int(rng, 30); share <= 100; share += 25)
                 if (batch == 1 || gsl_rng_uniform(rng) < 0.8)
-                    (void)fprintf(out, "net,%d,%d,%d,%.9g\n", batch, share, vcpu,
+                    fprintf(out, "net,%d,%d,%d,%.9g\n", batch, share, vcpu,
                                   latency_law_ms(&truth, batch, share / 100.0) / vcpu *
                                       gsl_ran_lognormal(rng, 0, 0.02));
-    (void)fclose(out);
+    fclose(out);
     read_table(set, text);
     free(text);
 }
@@ -687,7 +671,6 @@ static void a_full_grid_moves_no_slo_and_no_load(void **state)
     static const struct profile_options options[] = {{0}, {.full_grid = true, .extend_batch = 8}};
     gsl_rng *rng = gsl_rng_alloc(gsl_rng_mt19937);
     size_t smaller = 0;
-    (void)state;
     gsl_rng_set(rng, 26);
     for (int table = 0; table < 6; table++) {
         struct sample_set set = {0};
@@ -737,14 +720,13 @@ static void evidence_counts_the_cells_that_are_predicted(void **state)
          "measured; 196 of 200 cells predicted", true},
         {"net,1,50,4\nnet,2,50,7\nnet,1,100,2\n", "by hand", "by hand", false},
     };
-    (void)state;
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
         const struct profile_options options = {.full_grid = cases[i].full};
         struct sample_set set = {0};
         struct calibration calibration;
         struct error error = {0};
         char text[256];
-        (void)snprintf(text, sizeof text, "model,batch,mps_pct,latency_ms\n%s", cases[i].table);
+        snprintf(text, sizeof text, "model,batch,mps_pct,latency_ms\n%s", cases[i].table);
         read_table(&set, text);
         if (cases[i].evidence != NULL)
             assert_true(samples_set_text(&set.evidence, cases[i].evidence, &error));
@@ -759,7 +741,6 @@ static void evidence_counts_the_cells_that_are_predicted(void **state)
 static void multiprocessors_need_the_number_of_the_gpu(void **state)
 {
     struct sample_set set = {0};
-    (void)state;
     expect_refusal(&set, "model,batch,sms,latency_ms\nnet,1,20,5\n", "--sms N");
     set = (struct sample_set){.sms = 80};
     read_table(&set, "model,batch,sms,latency_ms\nnet,1,20,5\n");
@@ -779,7 +760,6 @@ static void multiprocessors_need_the_number_of_the_gpu(void **state)
 static void shares_that_look_like_fractions_get_a_note(void **state)
 {
     struct sample_set set = {0};
-    (void)state;
     read_table(&set, "model,batch,share_pct,latency_ms\nnet,1,0.2,5\nnet,1,1,3\n");
     assert_non_null(strstr(set.left_out, "if they are fractions, multiply them by 100"));
     samples_clear(&set);
@@ -813,12 +793,12 @@ int main(void)
         cmocka_unit_test(shares_that_look_like_fractions_get_a_note),
         cmocka_unit_test(most_of_a_surface_is_predicted_from_a_part_as_a_simulation_sees_it),
     };
-    (void)snprintf(path, sizeof path, "/tmp/esgsim-grid-XXXXXX");
+    snprintf(path, sizeof path, "/tmp/esgsim-grid-XXXXXX");
     int file = mkstemp(path);
     if (file < 0)
         return EXIT_FAILURE;
-    (void)close(file);
+    close(file);
     const int failed = cmocka_run_group_tests(tests, NULL, NULL);
-    (void)unlink(path);
+    unlink(path);
     return failed;
 }

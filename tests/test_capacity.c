@@ -243,7 +243,7 @@ static void scan_world(char json[WORLD_BYTES], size_t number)
 {
     world_random(json, number, false);
     char seed[32];
-    (void)snprintf(seed, sizeof seed, "\"seed\":%zu", number + 1);
+    snprintf(seed, sizeof seed, "\"seed\":%zu", number + 1);
     world_replace(json, "\"requests\":400", "\"requests\":100");
     world_replace(json, seed, "\"seed\":1");
 }
@@ -256,7 +256,7 @@ static int scan_answer(const char *path, const struct scan_case *scan, double va
     char text[32];
     double *values = NULL;
     struct error error = {0};
-    (void)snprintf(text, sizeof text, "%.17g", value);
+    snprintf(text, sizeof text, "%.17g", value);
     const struct override overrides[] = {scan->fixed[0],
                                          scan->fixed[1],
                                          scan->fixed[2],
@@ -333,7 +333,7 @@ CASE(the_value_found_is_that_of_a_scan)
         assert_int_equal(answer.whole, scan.whole);
         agreed += scan_agrees(c, path, &scan, &answer.curves[0].search);
         capacity_answer_clear(&answer);
-        (void)unlink(path);
+        unlink(path);
     }
     /* A curve that is not monotone has several answers, of which the search finds one. */
     assert_true(agreed >= CASES - 1);
@@ -590,7 +590,7 @@ CASE(answers_do_not_depend_on_the_number_of_workers)
     }
     for (size_t i = 0; i < 2; i++)
         capacity_answer_clear(&answers[i]);
-    (void)unlink(path);
+    unlink(path);
 }
 
 SUITE("capacity")

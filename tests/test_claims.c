@@ -49,13 +49,13 @@ struct judged {
 static struct expectations *load(const char *text, struct error *error)
 {
     char path[512];
-    (void)snprintf(path, sizeof path, "%s/esgsim-claims-XXXXXX", P_tmpdir);
+    snprintf(path, sizeof path, "%s/esgsim-claims-XXXXXX", P_tmpdir);
     const int fd = mkstemp(path);
     assert_true(fd >= 0);
     assert_true(dprintf(fd, "%s", text) > 0);
-    (void)close(fd);
+    close(fd);
     struct expectations *claims = expectations_load(path, EXPECTATION_CLAIMS, error);
-    (void)unlink(path);
+    unlink(path);
     return claims;
 }
 
@@ -93,7 +93,7 @@ static void assert_claim(const char *claim, double mean, double half_width,
     struct judged judged;
     struct error error = {0};
     struct estimate ours;
-    (void)snprintf(text, sizeof text, CLAIMS("%s"), claim);
+    snprintf(text, sizeof text, CLAIMS("%s"), claim);
     judge(&judged, text);
     if (!claim_estimate(judged.report, &judged.claims->list[0], &ours, &error))
         fail_msg("%s", error.message);
@@ -248,7 +248,7 @@ CASE(runs_that_are_not_there_and_runs_in_several_settings_are_refused)
         struct judged judged;
         struct error error = {0};
         struct estimate ours;
-        (void)snprintf(text, sizeof text, CLAIMS("%s"), wrong[i][0]);
+        snprintf(text, sizeof text, CLAIMS("%s"), wrong[i][0]);
         judge(&judged, text);
         assert_false(claim_estimate(judged.report, &judged.claims->list[0], &ours, &error));
         assert_int_equal(error.kind, ERROR_INPUT);

@@ -62,12 +62,7 @@ static void look_before(struct look *look, struct platform *platform)
     }
 }
 
-static void check_nothing(struct look *look, struct platform *platform, bool more)
-{
-    (void)look;
-    (void)platform;
-    (void)more;
-}
+static void check_nothing(struct look *look, struct platform *platform, bool more) {}
 
 static bool look_decide(void *state, struct platform *platform)
 {
@@ -82,8 +77,6 @@ static bool look_decide(void *state, struct platform *platform)
 
 static bool look_decision(void *context, const struct decision_row *row, struct error *error)
 {
-    (void)context;
-    (void)error;
     assert_false(looking->dispatched);
     looking->chosen = *row;
     looking->dispatched = true;
@@ -278,8 +271,6 @@ static sim_time_t laxity(const struct look *look, uint32_t queue)
 
 static void check_least_laxity(struct look *look, struct platform *platform, bool more)
 {
-    (void)platform;
-    (void)more;
     if (!look->dispatched)
         return;
     for (uint32_t q = 0; q < look->workload->queue_count; q++) {
@@ -333,15 +324,11 @@ static void check_least(struct look *look, bool warm_first)
 
 static void check_least_loaded(struct look *look, struct platform *platform, bool more)
 {
-    (void)platform;
-    (void)more;
     check_least(look, true);
 }
 
 static void check_least_loaded_of_all(struct look *look, struct platform *platform, bool more)
 {
-    (void)platform;
-    (void)more;
     check_least(look, false);
 }
 
@@ -384,13 +371,11 @@ static void check_better(struct look *look, struct platform *platform, bool warm
 
 static void check_better_of_two(struct look *look, struct platform *platform, bool more)
 {
-    (void)more;
     check_better(look, platform, true);
 }
 
 static void check_better_of_two_by_load(struct look *look, struct platform *platform, bool more)
 {
-    (void)more;
     check_better(look, platform, false);
 }
 
@@ -402,7 +387,6 @@ CASE(power_of_two_picks_the_better_of_its_two_draws)
 
 static void check_walk(struct look *look, struct platform *platform, bool more)
 {
-    (void)more;
     if (!look->dispatched)
         return;
     const uint32_t function = queue_function(look->workload, look->chosen.queue);
@@ -620,35 +604,40 @@ CASE(a_sliding_window_has_the_percentiles_of_clockworks_test)
 }
 
 /* One function of five batches, 10 ms a job, one GPU of one unit, containers ready. */
-#define ONE_SERVER(arrivals, slo, requests)                                                        \
-    "{\"name\":\"one\",\"cluster\":{\"invokers\":[{\"count\":1,\"vcpus\":1,\"memory_mb\":4000,"    \
-    "\"gpus\":[{\"model\":\"test\",\"sharing\":\"mps\",\"units\":1,\"memory_mb\":9000}]}]},"       \
-    "\"functions\":{\"functions\":[{\"name\":\"f\",\"model\":\"f\",\"input_bytes\":1000}]},"       \
-    "\"profile\":{\"device\":\"test\",\"evidence\":\"assumed\",\"source\":\"test\","               \
-    "\"licence\":\"none\",\"unit\":1,\"functions\":{\"f\":{\"grid\":{\"batch\":[1,2,3,4,5],"       \
-    "\"vcpu\":[1],\"vgpu\":[1]},\"latency_ms\":[[[10]],[[20]],[[30]],[[40]],[[50]]],"              \
-    "\"noise\":{\"cv\":0},\"cold_start_ms\":{\"mean\":100,\"cv\":0},\"gpu_memory_mb\":"            \
-    "{\"weights\":100,\"per_item\":10},\"host_memory_mb\":100,\"bandwidth_share\":0.5}},"          \
-    "\"interference\":{\"model\":\"constant\",\"constant\":0.5}},\"applications\":["               \
-    "{\"name\":\"a\",\"stages\":[{\"name\":\"a\",\"function\":\"f\"}]}],\"arrivals\":" arrivals    \
-    ",\"slo\":{\"ms\":" slo "},\"platform\":{\"prewarm\":\"none\",\"initial\":{\"f\":4},"          \
-    "\"transfer\":{\"latency_ms\":0}},\"requests\":" requests ",\"warmup_requests\":0,\"seed\":4}"
+static const struct world one_server = {
+    .vcpus = 1,
+    .units = 1,
+    .gpu_memory_mb = 9000,
+    .functions = {{"f", "1,2,3,4,5", "1", "1", "[[10]],[[20]],[[30]],[[40]],[[50]]", 0, 100, 0.5}},
+    .interference = 0.5,
+    .input_bytes = 1000,
+    .applications = "a: a=f",
+    .slo_ms = 60,
+    .platform = "'initial':{'f':4},'transfer':{'latency_ms':0}",
+    .seed = 4};
+
+static void run_server(const struct world *world, const char *policy, const char *key, double value,
+                       struct log *log, struct simulation_result *result)
+{
+    char json[WORLD_BYTES];
+    world_build(json, world);
+    run_well_with(json, policy_find(policy, NULL), key, value, log, result);
+}
 
 /* In overload, without noise and interference and with idle containers, nothing that was not
  * dropped is late, at nominal and at measured times. Batches are as large as time allows: three are
  * 30 ms of the 60. */
 CASE(clockwork_serves_in_time_whatever_it_starts)
 {
-    static const char *const rates[] = {"90", "150", "1000"};
+    static const double rates[] = {90, 150, 1000};
     struct log *log = log_one();
-    char json[WORLD_BYTES];
+    struct world world = one_server;
+    world.requests = 2000;
     for (int window = 0; window <= 10; window += 10) {
         for (size_t r = 0; r < sizeof rates / sizeof *rates; r++) {
             RESULT result = {0};
-            (void)snprintf(json, WORLD_BYTES,
-                           ONE_SERVER("{\"process\":\"poisson\",\"rate_per_s\":%s}", "60", "2000"),
-                           rates[r]);
-            run_well_with(json, policy_find("clockwork", NULL), "window", window, log, &result);
+            world.rate_per_s = rates[r];
+            run_server(&world, "clockwork", "window", window, log, &result);
             assert_true(result.overall.dropped > 20);
             assert_true(result.overall.dropped < 1900);
             for (size_t i = 0; i < log->request_count; i++)
@@ -662,38 +651,34 @@ CASE(clockwork_serves_in_time_whatever_it_starts)
 CASE(clockwork_learns_how_long_a_batch_takes)
 {
     struct log *log = log_one();
-    char *json = strdup(ONE_SERVER("{\"process\":\"poisson\",\"rate_per_s\":300}", "60", "2000"));
-    assert_non_null(json);
-    strstr(json, "\"vcpus\":1")[8] = '2';
-    strstr(json, "\"units\":1")[8] = '2';
-    strstr(json, "\"unit\":1")[7] = '2';
+    struct world world = one_server;
+    world.vcpus = world.units = 2;
+    world.rate_per_s = 300;
+    world.requests = 2000;
     for (int window = 0; window <= 10; window += 10) {
         RESULT result = {0};
         uint64_t late = 0;
-        run_well_with(json, policy_find("clockwork", NULL), "window", window, log, &result);
+        run_server(&world, "clockwork", "window", window, log, &result);
         for (size_t i = 0; i < log->request_count; i++)
             late += !log->requests[i].hit && !log->requests[i].dropped;
         assert_true(window > 0 ? late <= 1 + 2 + 3 + 4 + 5 : late > 200);
     }
-    free(json);
 }
 
 /* A container that takes longer to start than any deadline allows is started without a batch. */
 CASE(clockwork_loads_a_model_that_no_container_has)
 {
     struct log *log = log_one();
-    char *json = strdup(ONE_SERVER("{\"process\":\"poisson\",\"rate_per_s\":50}", "60", "400"));
-    assert_non_null(json);
-    char *initial = strstr(json, "\"f\":4}");
-    assert_non_null(initial);
-    initial[4] = '0';
+    struct world world = one_server;
+    world.platform = "'initial':{'f':0},'transfer':{'latency_ms':0}";
+    world.rate_per_s = 50;
+    world.requests = 400;
     RESULT result = {0};
-    run_well(json, policy_find("clockwork", NULL), log, &result);
+    run_server(&world, "clockwork", NULL, 0, log, &result);
     assert_int_equal(result.run.prewarms, 1);
     assert_int_equal(result.run.cold_starts, 0);
     assert_int_equal(log->requests[0].dropped, 1);
     assert_true(result.overall.dropped < 200);
-    free(json);
 }
 
 /* ---- GrandSLAm ------------------------------------------------------------------------------- */
@@ -717,8 +702,6 @@ static sim_time_t least_stage_deadline(const struct look *look, uint32_t queue, 
 
 static void check_slack_filled(struct look *look, struct platform *platform, bool more)
 {
-    (void)platform;
-    (void)more;
     if (!look->dispatched)
         return;
     const uint32_t queue = look->chosen.queue;
@@ -772,6 +755,19 @@ CASE(grandslam_batches_as_many_as_the_slack_allows_least_slack_first)
 
 /* ---- Clipper --------------------------------------------------------------------------------- */
 
+/* One batch is served at a time; requests come in intervals of `every_ms` to half as much again. */
+static void run_clipper(double every_ms, double slo_ms, unsigned requests, double delay_ms,
+                        struct log *log)
+{
+    RESULT result = {0};
+    struct world world = one_server;
+    world.every_ms[0] = every_ms;
+    world.every_ms[1] = 1.5 * every_ms;
+    world.slo_ms = slo_ms;
+    world.requests = requests;
+    run_server(&world, "clipper", "batch_delay_ms", delay_ms, log, &result);
+}
+
 /* 10 ms a job against 35 ms: three are in time, four are not. By hand, the cap after each batch: 2,
  * 3,
  * 4; 3.6, 4.6, 4.14, 3.726, 4.726, 4.253, 3.828, 4.828, 4.345, 3.911, 4.911, 4.419, 3.978, 4.978,
@@ -781,9 +777,7 @@ CASE(clipper_caps_batches_as_computed_by_hand)
     static const uint32_t expected[] = {1, 2, 3, 4, 3, 4, 4, 3, 4, 4, 3,
                                         4, 4, 3, 4, 4, 3, 4, 4, 4, 3};
     struct log *log = log_one();
-    RESULT result = {0};
-    run_well(ONE_SERVER("{\"process\":\"uniform\",\"low_ms\":1,\"high_ms\":1.5}", "35", "400"),
-             policy_find("clipper", NULL), log, &result);
+    run_clipper(1, 35, 400, 0, log);
     for (size_t i = 0; i < sizeof expected / sizeof *expected; i++)
         assert_int_equal(log->batches[i].jobs, expected[i]);
 }
@@ -792,10 +786,8 @@ CASE(clipper_caps_batches_as_computed_by_hand)
 CASE(clipper_raises_its_cap_to_the_largest_batch_there_is)
 {
     struct log *log = log_one();
-    RESULT result = {0};
     uint32_t most = 0;
-    run_well(ONE_SERVER("{\"process\":\"uniform\",\"low_ms\":1,\"high_ms\":1.5}", "100000", "2000"),
-             policy_find("clipper", NULL), log, &result);
+    run_clipper(1, 100000, 2000, 0, log);
     for (size_t i = 0; i < log->batch_count; i++)
         most = log->batches[i].jobs > most ? log->batches[i].jobs : most;
     assert_int_equal(most, 5);
@@ -805,10 +797,7 @@ CASE(clipper_raises_its_cap_to_the_largest_batch_there_is)
 CASE(clipper_delays_a_batch_below_the_cap_and_no_longer_than_told)
 {
     struct log *log = log_one();
-    RESULT result = {0};
-    run_well_with(
-        ONE_SERVER("{\"process\":\"uniform\",\"low_ms\":100,\"high_ms\":110}", "35", "50"),
-        policy_find("clipper", NULL), "batch_delay_ms", 20, log, &result);
+    run_clipper(100, 35, 50, 20, log);
     assert_int_equal(log->batch_count, 50);
     for (size_t i = 0; i < 50; i++)
         assert_int_equal(log->batches[i].dispatched_ns - log->requests[i].arrival_ns,

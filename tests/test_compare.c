@@ -25,7 +25,7 @@ struct pair {
 
 static void path_make(char path[PATH_SIZE])
 {
-    (void)snprintf(path, PATH_SIZE, "/tmp/esgsim-against-XXXXXX");
+    snprintf(path, PATH_SIZE, "/tmp/esgsim-against-XXXXXX");
     const int file = mkstemp(path);
     assert_true(file >= 0 && close(file) == 0);
 }
@@ -55,7 +55,6 @@ static void simulate_into(struct store *store, const struct experiment *experime
 /* As a GPU would say of itself; the tests' own, in files that are gone after them. */
 static void describe_gpu(void *context, struct execution *execution)
 {
-    (void)context;
     *execution = (struct execution){.backend = "made up",
                                     .device = "a GPU that is none",
                                     .driver = "none",
@@ -371,7 +370,7 @@ CASE(the_interval_holds_the_truth_as_often_as_it_says)
     size_t held = 0;
     for (unsigned trial = 0; trial < TRIALS; trial++) {
         char seed[16];
-        (void)snprintf(seed, sizeof seed, "%u", trial + 1);
+        snprintf(seed, sizeof seed, "%u", trial + 1);
         struct pair pair =
             pair_of(lone(NULL, "seed", seed), lone(NULL, "seed", seed), 1, 0.3, false);
         struct comparison *against = compare(&pair);
@@ -460,9 +459,9 @@ CASE(files_of_the_wrong_kind_are_refused)
     memcpy(same.paths[1], pair.paths[1], PATH_SIZE);
     refused(&same, "is itself a replay");
     memcpy(none.paths[0], pair.paths[0], PATH_SIZE);
-    (void)snprintf(none.paths[1], PATH_SIZE, "tests/test_compare.c");
+    snprintf(none.paths[1], PATH_SIZE, "tests/test_compare.c");
     refused(&none, "tests/test_compare.c");
-    (void)snprintf(none.paths[1], PATH_SIZE, "/no/such/file.h5");
+    snprintf(none.paths[1], PATH_SIZE, "/no/such/file.h5");
     refused(&none, "/no/such/file.h5");
     pair_clear(&pair);
 }
@@ -506,10 +505,10 @@ CASE(the_formats_agree_and_say_that_no_gpu_took_part)
     assert_string_equal(text, again);
     assert_non_null(strstr(text, "rehearsal: no GPU took part"));
     assert_non_null(strstr(page, "rehearsal: no GPU took part"));
-    (void)snprintf(number, sizeof number, "%+.2f", error);
+    snprintf(number, sizeof number, "%+.2f", error);
     assert_non_null(strstr(text, number));
     assert_non_null(strstr(page, number));
-    (void)snprintf(number, sizeof number, ",%.17g,%%,", error);
+    snprintf(number, sizeof number, ",%.17g,%%,", error);
     assert_non_null(strstr(csv, number));
     for (const char *line = csv; *line != '\0'; line = strstr(line, "\r\n") + 2) {
         size_t commas = 0;

@@ -140,7 +140,7 @@ CASE(the_functions_file_overrides_the_profile)
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
         char wanted[128];
         struct experiment *e = parse(cases[i].text, NULL, NULL);
-        (void)snprintf(wanted, sizeof wanted, "\"cold_start_ms\":%s", cases[i].found);
+        snprintf(wanted, sizeof wanted, "\"cold_start_ms\":%s", cases[i].found);
         if (strstr(e->resolved_json, wanted) == NULL)
             fail_msg("%d: no %s in %s", (int)i, wanted, e->resolved_json);
         experiment_free(e);
@@ -178,9 +178,9 @@ CASE(samples_that_are_none_are_refused_with_their_place)
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
         char text[2048];
         const char *entry = cases[i].entry_fault;
-        (void)snprintf(text, sizeof text, PROFILED("%s", "%s"), cases[i].cold, "");
+        snprintf(text, sizeof text, PROFILED("%s", "%s"), cases[i].cold, "");
         assert_refused(text, NULL, NULL, cases[i].profile_fault);
-        (void)snprintf(text, sizeof text, PROFILED("{\"mean\":1}", ENTRY("%s")), cases[i].cold);
+        snprintf(text, sizeof text, PROFILED("{\"mean\":1}", ENTRY("%s")), cases[i].cold);
         if (entry == NULL || *entry != '\0')
             assert_refused(text, NULL, NULL, entry == NULL ? cases[i].profile_fault : entry);
     }

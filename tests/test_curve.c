@@ -31,11 +31,11 @@ static void made_add(struct made *made, const char *setting, const char *policy,
 {
     assert_true(made->results.run_count < RUNS_MOST);
     struct summary_row *run = &made->runs[made->results.run_count++];
-    (void)snprintf(run->hash, sizeof run->hash, "%016zx", made->results.run_count);
-    (void)snprintf(run->name, sizeof run->name, "made-up");
-    (void)snprintf(run->setting, sizeof run->setting, "%s", setting);
-    (void)snprintf(run->policy, sizeof run->policy, "%s", policy);
-    (void)snprintf(run->label, sizeof run->label, "%s", label);
+    snprintf(run->hash, sizeof run->hash, "%016zx", made->results.run_count);
+    snprintf(run->name, sizeof run->name, "made-up");
+    snprintf(run->setting, sizeof run->setting, "%s", setting);
+    snprintf(run->policy, sizeof run->policy, "%s", policy);
+    snprintf(run->label, sizeof run->label, "%s", label);
     run->seed = seed;
     run->measures.requests = 1000;
     run->measures.slo_hit_rate = hit;
@@ -62,7 +62,7 @@ static void add_pair(struct made *made, const char *policy, double factor, doubl
                      double spread)
 {
     char label[128];
-    (void)snprintf(label, sizeof label, "setting=mig slo.factor=%g arrivals.load=%g policy.name=%s",
+    snprintf(label, sizeof label, "setting=mig slo.factor=%g arrivals.load=%g policy.name=%s",
                    factor, load, policy);
     made_add(made, "mig", policy, label, 1, hit - spread);
     made_add(made, "mig", policy, label, 2, hit + spread);
@@ -134,7 +134,7 @@ CASE(with_one_seed_the_value_alone_is_compared)
     struct made *made = made_create();
     for (int i = 1; i <= 3; i++) {
         char label[64];
-        (void)snprintf(label, sizeof label, "arrivals.load=%d policy.name=fifo", i);
+        snprintf(label, sizeof label, "arrivals.load=%d policy.name=fifo", i);
         made_add(made, "", "fifo", label, 1, i < 3 ? 0.95 : 0.94);
     }
     made_build(made);
@@ -159,7 +159,7 @@ CASE(the_end_is_that_of_the_definition)
             const double base = 0.9 + 0.08 * gsl_rng_uniform(random);
             double hits[4], mean = 0, square = 0;
             char label[64];
-            (void)snprintf(label, sizeof label, "arrivals.load=%g policy.name=x", 0.1 * (double)v);
+            snprintf(label, sizeof label, "arrivals.load=%g policy.name=x", 0.1 * (double)v);
             for (int s = 0; s < 4; s++) {
                 hits[s] = base + 0.02 * gsl_rng_uniform(random);
                 mean += hits[s] / 4;
@@ -192,7 +192,7 @@ CASE(a_parameter_of_a_policy_can_be_followed)
     for (int k = 1; k <= 3; k++)
         for (int g = 1; g <= 2; g++) {
             char label[128];
-            (void)snprintf(label, sizeof label,
+            snprintf(label, sizeof label,
                            "policy.name=esg policy.params.k=%d policy.params.group=%d", k, g);
             made_add(made, "", "esg", label, 1, k <= 2 || g == 1 ? 0.96 : 0.5);
         }
@@ -269,7 +269,7 @@ static char *printed(const struct made *made, print_function *print)
     FILE *out = open_memstream(&text, &size);
     assert_non_null(out);
     assert_true(print(made->report, out, &error));
-    (void)fclose(out);
+    fclose(out);
     return text;
 }
 
@@ -334,7 +334,7 @@ CASE(trainings_are_followed_by_their_completion_time_with_no_limit_or_an_upper_o
     struct error error = {0};
     for (size_t i = 0; i < 8; i++) {
         char label[64];
-        (void)snprintf(label, sizeof label, "training.arrivals.per_hour=%zu policy.name=sjf",
+        snprintf(label, sizeof label, "training.arrivals.per_hour=%zu policy.name=sjf",
                        i / 2 + 1);
         made_add(made, "", "sjf", label, i % 2 + 1, 0);
         memcpy(trainings[i].hash, made->runs[i].hash, sizeof trainings[i].hash);

@@ -76,7 +76,7 @@ static struct dilu_grid measured(const char *model, struct dilu_point points[MOD
         points[at].throughput = field(&rest);
         found++;
     }
-    (void)fclose(file);
+    fclose(file);
     assert_int_equal(found, MODEL_POINTS);
     return (struct dilu_grid){batches, BATCHES, sizes, SIZES, points};
 }
@@ -307,8 +307,6 @@ static const struct placed originals[] = {
 
 static enum dilu_admission admit_cold(void *context, size_t gpu)
 {
-    (void)context;
-    (void)gpu;
     return DILU_COLD;
 }
 
@@ -703,49 +701,39 @@ CASE(the_same_seed_gives_the_same_batches)
 /* ---- Behaviour ------------------------------------------------------------------------------- */
 
 /* One GPU of 8 units; a function takes 20 ms on 4 of them, which it requests, and 15 on 6, its
- * limit. */
-static const char lone[] =
-    "{\"name\":\"lone\",\"cluster\":{\"invokers\":[{\"count\":4,\"vcpus\":4,\"memory_mb\":4000,"
-    "\"gpus\":[{\"model\":\"test\",\"sharing\":\"mps\",\"units\":8,\"memory_mb\":4000}]}],"
-    "\"price\":{\"vcpu_hour_usd\":3.6,\"vgpu_hour_usd\":36}},\"functions\":{\"functions\":["
-    "{\"name\":\"f\",\"model\":\"f\",\"input_bytes\":0},"
-    "{\"name\":\"g\",\"model\":\"g\",\"input_bytes\":0}]},\"profile\":{\"device\":\"test\","
-    "\"evidence\":\"assumed\",\"source\":\"test\",\"licence\":\"none\",\"unit\":8,\"functions\":{"
-    "\"f\":{\"grid\":{\"batch\":[1],\"vcpu\":[2],\"vgpu\":[4,6]},\"latency_ms\":[[[20,15]]],"
-    "\"noise\":{\"cv\":0},\"cold_start_ms\":{\"mean\":100,\"cv\":0},\"gpu_memory_mb\":{"
-    "\"weights\":100,\"per_item\":10},\"host_memory_mb\":100,\"bandwidth_share\":0},"
-    "\"g\":{\"grid\":{\"batch\":[1],\"vcpu\":[2],\"vgpu\":[4,6]},\"latency_ms\":[[[20,15]]],"
-    "\"noise\":{\"cv\":0},\"cold_start_ms\":{\"mean\":100,\"cv\":0},\"gpu_memory_mb\":{"
-    "\"weights\":100,\"per_item\":10},\"host_memory_mb\":100,\"bandwidth_share\":0}},"
-    "\"interference\":{\"model\":\"constant\",\"constant\":0}},\"applications\":[APPS],"
-    "\"arrivals\":{\"process\":\"uniform\",\"low_ms\":GAP,\"high_ms\":GAP.0000001},"
-    "\"slo\":{\"ms\":100},\"platform\":{\"prewarm\":\"none\",\"interference\":false,"
-    "\"initial\":{\"f\":4,\"g\":4}},\"requests\":COUNT,\"warmup_requests\":0,\"seed\":1}";
+ * limit. An application of f alone; of g, and then both at once; of f and then g, which starts
+ * while f still counts as active. */
+static const struct world lone = {.invokers = 4,
+                                  .vcpus = 4,
+                                  .units = 8,
+                                  .functions = {{"f", "1", "2", "4,6", "[[20,15]]", 0, 100, 0},
+                                                {"g", "1", "2", "4,6", "[[20,15]]", 0, 100, 0}},
+                                  .slo_ms = 100};
+static const char only_f[] = "a: a=f", both[] = "a: a=g b=f(a) c=g(a)",
+                  one_by_one[] = "a: a=f b=g(a)";
 
-static void run_lone(const char *applications, const char *gap, const char *count, struct log *log,
-                     const struct policy *policy, const char *key, double value)
+static void run_world(struct world world, struct log *log, const struct policy *policy,
+                      const char *key, double value)
 {
     char json[WORLD_BYTES];
     RESULT result = {0};
-    (void)snprintf(json, sizeof json, "%s", lone);
-    world_replace(json, "APPS", applications);
-    world_replace(json, "GAP", gap);
-    if (strstr(applications, "\"g\"") == NULL)
-        world_replace(json, ",\"g\":4", "");
-    world_replace(json, "COUNT", count);
+    world.platform = strchr(world.applications, 'g') == NULL
+                         ? "'interference':false,'initial':{'f':4}"
+                         : "'interference':false,'initial':{'f':4,'g':4}";
+    world_build(json, &world);
     run_well_with(json, policy, key, value, log, &result);
 }
 
-static const char app_f[] = "{\"name\":\"a\",\"stages\":[{\"name\":\"a\",\"function\":\"f\"}]}";
-/* One, and then both at once. */
-static const char app_both[] =
-    "{\"name\":\"a\",\"stages\":[{\"name\":\"a\",\"function\":\"g\",\"output_bytes\":0},"
-    "{\"name\":\"b\",\"function\":\"f\",\"after\":[\"a\"]},"
-    "{\"name\":\"c\",\"function\":\"g\",\"after\":[\"a\"]}]}";
-/* One after the other, which starts while the first still counts as active. */
-static const char app_chain[] =
-    "{\"name\":\"a\",\"stages\":[{\"name\":\"a\",\"function\":\"f\",\"output_bytes\":0},"
-    "{\"name\":\"b\",\"function\":\"g\",\"after\":[\"a\"]}]}";
+static void run_lone(const char *applications, double gap_ms, unsigned count, struct log *log,
+                     const struct policy *policy, const char *key, double value)
+{
+    struct world world = lone;
+    world.applications = applications;
+    world.every_ms[0] = gap_ms;
+    world.every_ms[1] = gap_ms + 1e-7;
+    world.requests = count;
+    run_world(world, log, policy, key, value);
+}
 
 /* The time of each batch after the first of each function, all alike. */
 static double execution_ms(const struct log *log, uint32_t stage)
@@ -766,11 +754,11 @@ CASE(a_lone_instance_runs_at_its_limit_and_two_at_their_requests)
 {
     struct log *log = log_one();
     seen = (struct seen){0};
-    run_lone(app_f, "100", "40", log, watched(false), NULL, 0);
+    run_lone(only_f, 100, 40, log, watched(false), NULL, 0);
     assert_true(fabs(execution_ms(log, 0) - 15) < 0.01);
-    run_lone(app_f, "100", "40", log, watched(false), "vertical", 1);
+    run_lone(only_f, 100, 40, log, watched(false), "vertical", 1);
     assert_true(fabs(execution_ms(log, 0) - 20) < 0.01);
-    run_lone(app_both, "100", "40", log, watched(false), NULL, 0);
+    run_lone(both, 100, 40, log, watched(false), NULL, 0);
     assert_true(fabs(execution_ms(log, 0) - 15) < 0.01);
     assert_true(fabs(execution_ms(log, 1) - 20) < 0.01);
     assert_true(fabs(execution_ms(log, 2) - 20) < 0.01);
@@ -783,7 +771,7 @@ CASE(an_idle_neighbour_gives_way_and_one_that_just_worked_does_not)
 {
     struct log *log = log_one();
     seen = (struct seen){0};
-    run_lone(app_chain, "100", "40", log, watched(false), NULL, 0);
+    run_lone(one_by_one, 100, 40, log, watched(false), NULL, 0);
     assert_true(fabs(execution_ms(log, 0) - 15) < 0.01);
     assert_true(fabs(execution_ms(log, 1) - 20) < 0.01);
     /* f's limit and g's request exceed the GPU: f is reduced whenever g works. */
@@ -793,22 +781,14 @@ CASE(an_idle_neighbour_gives_way_and_one_that_just_worked_does_not)
 /* 50 ms of g's time, a quarter of its work, at its request; the rest at its limit. */
 CASE(who_has_been_idle_for_fifty_milliseconds_no_longer_counts)
 {
-    char json[WORLD_BYTES];
     struct log *log = log_one();
-    RESULT result = {0};
-    (void)snprintf(json, sizeof json, "%s", lone);
-    char *g = strstr(json, "\"g\":{\"grid\"");
-    assert_non_null(g);
-    char tail[WORLD_BYTES];
-    (void)snprintf(tail, sizeof tail, "%s", g);
-    *g = '\0';
-    world_replace(tail, "[20,15]", "[200,150]");
-    world_add(json, "%s", tail);
-    world_replace(json, "APPS", app_chain);
-    world_replace(json, "GAP", "500");
-    world_replace(json, "COUNT", "20");
-    world_replace(json, "{\"ms\":100}", "{\"ms\":1000}");
-    run_well(json, watched(false), log, &result);
+    struct world world = lone;
+    world.functions[1].latency_ms = "[[200,150]]";
+    world.applications = one_by_one;
+    world.every_ms[0] = world.every_ms[1] = 500;
+    world.requests = 20;
+    world.slo_ms = 1000;
+    run_world(world, log, watched(false), NULL, 0);
     assert_true(fabs(execution_ms(log, 0) - 15) < 0.01);
     assert_true(fabs(execution_ms(log, 1) - (50 + 0.75 * 150)) < 0.1);
 }
@@ -838,13 +818,13 @@ CASE(one_more_only_after_twenty_seconds_above_capacity)
     struct policy policy = *watched(false);
     policy.decide = growth_decide;
     memset(&grown, 0, sizeof grown);
-    run_lone(app_f, "16", "1800", log, &policy, NULL, 0);
+    run_lone(only_f, 16, 1800, log, &policy, NULL, 0);
     assert_int_equal(grown.most, 2);
     const double after = sim_to_s(grown.second - grown.first_job);
     assert_true(after > 19.9 && after < 20.1);
     /* 47.6/s are within what one can do. */
     memset(&grown, 0, sizeof grown);
-    run_lone(app_f, "21", "1800", log, &policy, NULL, 0);
+    run_lone(only_f, 21, 1800, log, &policy, NULL, 0);
     assert_int_equal(grown.most, 1);
 }
 

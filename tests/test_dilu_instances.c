@@ -18,8 +18,6 @@ static struct simulation_result result;
 
 static bool keep_lease(void *context, const struct lease_row *row, struct error *error)
 {
-    (void)context;
-    (void)error;
     assert_true(row->training < JOBS);
     leases[row->training] = *row;
     lease_count++;
@@ -34,7 +32,7 @@ static bool try_run(unsigned invokers, const char *policy, const struct policy *
     const struct recorder recorder = {.lease = keep_lease};
     char json[1024];
     double *values = NULL;
-    (void)snprintf(json, sizeof json,
+    snprintf(json, sizeof json,
                    "{\"cluster\": {\"invokers\": [{\"count\": %u, \"vcpus\": 8, \"memory_mb\": "
                    "65536, \"gpus\": [{\"model\": \"A100\", \"sharing\": \"mps\", \"units\": 100, "
                    "\"memory_mb\": 40960, \"count\": 4}]}]}, \"training\": {\"arrivals\": "
@@ -73,15 +71,15 @@ static void trace_write(const struct event *events, size_t count)
         if (event->start)
             jobs[event->id] = event->job;
         const struct dilu_job *job = &jobs[event->id];
-        (void)fprintf(file,
+        fprintf(file,
                       "{'Time': '2024-01-01 %02zu:%02zu:%02zu', 'Action': '%s', 'Instance': "
                       "{'service_name': 's%u', 'type': '%s', 'gpu_num': %u, 'sm_requests': %.17g, "
                       "'sm_limits': %.17g, 'memory': [%g",
                       e / 3600, e / 60 % 60, e % 60, event->start ? "start" : "delete", event->id,
                       types[job->kind], job->gpus, job->request, job->limit, job->memory);
         for (uint32_t g = 1; g < job->gpus; g++)
-            (void)fprintf(file, ", %g", job->memory);
-        (void)fputs("]}}\n", file);
+            fprintf(file, ", %g", job->memory);
+        fputs("]}}\n", file);
     }
     assert_int_equal(fclose(file), 0);
 }
@@ -159,7 +157,7 @@ CASE(the_platform_places_as_the_pool_does)
             char policy[96];
             struct expected expected;
             double theirs = 0, most = 0;
-            (void)snprintf(policy, sizeof policy,
+            snprintf(policy, sizeof policy,
                            "{\"name\": \"dilu\", \"params\": {\"scheme\": \"%s\"}}", schemes[s]);
             simulate(1000, policy);
             compare(events, count, (enum dilu_scheme)s, &expected);
@@ -261,7 +259,6 @@ static struct training_grant parts[2];
 static bool split_decide(void *state, struct platform *platform)
 {
     bool any = false;
-    (void)state;
     for (uint32_t id = platform_next_training(platform, 0); id != SIM_NONE;
          id = platform_next_training(platform, id + 1))
         any = (platform_training(platform, id).state == TRAINING_WAITING &&

@@ -136,8 +136,6 @@ static struct simulation_result result;
 
 static bool keep_training(void *context, const struct training_result_row *row, struct error *error)
 {
-    (void)context;
-    (void)error;
     assert_true(trained_count < sizeof trained / sizeof *trained);
     trained[trained_count++] = *row;
     return true;
@@ -145,8 +143,6 @@ static bool keep_training(void *context, const struct training_result_row *row, 
 
 static bool keep_lease(void *context, const struct lease_row *row, struct error *error)
 {
-    (void)context;
-    (void)error;
     assert_true(lease_count < ROWS);
     leases[lease_count++] = *row;
     return true;
@@ -192,7 +188,7 @@ static const char *world(unsigned invokers, const char *gpus, const char *trace,
     char training[2048] = "";
     if (trace != NULL) {
         trace_is(trace);
-        (void)snprintf(
+        snprintf(
             training, sizeof training,
             "\"training\": {\"models\": {\"name\": \"m\", \"models\": {"
             "\"a\": {\"iteration_s\": 1, \"gpu_memory_mb\": 4000, \"share\": {\"request\": 0.5, "
@@ -202,7 +198,7 @@ static const char *world(unsigned invokers, const char *gpus, const char *trace,
             "\"%s\", \"format\": \"synergy\"}, \"share_exponent\": %g}, ",
             trace_path, share_exponent);
     }
-    (void)snprintf(
+    snprintf(
         json, sizeof json,
         "{\"cluster\": {\"invokers\": [{\"count\": %u, \"vcpus\": 32, \"memory_mb\": 249856, "
         "\"gpus\": [%s]}], \"price\": {\"vcpu_hour_usd\": 0.034, \"vgpu_hour_usd\": 0.03}}, "
@@ -288,7 +284,7 @@ static const char *const bursts_beside = BURSTS("");
 static void hit_rates(const char *requests, const char *trace, const char *params, double *rates)
 {
     char policy[128];
-    (void)snprintf(policy, sizeof policy, "{\"name\": \"dilu\", \"params\": {%s}}", params);
+    snprintf(policy, sizeof policy, "{\"name\": \"dilu\", \"params\": {%s}}", params);
     simulate(world(4, four_gpus, trace, requests, policy));
     assert_int_equal(result.application_count, 4);
     for (size_t f = 0; f < 4; f++)
@@ -337,7 +333,7 @@ CASE(shares_on_the_platform_stay_within_limits)
                           arrival, 1 + (unsigned)(random_uniform(&random) * 40),
                           1U << (unsigned)(random_uniform(&random) * 3));
         }
-        (void)snprintf(policy, sizeof policy,
+        snprintf(policy, sizeof policy,
                        "{\"name\": \"dilu\", \"params\": {\"scheme\": \"%s\"}}", schemes[i % 4]);
         simulate(world(4, four_gpus, trace,
                        REQUESTS(FOUR, "{\"process\": \"poisson\", \"rate_per_s\": 60}", "3000"),
@@ -380,7 +376,7 @@ static double excess_beside(const char *model, double exponent)
         FUNCTION("ssd"), "{\"process\": \"closed\", \"users\": 1, \"think_ms\": 0.01}", "2000");
     static const char policy[] = "{\"name\": \"dilu\", \"params\": {\"scheme\": \"infless-r\"}}";
     char trace[64];
-    (void)snprintf(trace, sizeof trace, "0,%s,0,1000,1\n", model);
+    snprintf(trace, sizeof trace, "0,%s,0,1000,1\n", model);
     simulate(world(1, one_gpu, NULL, requests, policy));
     const double alone = result.overall.exec_ms_mean;
     share_exponent = exponent;
@@ -412,7 +408,7 @@ CASE(trainings_go_on_where_a_node_has_no_vcpus_left)
     static const char *const schemes[] = {"dilu", "infless-l", "infless-r", "exclusive"};
     for (size_t i = 0; i < 4; i++) {
         char policy[160];
-        (void)snprintf(policy, sizeof policy,
+        snprintf(policy, sizeof policy,
                        "{\"name\": \"dilu\", \"params\": {\"scheme\": \"%s\", "
                        "\"training_vcpus\": 32}}",
                        schemes[i]);

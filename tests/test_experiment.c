@@ -320,7 +320,7 @@ static void write_dag(const struct random_dag *dag, char *text, size_t size)
             }
         used += (size_t)snprintf(text + used, size - used, "]}");
     }
-    (void)snprintf(text + used, size - used,
+    snprintf(text + used, size - used,
                    "]}],\"arrivals\":{\"process\":\"poisson\",\"rate_per_s\":1}}");
 }
 
@@ -553,10 +553,10 @@ CASE(the_hash_does_not_depend_on_where_files_lie)
     char folder[] = "/tmp/esgsim-experiment-XXXXXX";
     char path[4][128];
     assert_non_null(mkdtemp(folder));
-    (void)snprintf(path[0], sizeof path[0], "%s/parts", folder);
-    (void)snprintf(path[1], sizeof path[1], "%s/parts/cluster.json", folder);
-    (void)snprintf(path[2], sizeof path[2], "%s/application.json", folder);
-    (void)snprintf(path[3], sizeof path[3], "%s/experiment.json", folder);
+    snprintf(path[0], sizeof path[0], "%s/parts", folder);
+    snprintf(path[1], sizeof path[1], "%s/parts/cluster.json", folder);
+    snprintf(path[2], sizeof path[2], "%s/application.json", folder);
+    snprintf(path[3], sizeof path[3], "%s/experiment.json", folder);
     assert_int_equal(mkdir(path[0], 0700), 0);
     cJSON *root = cJSON_Parse(plain);
     cJSON *cluster = cJSON_DetachItemFromObject(root, "cluster");
@@ -615,7 +615,7 @@ CASE(every_malformed_file_of_the_corpus_is_refused_in_one_line)
             strchr(name, '/') == NULL)
             continue;
         fragment[strlen(fragment) - 2] = '\0'; /* " |" */
-        (void)snprintf(path, sizeof path, "tests/corpus/%s", name);
+        snprintf(path, sizeof path, "tests/corpus/%s", name);
         if (input_check(path, &kind, &error))
             fail_msg("%s is accepted", path);
         assert_int_equal(error.kind, ERROR_INPUT);

@@ -29,7 +29,6 @@
 
 static bool by_hand_decide(void *state, struct platform *platform)
 {
-    (void)state;
     const uint32_t queue = platform_next_queue(platform, 0);
     if (queue == SIM_NONE)
         return false;
@@ -43,28 +42,6 @@ static bool by_hand_decide(void *state, struct platform *platform)
 static const struct policy by_hand = {
     .abi = POLICY_ABI, .name = "by-hand", .summary = "of this test", .decide = by_hand_decide};
 
-static const char world_by_hand[] =
-    "{\"name\":\"by-hand\",\"cluster\":{\"invokers\":[{\"count\":1,\"vcpus\":2,\"memory_mb\":9000,"
-    "\"gpus\":[{\"model\":\"test\",\"sharing\":\"mps\",\"units\":2,\"memory_mb\":1000}]}],"
-    "\"price\":{\"vcpu_hour_usd\":3.6,\"vgpu_hour_usd\":36}},\"functions\":{\"functions\":["
-    "{\"name\":\"f\",\"model\":\"f\",\"input_bytes\":1000},"
-    "{\"name\":\"g\",\"model\":\"g\",\"input_bytes\":1000}]},"
-    "\"profile\":{\"device\":\"test\",\"evidence\":\"assumed\",\"source\":\"test\","
-    "\"licence\":\"none\",\"unit\":2,\"functions\":{"
-    "\"f\":{\"grid\":{\"batch\":[1],\"vcpu\":[1],\"vgpu\":[1]},\"latency_ms\":[[[100]]],"
-    "\"noise\":{\"cv\":0},\"cold_start_ms\":{\"mean\":300,\"cv\":0},\"gpu_memory_mb\":{"
-    "\"weights\":10,\"per_item\":1},\"host_memory_mb\":100,\"bandwidth_share\":0.5},"
-    "\"g\":{\"grid\":{\"batch\":[1],\"vcpu\":[1],\"vgpu\":[1]},\"latency_ms\":[[[60]]],"
-    "\"noise\":{\"cv\":0},\"cold_start_ms\":{\"mean\":200,\"cv\":0},\"gpu_memory_mb\":{"
-    "\"weights\":10,\"per_item\":1},\"host_memory_mb\":100,\"bandwidth_share\":0.5}},"
-    "\"interference\":{\"model\":\"constant\",\"constant\":0.5}},"
-    "\"applications\":[{\"name\":\"pair\",\"stages\":[{\"name\":\"a\",\"function\":\"f\"},"
-    "{\"name\":\"b\",\"function\":\"g\",\"after\":[\"a\"]}]}],"
-    "\"arrivals\":{\"process\":\"trace\",\"file\":\"%s\"},\"slo\":{\"ms\":300},"
-    "\"policy\":{\"name\":\"fifo\"},\"platform\":{\"initial\":{\"f\":1,\"g\":1},\"prewarm\":"
-    "\"none\",\"decision_cost\":{\"model\":\"fixed\",\"ms\":1}},"
-    "\"requests\":3,\"warmup_requests\":0,\"seed\":1,\"record\":\"%s\"}";
-
 struct recorded {
     char path[64];
     struct results *results;
@@ -73,7 +50,7 @@ struct recorded {
 
 static void temporary(char path[64], const char *text)
 {
-    (void)snprintf(path, 64, "/tmp/esgsim-explain-XXXXXX");
+    snprintf(path, 64, "/tmp/esgsim-explain-XXXXXX");
     write_temporary(path, text);
 }
 
@@ -107,13 +84,37 @@ static void recorded_clear(struct recorded *recorded)
     unlink(recorded->path);
 }
 
-static void record_by_hand(const char *level, struct recorded *recorded)
+/* `change` edits the world; NULL: nothing. */
+static void record_changed(const char *level, void (*change)(char *json), struct recorded *recorded)
 {
-    char trace[64], json[4096];
+    char trace[64], json[WORLD_BYTES], more[64];
     temporary(trace, "time_ms,application\n0,pair\n10,pair\n20,pair\n");
-    (void)snprintf(json, sizeof json, world_by_hand, trace, level);
+    snprintf(more, sizeof more, "'policy':{'name':'fifo'},'record':'%s'", level);
+    world_build(json, &(struct world){.name = "by-hand",
+                                      .vcpus = 2,
+                                      .memory_mb = 9000,
+                                      .units = 2,
+                                      .gpu_memory_mb = 1000,
+                                      .functions = {{"f", "1", "1", "1", "[[100]]", 0, 300, 0.5},
+                                                    {"g", "1", "1", "1", "[[60]]", 0, 200, 0.5}},
+                                      .interference = 0.5,
+                                      .input_bytes = 1000,
+                                      .applications = "pair: a=f b=g(a)",
+                                      .trace = trace,
+                                      .slo_ms = 300,
+                                      .platform = "'initial':{'f':1,'g':1},'decision_cost':"
+                                                  "{'model':'fixed','ms':1}",
+                                      .more = more,
+                                      .requests = 3});
+    if (change != NULL)
+        change(json);
     record(json, &by_hand, recorded);
     unlink(trace);
+}
+
+static void record_by_hand(const char *level, struct recorded *recorded)
+{
+    record_changed(level, NULL, recorded);
 }
 
 static void assert_ms(sim_time_t time, double ms)
@@ -152,20 +153,20 @@ CASE(a_request_that_waited_for_room_is_told_to_the_nanosecond)
     recorded_clear(&recorded);
 }
 
+static void add_a_faster_gpu(char *json)
+{
+    world_replace(json, "{'f':1,'g':1}", "'warm'");
+    world_replace(json, "'memory_mb':1000}]}]",
+                  "'memory_mb':1000}]},{'vcpus':2,'memory_mb':9000,'gpus':[{'model':'test',"
+                  "'sharing':'mps','units':2,'memory_mb':1000,'speed':2}]}]");
+}
+
 /* The same beside an invoker that is free, with a GPU of another kind. */
 CASE(room_on_a_gpu_of_another_kind_is_no_room)
 {
-    char trace[64], json[WORLD_BYTES];
     struct recorded recorded;
     struct error error = {0};
-    temporary(trace, "time_ms,application\n0,pair\n10,pair\n20,pair\n");
-    (void)snprintf(json, sizeof json, world_by_hand, trace, "all");
-    world_replace(json, "{\"f\":1,\"g\":1}", "\"warm\"");
-    world_replace(json, "\"memory_mb\":1000}]}]",
-                  "\"memory_mb\":1000}]},{\"vcpus\":2,\"memory_mb\":9000,\"gpus\":[{\"model\":"
-                  "\"test\",\"sharing\":\"mps\",\"units\":2,\"memory_mb\":1000,\"speed\":2}]}]");
-    record(json, &by_hand, &recorded);
-    unlink(trace);
+    record_changed("all", add_a_faster_gpu, &recorded);
     struct explanation *told =
         explanation_build(&recorded.results->runs[0], recorded.record, 2, &error);
     assert_non_null(told);
@@ -330,11 +331,9 @@ CASE(in_any_world_the_parts_add_up_to_latency_and_cost)
 {
     static const char *const policies[] = {"esg", "infless", "clockwork", "fifo", "fast-gshare"};
     for (uint64_t number = 0; number < 5; number++) {
-        char json[WORLD_BYTES + 32];
+        char json[WORLD_BYTES];
         world_random(json, number, false);
-        char *end = strrchr(json, '}');
-        assert_non_null(end);
-        (void)snprintf(end, 24, ",\"record\":\"all\"}");
+        world_replace(json, "'seed':", "'record':'all','seed':");
         struct error error = {0};
         struct recorded recorded;
         record(json, policy_find(policies[number], &error), &recorded);

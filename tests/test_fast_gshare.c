@@ -631,20 +631,13 @@ CASE(the_same_seed_gives_the_same_batches)
 
 /* One function, 10 ms on the whole GPU (share 4) or 20 on half of it, a request every 5 ms: 200/s.
  * RPR is 25 for all points. */
-static const char steady[] =
-    "{\"name\":\"steady\",\"cluster\":{\"invokers\":[{\"count\":4,\"vcpus\":8,\"memory_mb\":4000,"
-    "\"gpus\":[{\"model\":\"test\",\"sharing\":\"mps\",\"units\":4,\"memory_mb\":4000}]}],"
-    "\"price\":{\"vcpu_hour_usd\":3.6,\"vgpu_hour_usd\":36}},\"functions\":{\"functions\":["
-    "{\"name\":\"f\",\"model\":\"f\",\"input_bytes\":0}]},\"profile\":{\"device\":\"test\","
-    "\"evidence\":\"assumed\",\"source\":\"test\",\"licence\":\"none\",\"unit\":4,\"functions\":{"
-    "\"f\":{\"grid\":{\"batch\":[1],\"vcpu\":[1],\"vgpu\":[2,4]},\"latency_ms\":[[[20,10]]],"
-    "\"noise\":{\"cv\":0},\"cold_start_ms\":{\"mean\":100,\"cv\":0},\"gpu_memory_mb\":{"
-    "\"weights\":100,\"per_item\":10},\"host_memory_mb\":100,\"bandwidth_share\":0}},"
-    "\"interference\":{\"model\":\"constant\",\"constant\":0}},\"applications\":[{\"name\":\"a\","
-    "\"stages\":[{\"name\":\"a\",\"function\":\"f\"}]}],\"arrivals\":{\"process\":\"uniform\","
-    "\"low_ms\":5,\"high_ms\":5.0000001},\"slo\":{\"ms\":100},\"platform\":{\"prewarm\":\"none\","
-    "\"interference\":false,\"initial\":{\"f\":8}},\"requests\":6000,\"warmup_requests\":0,"
-    "\"seed\":1}";
+static const struct world steady = {.invokers = 4,
+                                    .functions = {{"f", "1", "1", "2,4", "[[20,10]]", 0, 100, 0}},
+                                    .applications = "a: a=f",
+                                    .every_ms = {5, 5.0000001},
+                                    .slo_ms = 100,
+                                    .platform = "'interference':false,'initial':{'f':8}",
+                                    .requests = 6000};
 
 static struct {
     uint32_t first, later;
@@ -674,6 +667,8 @@ CASE(pods_follow_the_rate_every_ten_seconds)
         uint32_t pods, vgpu;
     } expected[] = {{2, 4}, {20, 2}};
     struct log *log = log_one();
+    char json[WORLD_BYTES];
+    world_build(json, &steady);
     for (size_t ties = 0; ties < 2; ties++) {
         RESULT result = {0};
         struct policy policy = *policy_find("fast-gshare", NULL);
@@ -686,7 +681,7 @@ CASE(pods_follow_the_rate_every_ten_seconds)
         policy.parameters = parameters;
         policy.decide = growth_decide;
         memset(&grown, 0, sizeof grown);
-        run_well_with(steady, &policy, "backlog", 1, log, &result);
+        run_well_with(json, &policy, "backlog", 1, log, &result);
         assert_int_equal(grown.first, 1);
         assert_true(fabs(grown.rate - 200) < 0.5);
         assert_int_equal(grown.later, expected[ties].pods);

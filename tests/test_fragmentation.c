@@ -91,8 +91,6 @@ static double summary_fragmentation;
 
 static bool keep_lease(void *context, const struct lease_row *row, struct error *error)
 {
-    (void)context;
-    (void)error;
     assert_true(lease_count < LEASES_MAX);
     leases[lease_count++] = *row;
     return true;
@@ -100,8 +98,6 @@ static bool keep_lease(void *context, const struct lease_row *row, struct error 
 
 static bool keep_training(void *context, const struct training_result_row *row, struct error *error)
 {
-    (void)context;
-    (void)error;
     first_arrival = row->arrival_ns < first_arrival ? row->arrival_ns : first_arrival;
     last_finish = row->finish_ns > last_finish ? row->finish_ns : last_finish;
     return true;
@@ -121,8 +117,6 @@ static uint32_t draw(struct wild *wild, uint32_t count)
 static bool wild_init(void *state, struct platform *platform, const double *values,
                       struct error *error)
 {
-    (void)values;
-    (void)error;
     random_stream_open(&((struct wild *)state)->random, platform_seed(platform), RANDOM_TEST, 41,
                        0);
     return true;
@@ -198,7 +192,7 @@ static void simulate(unsigned trial)
                       1 + (unsigned)(40 * random_uniform(&random)), gangs[i]);
     }
     write_temporary(path, trace);
-    (void)snprintf(json, sizeof json,
+    snprintf(json, sizeof json,
                    "{\"seed\": %u, \"cluster\": {\"invokers\": [{\"count\": 3, \"vcpus\": 16, "
                    "\"memory_mb\": 131072, \"gpus\": [{\"model\": \"V100\", \"sharing\": \"mps\", "
                    "\"units\": 100, \"memory_mb\": 16384, \"count\": 4}]}]}, \"training\": "
@@ -212,7 +206,7 @@ static void simulate(unsigned trial)
     if (!simulation_run(experiment, &going_wild, (const double[]){0}, &recorder, NULL, &result,
                         &error))
         fail_msg("%s", error.message);
-    (void)unlink(path);
+    unlink(path);
     measures = *result.training;
     summary_fragmentation = result.run.gpu_fragmentation;
     experiment_free(experiment);

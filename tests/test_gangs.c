@@ -14,8 +14,6 @@ static size_t finished;
 
 static bool keep_row(void *context, const struct training_result_row *row, struct error *error)
 {
-    (void)context;
-    (void)error;
     assert_true(row->training < TRAININGS);
     finish_ns[row->training] = row->finish_ns;
     start_ns[row->training] = row->start_ns;
@@ -57,7 +55,7 @@ CASE(restarts_at_every_event_give_the_figures_of_muris_simulator)
         assert_string_equal(next_word(&line), "trace3");
         const char *order = next_word(&line);
         const size_t count = (size_t)next_number(&line);
-        (void)snprintf(
+        snprintf(
             json, sizeof json,
             "{" CLUSTER(
                 "8", "8") ", \"training\": {\"models\": "
@@ -102,7 +100,7 @@ static void run_specs(const struct spec *specs, size_t count, const char *cluste
         assert_true(fprintf(file, "%zu,%c,%.9g,%u,%u\n", i, specs[i].model, specs[i].arrival_s,
                             specs[i].iterations, specs[i].gpus) > 0);
     assert_int_equal(fclose(file), 0);
-    (void)snprintf(
+    snprintf(
         json, sizeof json,
         "{%s, \"training\": {\"models\": {\"name\": \"m\", \"models\": {"
         "\"a\": {\"iteration_s\": 1, \"restart_s\": 7, \"gpu_memory_mb\": 9000}, "
@@ -227,7 +225,7 @@ static void run_w_and_l(const char *trace, unsigned vcpus, const char *policy)
 {
     char json[2048];
     trace_is(trace);
-    (void)snprintf(
+    snprintf(
         json, sizeof json,
         "{\"cluster\": {\"invokers\": [{\"vcpus\": %u, \"memory_mb\": 8192, \"gpus\": [{\"model\": "
         "\"V100\", \"sharing\": \"mps\", \"units\": 100, \"memory_mb\": 16384}]}]}, \"training\": "
@@ -363,9 +361,9 @@ CASE(a_gang_that_never_fits_is_bad_input)
         struct simulation_result result = {0};
         double *values = NULL;
         char trace[64];
-        (void)snprintf(trace, sizeof trace, "3,a,0,5,1\n4,a,1,5,1\n9,b,2,5,%u\n", cases[c].gpus);
+        snprintf(trace, sizeof trace, "3,a,0,5,1\n4,a,1,5,1\n9,b,2,5,%u\n", cases[c].gpus);
         trace_is(trace);
-        (void)snprintf(json, sizeof json,
+        snprintf(json, sizeof json,
                        "{\"cluster\": {\"invokers\": [%s]}, \"training\": {\"models\": {\"name\": "
                        "\"m\", \"models\": {\"a\": {\"iteration_s\": 1, \"share\": {\"request\": "
                        "0.1}}, \"b\": {\"iteration_s\": 1%s, \"share\": {\"request\": 0.3}}}, "

@@ -38,8 +38,6 @@ static double linear_law(const void *context, uint32_t self, uint16_t self_units
                          uint16_t other_units)
 {
     const struct instance *instance = context;
-    (void)self;
-    (void)other;
     return fmax(1, 0.9 + instance->pressure * (self_units + other_units) / 100);
 }
 

@@ -14,7 +14,7 @@
 enum { CONFIGURATIONS = 9, STAGES = 4, LENGTH = 5, WORLDS = 200 };
 
 /* One function per stage, with batches of 1, 2 and 4. */
-struct world {
+struct planned {
     struct test_dag dag;
     struct configuration configurations[STAGES][CONFIGURATIONS];
     struct function functions[STAGES];
@@ -28,7 +28,7 @@ struct world {
     struct suffix_settings settings;
 };
 
-static void world_functions(struct world *world, uint64_t *state)
+static void world_functions(struct planned *world, uint64_t *state)
 {
     static char name[] = "f";
     for (size_t s = 0; s < STAGES; s++) {
@@ -52,7 +52,7 @@ static void world_functions(struct world *world, uint64_t *state)
 
 /* A chain, or with `fork` a diamond of four stages. A base latency below 1024 ns makes the quantum
  * 1 ns, so that plans are exact. */
-static void world_fill(struct world *world, uint64_t *state, bool fork)
+static void world_fill(struct planned *world, uint64_t *state, bool fork)
 {
     static const uint32_t diamond_edges[][2] = {{0, 1}, {0, 2}, {1, 3}, {2, 3}};
     if (fork)
@@ -81,7 +81,7 @@ static void world_fill(struct world *world, uint64_t *state, bool fork)
         .reserve = 1.5, .reserve_last = 3, .max_batch = 4, .units = 4, .vcpus = 4};
 }
 
-static struct suffix *suffix_of(const struct world *world, struct arena *arena)
+static struct suffix *suffix_of(const struct planned *world, struct arena *arena)
 {
     struct error error = {0};
     const struct suffix_inputs inputs = {world->risks, world->delay, world->wait,
@@ -94,7 +94,7 @@ static struct suffix *suffix_of(const struct world *world, struct arena *arena)
 }
 
 /* t', written down from its definition. */
-static sim_time_t inflated(const struct world *world, size_t s, size_t k)
+static sim_time_t inflated(const struct planned *world, size_t s, size_t k)
 {
     const bool last = world->dag.stages[s].next_count == 0;
     const double z = last ? world->settings.reserve_last : world->settings.reserve;
@@ -103,7 +103,7 @@ static sim_time_t inflated(const struct world *world, size_t s, size_t k)
                             world->delay[s]);
 }
 
-static double price_of(const struct world *world, enum objective objective, size_t s, size_t k)
+static double price_of(const struct planned *world, enum objective objective, size_t s, size_t k)
 {
     const struct configuration *spec = &world->configurations[s][k];
     const double mean = world->risks[s].mean;
@@ -117,7 +117,7 @@ static double price_of(const struct world *world, enum objective objective, size
 
 /* Least price of all stages after `from`, each with a batch of at most `bound`, so that the request
  * ends within `left`. Enumerates; `finish` of `from` is 0. */
-static double exhaust(const struct world *world, enum objective objective, size_t from, size_t s,
+static double exhaust(const struct planned *world, enum objective objective, size_t from, size_t s,
                       uint32_t bound, sim_time_t left, sim_time_t *finish)
 {
     const struct application *application = &world->dag.application;
@@ -147,7 +147,7 @@ static double exhaust(const struct world *world, enum objective objective, size_
     return best;
 }
 
-static void check_options(const struct world *world, const struct suffix *suffix, size_t s,
+static void check_options(const struct planned *world, const struct suffix *suffix, size_t s,
                           enum objective objective, const sim_time_t *left, uint32_t length)
 {
     struct option *options = calloc(suffix_room(suffix), sizeof *options);
@@ -184,7 +184,7 @@ static void check_options(const struct world *world, const struct suffix *suffix
 CASE(options_equal_exhaustive_search_for_both_objectives)
 {
     uint64_t state = 7;
-    struct world *world = malloc(sizeof *world);
+    struct planned *world = malloc(sizeof *world);
     assert_non_null(world);
     for (int i = 0; i < WORLDS; i++) {
         world_fill(world, &state, i % 4 == 3);
@@ -210,7 +210,7 @@ CASE(options_equal_exhaustive_search_for_both_objectives)
 CASE(coarse_times_are_never_optimistic_and_lose_two_quanta_per_stage_at_most)
 {
     uint64_t state = 11;
-    struct world *world = malloc(sizeof *world);
+    struct planned *world = malloc(sizeof *world);
     assert_non_null(world);
     for (int i = 0; i < WORLDS; i++) {
         world_fill(world, &state, false);
@@ -253,7 +253,7 @@ CASE(tables_are_filled_again_only_after_a_move)
 {
     uint64_t state = 3;
     bool done = false;
-    struct world *world = malloc(sizeof *world);
+    struct planned *world = malloc(sizeof *world);
     assert_non_null(world);
     world_fill(world, &state, true);
     struct arena arena = {0};

@@ -591,42 +591,36 @@ static void world_resnet(char json[WORLD_BYTES], const char *trace, unsigned req
     static const uint16_t vcpus[] = {2, 4};
     static struct table table;
     table_load(&table, "resnet-50");
-    json[0] = '\0';
-    world_add(json, "{\"name\":\"resnet\",\"cluster\":{\"invokers\":[{\"count\":1,\"vcpus\":20,"
-                    "\"memory_mb\":65536,\"gpus\":[{\"model\":\"test\",\"sharing\":\"mps\","
-                    "\"units\":100,\"memory_mb\":11000}]}],\"price\":{\"vcpu_hour_usd\":3.6,"
-                    "\"vgpu_hour_usd\":36}},\"functions\":{\"functions\":[{\"name\":\"resnet-50\","
-                    "\"model\":\"resnet-50\",\"input_bytes\":0}]},\"profile\":{\"device\":\"test\","
-                    "\"evidence\":\"measured\",\"source\":\"INFless\",\"licence\":\"GPL-3.0\","
-                    "\"unit\":100,\"functions\":{\"resnet-50\":{\"grid\":{\"batch\":[1,2,4],"
-                    "\"vcpu\":[2,4],\"vgpu\":[10,20,30,40,50]},\"latency_ms\":[");
+    char latency_ms[WORLD_BYTES] = "";
     for (size_t b = 0; b < 3; b++) {
-        world_add(json, b > 0 ? ",[" : "[");
+        world_add(latency_ms, b > 0 ? ",[" : "[");
         for (size_t c = 0; c < 2; c++)
             for (uint16_t g = 10; g <= 50; g = (uint16_t)(g + 10)) {
                 const struct configuration key = {.batch = batches[b], .vcpu = vcpus[c], .vgpu = g};
                 const struct configuration *row =
                     bsearch(&key, table.rows, table.function.configuration_count,
                             sizeof *table.rows, compare_rows);
-                world_add(json, "%s", g > 10 ? "," : c > 0 ? ",[" : "[");
+                world_add(latency_ms, "%s", g > 10 ? "," : c > 0 ? ",[" : "[");
                 if (row != NULL)
-                    world_add(json, "%.3f", sim_to_ms(row->time));
+                    world_add(latency_ms, "%.3f", sim_to_ms(row->time));
                 else
-                    world_add(json, "null");
-                world_add(json, "%s", g == 50 ? "]" : "");
+                    world_add(latency_ms, "null");
+                world_add(latency_ms, "%s", g == 50 ? "]" : "");
             }
-        world_add(json, "]");
+        world_add(latency_ms, "]");
     }
-    world_add(json,
-              "],\"noise\":{\"cv\":0},\"cold_start_ms\":{\"mean\":1000,\"cv\":0},"
-              "\"gpu_memory_mb\":{\"weights\":100,\"per_item\":10},\"host_memory_mb\":1000,"
-              "\"bandwidth_share\":0}}},\"applications\":[{\"name\":\"one\","
-              "\"stages\":[{\"name\":\"a\",\"function\":\"resnet-50\"}]}],\"arrivals\":{"
-              "\"process\":\"trace\",\"file\":\"%s\"},\"slo\":{\"ms\":200},\"platform\":{"
-              "\"prewarm\":\"none\","
-              "\"interference\":false,\"initial\":{\"resnet-50\":8}},\"requests\":%u,"
-              "\"warmup_requests\":0,\"seed\":3}",
-              trace, requests);
+    world_build(json, &(struct world){.vcpus = 20,
+                                      .memory_mb = 65536,
+                                      .units = 100,
+                                      .gpu_memory_mb = 11000,
+                                      .functions = {{"resnet", "1,2,4", "2,4", "10,20,30,40,50",
+                                                     latency_ms, 0, 1000, 0}},
+                                      .applications = "one: a=resnet",
+                                      .trace = trace,
+                                      .slo_ms = 200,
+                                      .platform = "'interference':false,'initial':{'resnet':8}",
+                                      .requests = requests,
+                                      .seed = 3});
 }
 
 /* 60 per second for 20 s, then 2 per second for 60 s. Returns how many. */
@@ -722,32 +716,21 @@ CASE(a_regular_caller_meets_a_container_that_was_started_for_it)
     unlink(path);
 }
 
-/* A GPU of four units, for f and g on one or on `large` units in `times`. */
-static void world_narrow(char json[WORLD_BYTES], const char *large, const char *times,
-                         const char *trace, unsigned requests)
+/* A GPU of `units`, for f and g on one or on `large` units in `times`. */
+static void world_narrow(char json[WORLD_BYTES], unsigned units, const char *large,
+                         const char *times, const char *trace, unsigned requests)
 {
-    char function[512];
-    (void)snprintf(
-        function, sizeof function,
-        "{\"grid\":{\"batch\":[1],\"vcpu\":[1],\"vgpu\":[1,%s]},\"latency_ms\":[[[%s]]],"
-        "\"noise\":{\"cv\":0},\"cold_start_ms\":{\"mean\":1000,\"cv\":0},\"gpu_memory_mb\":"
-        "{\"weights\":100,\"per_item\":10},\"host_memory_mb\":100,\"bandwidth_share\":0}",
-        large, times);
-    json[0] = '\0';
-    world_add(json,
-              "{\"name\":\"narrow\",\"cluster\":{\"invokers\":[{\"count\":1,\"vcpus\":8,"
-              "\"memory_mb\":2000,\"gpus\":[{\"model\":\"test\",\"sharing\":\"mps\","
-              "\"units\":4,\"memory_mb\":2000}]}],\"price\":{\"vcpu_hour_usd\":3.6,"
-              "\"vgpu_hour_usd\":36}},\"functions\":{\"functions\":[{\"name\":\"f\",\"model\":"
-              "\"f\",\"input_bytes\":0},{\"name\":\"g\",\"model\":\"g\",\"input_bytes\":0}]},"
-              "\"profile\":{\"device\":\"test\",\"evidence\":\"assumed\",\"source\":\"test\","
-              "\"licence\":\"none\",\"unit\":4,\"functions\":{\"f\":%s,\"g\":%s}},"
-              "\"applications\":[{\"name\":\"first\",\"stages\":[{\"name\":\"a\","
-              "\"function\":\"f\"}]},{\"name\":\"second\",\"stages\":[{\"name\":\"a\","
-              "\"function\":\"g\"}]}],\"arrivals\":{\"process\":\"trace\",\"file\":\"%s\"},"
-              "\"slo\":{\"ms\":50},\"platform\":{\"prewarm\":\"none\",\"interference\":false,"
-              "\"initial\":{\"f\":2,\"g\":2}},\"requests\":%u,\"warmup_requests\":0,\"seed\":3}",
-              function, function, trace, requests);
+    world_build(json, &(struct world){.memory_mb = 2000,
+                                      .units = units,
+                                      .gpu_memory_mb = 2000,
+                                      .functions = {{"f", "1", "1", large, times, 0, 1000, 0},
+                                                    {"g", "1", "1", large, times, 0, 1000, 0}},
+                                      .applications = "first: a=f; second: a=g",
+                                      .trace = trace,
+                                      .slo_ms = 50,
+                                      .platform = "'interference':false,'initial':{'f':2,'g':2}",
+                                      .requests = requests,
+                                      .seed = 3});
 }
 
 /* In 50 ms nothing less than three units will do. f takes them first and is not asked for after 5
@@ -769,7 +752,7 @@ CASE(what_is_made_for_want_of_room_does_not_count_as_capacity)
     fclose(trace);
     char json[WORLD_BYTES];
     struct log *log = log_one();
-    world_narrow(json, "3", "60,20", path, count);
+    world_narrow(json, 4, "1,3", "[[60,20]]", path, count);
     struct policy policy = watch();
     RESULT result = {0};
     run_well(json, &policy, log, &result);
@@ -806,7 +789,7 @@ CASE(arrivals_beyond_the_capacity_fail_or_wait)
     write_steady(path, STEADY, 12.5);
     char json[WORLD_BYTES];
     struct log *log = log_one();
-    world_narrow(json, "4", "60,25", path, STEADY);
+    world_narrow(json, 4, "1,4", "[[60,25]]", path, STEADY);
     struct policy policy = watch();
     struct simulation_result result = {0};
     run_well(json, &policy, log, &result);
@@ -832,9 +815,7 @@ CASE(half_a_gpu_is_the_nearest_share)
     write_steady(path, STEADY, 30);
     char json[WORLD_BYTES];
     struct log *log = log_one();
-    world_narrow(json, "2,4,7", "90,80,30,20", path, STEADY);
-    world_replace(json, "\"units\":4", "\"units\":7");
-    world_replace(json, "\"unit\":4", "\"unit\":7");
+    world_narrow(json, 7, "1,2,4,7", "[[90,80,30,20]]", path, STEADY);
     struct policy policy = watch();
     for (size_t limits = 0; limits < 2; limits++) {
         RESULT result = {0};
@@ -874,7 +855,7 @@ CASE(who_takes_room_from_others_takes_no_more_than_is_of_use)
     fclose(trace);
     char json[WORLD_BYTES];
     struct log *log = log_one();
-    world_narrow(json, "4", "40,15", path, ALTERNATING);
+    world_narrow(json, 4, "1,4", "[[40,15]]", path, ALTERNATING);
     struct policy policy = watch();
     RESULT result = {0};
     run_well(json, &policy, log, &result);

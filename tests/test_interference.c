@@ -372,7 +372,7 @@ static void read_alone(struct search *search)
                 (struct alone){columns[2], columns[4], columns[5]};
             read++;
         }
-    (void)fclose(file);
+    fclose(file);
     assert_int_equal(read, 4 * 32 * 5);
 }
 

@@ -310,12 +310,15 @@ CASE(lsth_mixes_the_windows_of_both_memories)
 
 /* ---- In the simulator ------------------------------------------------------------------------ */
 
-#define BY_SECONDS "{\"name\":\"hybrid-histogram\",\"params\":{\"bin_s\":1}}"
+#define BY_SECONDS "{'name':'hybrid-histogram','params':{'bin_s':1}}"
 
 static struct experiment *load_kept(const char *json, const char *keep_alive)
 {
-    const struct override override = {"platform.keep_alive", keep_alive};
+    char value[256];
+    const struct override override = {"platform.keep_alive", value};
     struct error error = {0};
+    snprintf(value, sizeof value, "%s", keep_alive != NULL ? keep_alive : "");
+    json_requote(value);
     struct experiment *experiment =
         experiment_parse(json, "test.json", ".", &override, keep_alive != NULL ? 1 : 0, &error);
     if (experiment == NULL)
@@ -323,64 +326,72 @@ static struct experiment *load_kept(const char *json, const char *keep_alive)
     return experiment;
 }
 
-static void run_kept(const char *json, const char *keep_alive, const char *policy, struct log *log,
-                     struct simulation_result *result)
+/* Runs the experiment, which it frees, under the policy. */
+static void run_experiment(struct experiment *experiment, const struct policy *policy,
+                           struct log *log, struct simulation_result *result)
 {
-    struct experiment *experiment = load_kept(json, keep_alive);
     const struct recorder recorder = log_recorder(log);
-    const struct policy *named = policy_find(policy, NULL);
     struct error error = {0};
-    assert_non_null(named);
-    double *values = policy_values(named, NULL, 0);
+    assert_non_null(policy);
+    double *values = policy_values(policy, NULL, 0);
     memset(log, 0, sizeof *log);
-    if (!simulation_run(experiment, named, values, &recorder, NULL, result, &error))
-        fail_msg("%s under %s: %s", policy, keep_alive, error.message);
+    if (!simulation_run(experiment, policy, values, &recorder, NULL, result, &error))
+        fail_msg("%s: %s", policy->name, error.message);
     free(values);
     experiment_free(experiment);
 }
 
-/* One function that takes `service_ms` and starts in `cold_ms`, room for a thousand. */
-static void single_world(char json[WORLD_BYTES], double service_ms, double cold_ms,
-                         const char *arrivals, unsigned requests)
+static void run_kept(const char *json, const char *keep_alive, const char *policy, struct log *log,
+                     struct simulation_result *result)
 {
-    json[0] = '\0';
-    world_add(json,
-              "{\"cluster\":{\"invokers\":[{\"count\":1,\"vcpus\":1000,\"memory_mb\":1024000,"
-              "\"gpus\":[]}],\"price\":{\"vcpu_hour_usd\":3.6,\"vgpu_hour_usd\":36}},"
-              "\"functions\":{\"functions\":[{\"name\":\"f\",\"host_memory_mb\":1024,"
-              "\"cold_start_ms\":%g,\"service\":{\"distribution\":\"constant\",\"mean_ms\":%g},"
-              "\"configuration\":{\"batch\":1,\"vcpu\":1,\"vgpu\":0}}]},\"applications\":["
-              "{\"name\":\"a\",\"stages\":[{\"name\":\"s\",\"function\":\"f\"}]}],\"arrivals\":%s,"
-              "\"slo\":{\"factor\":100},\"platform\":{\"prewarm\":\"none\",\"initial\":\"cold\"},"
-              "\"requests\":%u,\"warmup_requests\":0,\"seed\":5}",
-              cold_ms, service_ms, arrivals, requests);
+    run_experiment(load_kept(json, keep_alive), policy_find(policy, NULL), log, result);
+}
+
+/* One function that takes `service_ms` and starts in `cold_ms`, room for a thousand; `world` says
+ * when requests come. A vCPU costs 0.001 $/s. */
+static struct experiment *load_single(struct world world, double service_ms, double cold_ms,
+                                      const char *keep_alive)
+{
+    char json[WORLD_BYTES], latency[32];
+    snprintf(latency, sizeof latency, "[[%g]]", service_ms);
+    world.vcpus = 1000;
+    world.memory_mb = 1024000;
+    world.functions[0] = (struct world_function){"f", "1", "1", "0", latency, 0, cold_ms, 0};
+    world.applications = "a: a=f";
+    world.slo_factor = 100;
+    world.platform = "'initial':'cold'";
+    world.seed = 5;
+    world_build(json, &world);
+    return load_kept(json, keep_alive);
+}
+
+static void run_single(struct world world, double service_ms, double cold_ms,
+                       const char *keep_alive, struct log *log, struct simulation_result *result)
+{
+    run_experiment(load_single(world, service_ms, cold_ms, keep_alive), policy_find("fifo", NULL),
+                   log, result);
 }
 
 /* Poisson arrivals, service next to nothing: a container is gone where the interval was longer than
  * its time, which has probability exp(-rate × time). */
 CASE(poisson_cold_starts_are_as_in_theory)
 {
-    struct log *log = log_one();
+    const struct world world = {.rate_per_s = 0.7, .requests = ROWS_MAX - 1};
     for (unsigned ttl = 1; ttl <= 3; ttl++) {
-        char json[WORLD_BYTES], keep[64];
+        char keep[64];
         RESULT result = {0};
-        const unsigned requests = ROWS_MAX - 1;
-        single_world(json, 0.001, 0, "{\"process\":\"poisson\",\"rate_per_s\":0.7}", requests);
-        snprintf(keep, sizeof keep, "{\"name\":\"fixed\",\"params\":{\"ttl_s\":%u}}", ttl);
-        run_kept(json, keep, "fifo", log, &result);
-        size_t cold = result.run.cold_starts;
-        const double p = exp(-0.7 * ttl), n = (double)requests;
-        assert_true(fabs((double)cold / n - p) < 4 * sqrt(p * (1 - p) / n));
+        snprintf(keep, sizeof keep, "{'name':'fixed','params':{'ttl_s':%u}}", ttl);
+        run_single(world, 0.001, 0, keep, log_one(), &result);
+        const double p = exp(-0.7 * ttl), n = world.requests;
+        assert_true(fabs((double)result.run.cold_starts / n - p) < 4 * sqrt(p * (1 - p) / n));
     }
 }
 
 CASE(without_keep_alive_every_job_is_cold)
 {
     struct log *log = log_one();
-    char json[WORLD_BYTES];
     RESULT result = {0};
-    single_world(json, 40, 100, "{\"process\":\"poisson\",\"rate_per_s\":20}", 500);
-    run_kept(json, "none", "fifo", log, &result);
+    run_single((struct world){.rate_per_s = 20, .requests = 500}, 40, 100, "none", log, &result);
     assert_true(result.overall.cold_start_rate == 1);
     assert_int_equal(result.run.cold_starts, log->batch_count);
     assert_true(result.run.cost_idle_usd == 0);
@@ -390,10 +401,9 @@ CASE(without_keep_alive_every_job_is_cold)
 CASE(kept_for_ever_only_more_concurrency_starts_cold)
 {
     struct log *log = log_one();
-    char json[WORLD_BYTES];
     RESULT result = {0};
-    single_world(json, 40, 100, "{\"process\":\"poisson\",\"rate_per_s\":60}", 2000);
-    run_kept(json, "infinite", "fifo", log, &result);
+    run_single((struct world){.rate_per_s = 60, .requests = 2000}, 40, 100, "infinite", log,
+               &result);
     size_t most = 0;
     for (size_t i = 0; i < log->batch_count; i++) {
         size_t at_once = 0; /* those that hold a container as batch i is dispatched, itself too */
@@ -409,42 +419,51 @@ CASE(kept_for_ever_only_more_concurrency_starts_cold)
 
 /* Requests 20 s apart, 0.1 s each, the first behind a cold start of 1 s: idle times 18.9 and
  * 19.9 s. From the sixth on the window is 18 × 0.9 = 16.2 s to 22 s: the container goes and a new
- * one starts 15.2 s after, 4.7 s before the next request. The price is 1 vCPU at 0.001 $/s. */
+ * one starts 15.2 s after, 4.7 s before the next request. It goes with the last batch. */
 CASE(a_container_goes_and_comes_back_ahead_of_the_next_request)
 {
+    static const struct {
+        unsigned regular; /* requests 20 s apart */
+        const char *then; /* further ones */
+        const char *cold; /* of all requests, 'c': behind a cold start */
+        unsigned prewarms;
+        double idle_s;
+    } cases[] = {
+        {20, "", "c...................", 14, 18.9 + 4 * 19.9 + 14 * 4.7},
+        /* Nobody uses the container that comes back at 155.3 s. It goes as its window ends, at
+         * 140.1 + 22 = 162.1 s. The request at 200 s is cold. */
+        {8, "200000,a\n", "c.......c", 3, 18.9 + 4 * 19.9 + 2 * 4.7 + 6.8},
+        /* A request comes while its container is away: cold, and the plan to start one at 155.3 s
+         * is void. The window then opens at 9 × 0.9 - 1 = 7.1 s: the request at 157 s, 5.9 s after
+         * the last has ended, is cold too. */
+        {8, "150000,a\n157000,a\n", "c.......cc", 2, 18.9 + 4 * 19.9 + 2 * 4.7},
+    };
     struct log *log = log_one();
-    char json[WORLD_BYTES];
-    RESULT result = {0};
-    single_world(json, 100, 1000, "{\"process\":\"uniform\",\"low_ms\":20000,\"high_ms\":20000}",
-                 20);
-    run_kept(json, BY_SECONDS, "fifo", log, &result);
-    assert_int_equal(result.run.cold_starts, 1);
-    assert_int_equal(result.run.prewarms, 14);
-    assert_int_equal(result.run.evictions, 15);
-    assert_true(fabs(result.run.cost_idle_usd - 0.001 * (18.9 + 4 * 19.9 + 14 * 4.7)) < 1e-9);
-}
-
-/* As above, eight requests 20 s apart, and then none until 200 s. The container that comes back at
- * 155.3 s for the request that is not there has its window until 140.1 + 22 = 162.1 s and goes: 6.8
- * s that nobody used. The request at 200 s is cold. */
-CASE(a_container_that_came_back_for_nothing_goes_at_the_end_of_its_window)
-{
-    struct log *log = log_one();
-    char path[] = "/tmp/esgsim-trace-XXXXXX", json[WORLD_BYTES], arrivals[128];
-    static const char text[] = "time_ms,application\n0,a\n20000,a\n40000,a\n60000,a\n80000,a\n"
-                               "100000,a\n120000,a\n140000,a\n200000,a\n";
-    write_temporary(path, text);
-    RESULT result = {0};
-    snprintf(arrivals, sizeof arrivals, "{\"process\":\"trace\",\"file\":\"%s\"}", path);
-    single_world(json, 100, 1000, arrivals, 9);
-    run_kept(json, BY_SECONDS, "fifo", log, &result);
-    unlink(path);
-    assert_int_equal(result.run.prewarms, 3);
-    assert_int_equal(result.run.cold_starts, 2);
-    assert_int_equal(log->batches[8].cold, 1);
-    assert_int_equal(result.run.evictions, 5); /* after requests 6 to 9, and at 162.1 s */
-    const double idle_s = 18.9 + 4 * 19.9 + 2 * 4.7 + 6.8;
-    assert_true(fabs(result.run.cost_idle_usd - 0.001 * idle_s) < 1e-9);
+    for (size_t c = 0; c < sizeof cases / sizeof *cases; c++) {
+        char path[] = "/tmp/esgsim-trace-XXXXXX";
+        RESULT result = {0};
+        FILE *trace = trace_begin(path);
+        for (unsigned i = 0; i < cases[c].regular; i++)
+            fprintf(trace, "%u,a\n", 20000 * i);
+        fputs(cases[c].then, trace);
+        assert_int_equal(fclose(trace), 0);
+        const size_t count = strlen(cases[c].cold);
+        run_single((struct world){.trace = path, .requests = (unsigned)count}, 100, 1000,
+                   BY_SECONDS, log, &result);
+        unlink(path);
+        unsigned cold = 0;
+        assert_int_equal(log->batch_count, count);
+        for (size_t i = 0; i < count; i++) {
+            assert_int_equal(log->batches[i].cold, cases[c].cold[i] == 'c');
+            cold += log->batches[i].cold;
+        }
+        assert_int_equal(result.run.cold_starts, cold);
+        assert_int_equal(result.run.prewarms, cases[c].prewarms);
+        /* All go: those that start for a request and those that start ahead. */
+        assert_int_equal(result.run.evictions, cold + cases[c].prewarms);
+        assert_true(fabs(result.run.cost_idle_usd - 0.001 * cases[c].idle_s) < 1e-9);
+    }
+    assert_int_equal(log->batches[9].started_ns, 158 * SIM_S); /* of the last case */
 }
 
 static struct keep_windows back_for_ever(void *state, const struct idle_container *container,
@@ -458,43 +477,13 @@ CASE(a_container_may_come_back_for_ever)
 {
     static const struct keep_alive keep_alive_policy = {.name = "back-for-ever",
                                                         .on_idle = back_for_ever};
-    char json[WORLD_BYTES];
     RESULT result = {0};
-    struct error error = {0};
-    single_world(json, 100, 1000, "{\"process\":\"uniform\",\"low_ms\":100000,\"high_ms\":100000}",
-                 3);
-    struct experiment *experiment = load_kept(json, "infinite");
+    struct experiment *experiment = load_single(
+        (struct world){.every_ms = {100000, 100000}, .requests = 3}, 100, 1000, "infinite");
     experiment->platform.keep_alive_policy = &keep_alive_policy;
-    const struct policy *fifo = policy_find("fifo", NULL);
-    double *values = policy_values(fifo, NULL, 0);
-    if (!simulation_run(experiment, fifo, values, NULL, NULL, &result, &error))
-        fail_msg("%s", error.message);
-    free(values);
+    run_experiment(experiment, policy_find("fifo", NULL), log_one(), &result);
     assert_int_equal(result.run.cold_starts, 1);
     assert_int_equal(result.run.prewarms, 2);
-    experiment_free(experiment);
-}
-
-/* After eight such requests one comes 10 s later, while its container is away: cold, and the plan
- * to start one at 155.3 s is void. The window then opens at 9 × 0.9 - 1 = 7.1 s: the tenth, at 157
- * s, 5.9 s after the ninth has ended, is cold too. */
-CASE(a_request_in_between_voids_the_plan)
-{
-    struct log *log = log_one();
-    char path[] = "/tmp/esgsim-trace-XXXXXX", json[WORLD_BYTES], arrivals[128];
-    static const char text[] = "time_ms,application\n0,a\n20000,a\n40000,a\n60000,a\n80000,a\n"
-                               "100000,a\n120000,a\n140000,a\n150000,a\n157000,a\n";
-    write_temporary(path, text);
-    RESULT result = {0};
-    snprintf(arrivals, sizeof arrivals, "{\"process\":\"trace\",\"file\":\"%s\"}", path);
-    single_world(json, 100, 1000, arrivals, 10);
-    run_kept(json, BY_SECONDS, "fifo", log, &result);
-    unlink(path);
-    assert_int_equal(result.run.prewarms, 2);
-    assert_int_equal(result.run.cold_starts, 3);
-    assert_int_equal(log->batches[8].cold, 1);
-    assert_int_equal(log->batches[9].cold, 1);
-    assert_int_equal(log->batches[9].started_ns, 158 * SIM_S);
 }
 
 /* Makes an instance and gives it up before it has started, then dispatches like the simplest. */
@@ -523,17 +512,11 @@ CASE(an_instance_given_up_at_once_does_not_count_as_working)
                                            .name = "wasteful",
                                            .state_bytes = sizeof(bool),
                                            .decide = wasteful_decide};
-    char json[WORLD_BYTES];
     RESULT result = {0};
-    struct error error = {0};
-    single_world(json, 100, 1000, "{\"process\":\"uniform\",\"low_ms\":20000,\"high_ms\":20000}",
-                 20);
-    struct experiment *experiment =
-        load_kept(json, "{\"name\":\"hybrid-histogram\",\"params\":{\"bin_s\":1,\"head\":20}}");
-    if (!simulation_run(experiment, &wasteful, NULL, NULL, NULL, &result, &error))
-        fail_msg("%s", error.message);
+    run_experiment(load_single((struct world){.every_ms = {20000, 20000}, .requests = 20}, 100,
+                               1000, "{'name':'hybrid-histogram','params':{'bin_s':1,'head':20}}"),
+                   &wasteful, log_one(), &result);
     assert_true(result.run.prewarms >= 10);
-    experiment_free(experiment);
 }
 
 /* ---- Caches ---------------------------------------------------------------------------------- */
@@ -642,27 +625,28 @@ static void cache_world(const struct cache *cache, bool gpu, const char *path, c
     FILE *text = fmemopen(json, size, "w");
     assert_non_null(text);
     fprintf(text,
-            "{\"cluster\":{\"invokers\":[{\"count\":1,\"vcpus\":4,\"memory_mb\":%g,\"gpus\":["
-            "{\"model\":\"test\",\"sharing\":\"mps\",\"units\":4,\"memory_mb\":%g}]}]},",
+            "{'cluster':{'invokers':[{'count':1,'vcpus':4,'memory_mb':%g,'gpus':["
+            "{'model':'test','sharing':'mps','units':4,'memory_mb':%g}]}]},",
             gpu ? 1e6 : cache->capacity, gpu ? cache->capacity : 1e6);
-    fputs("\"functions\":{\"functions\":[", text);
+    fputs("'functions':{'functions':[", text);
     for (unsigned f = 0; f < FUNCTIONS; f++)
         fprintf(text,
-                "%s{\"name\":\"f%u\",\"host_memory_mb\":%g,\"gpu_memory_mb\":{\"weights\":%g,"
-                "\"per_item\":0},\"cold_start_ms\":%g,\"service\":{\"distribution\":\"constant\","
-                "\"mean_ms\":1},\"configuration\":{\"batch\":1,\"vcpu\":1,\"vgpu\":1}}",
+                "%s{'name':'f%u','host_memory_mb':%g,'gpu_memory_mb':{'weights':%g,"
+                "'per_item':0},'cold_start_ms':%g,'service':{'distribution':'constant',"
+                "'mean_ms':1},'configuration':{'batch':1,'vcpu':1,'vgpu':1}}",
                 f == 0 ? "" : ",", f, gpu ? 1 : cache->size[f], gpu ? cache->size[f] : 1,
                 cache->cost[f]);
-    fputs("]},\"applications\":[", text);
+    fputs("]},'applications':[", text);
     for (unsigned f = 0; f < FUNCTIONS; f++)
-        fprintf(text, "%s{\"name\":\"a%u\",\"stages\":[{\"name\":\"s\",\"function\":\"f%u\"}]}",
+        fprintf(text, "%s{'name':'a%u','stages':[{'name':'s','function':'f%u'}]}",
                 f == 0 ? "" : ",", f, f);
     fprintf(text,
-            "],\"arrivals\":{\"process\":\"trace\",\"file\":\"%s\"},\"slo\":{\"factor\":100},"
-            "\"platform\":{\"prewarm\":\"none\",\"initial\":\"cold\"},\"requests\":%zu,"
-            "\"warmup_requests\":0}",
+            "],'arrivals':{'process':'trace','file':'%s'},'slo':{'factor':100},"
+            "'platform':{'prewarm':'none','initial':'cold'},'requests':%zu,"
+            "'warmup_requests':0}",
             path, cache->count);
     assert_int_equal(fclose(text), 0);
+    json_requote(json);
 }
 
 /* Which accesses start cold in the simulator. */
@@ -695,8 +679,7 @@ CASE(evictions_are_those_of_a_naive_cache)
             const bool gpu = number % 2 == 0;
             char keep[128];
             snprintf(keep, sizeof keep,
-                     "{\"name\":\"greedy-dual\",\"params\":{\"variant\":\"%s\",\"size\":\"%s\"}}",
-                     rules[rule],
+                     "{'name':'greedy-dual','params':{'variant':'%s','size':'%s'}}", rules[rule],
                      number % 4 > 1 ? "scarce"
                      : gpu          ? "gpu"
                                     : "host");
@@ -730,8 +713,8 @@ CASE(more_memory_never_costs_lru_a_hit)
         cache_draw(cache, number, true);
         for (unsigned places = 1; places <= FUNCTIONS; places++) {
             cache->capacity = 100 * places;
-            cache_run(cache, false, "{\"name\":\"greedy-dual\",\"params\":{\"variant\":\"lru\"}}",
-                      log, larger);
+            cache_run(cache, false, "{'name':'greedy-dual','params':{'variant':'lru'}}", log,
+                      larger);
             cache_run(cache, false, "infinite", log, listed);
             for (size_t i = 0; i < cache->count; i++) {
                 assert_int_equal(larger[i], listed[i]);
@@ -749,15 +732,15 @@ CASE(more_memory_never_costs_lru_a_hit)
 
 static const char *const keep_alives[] = {
     "none",
-    "{\"name\":\"fixed\",\"params\":{\"ttl_s\":0.4}}",
+    "{'name':'fixed','params':{'ttl_s':0.4}}",
     "infinite",
-    "{\"name\":\"hybrid-histogram\",\"params\":{\"bin_s\":0.05,\"min_samples\":1,\"lead\":"
-    "\"none\"}}",
-    "{\"name\":\"lsth\",\"params\":{\"bin_s\":0.02,\"min_samples\":2,\"short_samples\":5,"
-    "\"long_samples\":20}}",
-    "{\"name\":\"hybrid-histogram\",\"params\":{\"bin_s\":0.001,\"bins\":5,\"min_samples\":1}}",
+    "{'name':'hybrid-histogram','params':{'bin_s':0.05,'min_samples':1,'lead':"
+    "'none'}}",
+    "{'name':'lsth','params':{'bin_s':0.02,'min_samples':2,'short_samples':5,"
+    "'long_samples':20}}",
+    "{'name':'hybrid-histogram','params':{'bin_s':0.001,'bins':5,'min_samples':1}}",
     "greedy-dual",
-    "{\"name\":\"greedy-dual\",\"params\":{\"variant\":\"freq\",\"ttl_s\":0.3,\"size\":\"host\"}}",
+    "{'name':'greedy-dual','params':{'variant':'freq','ttl_s':0.3,'size':'host'}}",
 };
 enum { KEEP_ALIVES = sizeof keep_alives / sizeof *keep_alives };
 
@@ -775,7 +758,8 @@ CASE(every_keep_alive_works_under_every_scheduler)
         world_random(json, number, false);
         for (size_t p = 0; p < 4; p++) {
             for (size_t k = 0; k < KEEP_ALIVES; k++) {
-                struct simulation_result result, second;
+                RESULT result = {0};
+                RESULT second = {0};
                 run_kept(json, keep_alives[k], policies[p], log, &result);
                 run_kept(json, keep_alives[k], policies[p], again, &second);
                 world_check_conserved(log, &result, 400);
@@ -785,8 +769,6 @@ CASE(every_keep_alive_works_under_every_scheduler)
                     assert_true(result.overall.cold_start_rate == 1);
                 prewarms += result.run.prewarms;
                 evictions += result.run.evictions;
-                simulation_result_clear(&result);
-                simulation_result_clear(&second);
             }
         }
     }
@@ -805,16 +787,9 @@ static sim_time_t keep_nothing(void *state, struct platform *platform, uint32_t 
 
 static uint64_t evictions_under(const struct policy *policy, const char *keep_alive)
 {
-    struct experiment *experiment = load_kept(diamond, keep_alive);
-    double *values = policy_values(policy, NULL, 0);
     RESULT result = {0};
-    struct error error = {0};
-    if (!simulation_run(experiment, policy, values, NULL, NULL, &result, &error))
-        fail_msg("%s", error.message);
-    const uint64_t evictions = result.run.evictions;
-    free(values);
-    experiment_free(experiment);
-    return evictions;
+    run_experiment(load_kept(diamond, keep_alive), policy, log_one(), &result);
+    return result.run.evictions;
 }
 
 CASE(a_named_keep_alive_goes_before_the_schedulers_own)
@@ -831,21 +806,22 @@ CASE(a_named_keep_alive_goes_before_the_schedulers_own)
 static bool resolves_to(const char *keep_alive, const char *part)
 {
     struct experiment *experiment = load_kept(diamond, keep_alive);
-    const bool found = strstr(experiment->resolved_json, part) != NULL;
+    char json[256];
+    snprintf(json, sizeof json, "%s", part);
+    const bool found = strstr(experiment->resolved_json, json_requote(json)) != NULL;
     experiment_free(experiment);
     return found;
 }
 
 CASE(the_resolved_experiment_tells_name_and_every_parameter)
 {
-    assert_true(resolves_to(NULL, "\"keep_alive_s\":600"));
-    assert_false(resolves_to(NULL, "\"keep_alive\":"));
-    assert_true(resolves_to("none", "\"keep_alive\":{\"name\":\"none\",\"params\":{}}"));
+    assert_true(resolves_to(NULL, "'keep_alive_s':600"));
+    assert_false(resolves_to(NULL, "'keep_alive':"));
+    assert_true(resolves_to("none", "'keep_alive':{'name':'none','params':{}}"));
     assert_false(resolves_to("none", "keep_alive_s"));
-    assert_true(
-        resolves_to("{\"name\":\"greedy-dual\",\"params\":{\"variant\":\"size\"}}",
-                    "\"keep_alive\":{\"name\":\"greedy-dual\",\"params\":{\"size\":\"scarce\","
-                    "\"ttl_s\":0,\"variant\":\"size\"}}"));
+    assert_true(resolves_to("{'name':'greedy-dual','params':{'variant':'size'}}",
+                            "'keep_alive':{'name':'greedy-dual','params':{'size':'scarce',"
+                            "'ttl_s':0,'variant':'size'}}"));
 }
 
 /* "fixed" takes its time from keep_alive_s, and does what the platform does unnamed. */
@@ -854,19 +830,18 @@ CASE(fixed_is_what_keep_alive_s_says)
     struct log *log = calloc(1, sizeof *log), *named = calloc(1, sizeof *named);
     assert_non_null(log);
     assert_non_null(named);
-    static const char *const times[] = {"0", "0.3", "600", "\"infinite\""};
+    static const char *const times[] = {"0", "0.3", "600", "'infinite'"};
     for (size_t i = 0; i < 4; i++) {
-        char json[WORLD_BYTES] = "";
-        const char *place = strstr(diamond, "\"prewarm\"");
-        world_add(json, "%.*s\"keep_alive_s\":%s,%s", (int)(place - diamond), diamond, times[i],
-                  place);
-        struct simulation_result result, second;
+        char json[WORLD_BYTES], keys[64];
+        RESULT result = {0};
+        RESULT second = {0};
+        snprintf(json, sizeof json, "%s", diamond);
+        snprintf(keys, sizeof keys, "'keep_alive_s':%s,'prewarm'", times[i]);
+        world_replace(json, "'prewarm'", keys);
         run_kept(json, NULL, "esg", log, &result);
         run_kept(json, "fixed", "esg", named, &second);
         assert_same_rows(log, named);
         assert_memory_equal(&result.run, &second.run, sizeof result.run);
-        simulation_result_clear(&result);
-        simulation_result_clear(&second);
     }
     free(log);
     free(named);
