@@ -7,6 +7,9 @@
 #include "results/store/store.h"
 #include "tests/suite.h"
 
+OWNER(results_free, struct results)
+#define RESULTS OWNED(results_free) struct results
+
 enum { FIXTURE_APPLICATIONS = 2 };
 
 /* One run: `cost` and `hit` are those of the first application; the second's are twice and half. */

@@ -17,8 +17,10 @@ struct log {
     size_t request_count, batch_count;
 };
 
-/* A result that is cleared where its block ends. */
+/* A result and an experiment that end with their block. */
 #define RESULT __attribute__((cleanup(simulation_result_clear))) struct simulation_result
+#define EXPERIMENT OWNED(experiment_free) struct experiment
+OWNER(experiment_free, struct experiment)
 
 /* The log, empty, of a test that needs one at a time. */
 static inline struct log *log_one(void)

@@ -14,6 +14,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include <cjson/cJSON.h>
 #include <cmocka.h>
 
 enum { SUITE_CASES_MAX = 200 };
@@ -58,5 +59,29 @@ static inline void suite_add(struct CMUnitTest added, int line)
     }
 
 #define SUITE(name) SUITE_WITH(name, NULL, NULL)
+
+/* ---- What a test holds to the end of a block ------------------------------------------------- */
+
+/* OWNED(function) before the declaration of a pointer: the function frees it where its block ends.
+ * OWNER(function, type) stands once before. CLOSED(function) does so for a value. */
+#define OWNED(function) __attribute__((cleanup(function##_owned), unused))
+#define CLOSED(function) __attribute__((cleanup(function), unused))
+#define OWNER(function, type)                                                                      \
+    static inline void function##_owned(type **owned)                                              \
+    {                                                                                              \
+        function(*owned);                                                                          \
+    }
+
+/* For a pointer to anything. */
+static inline void free_owned(void *pointer)
+{
+    void *owned = NULL;
+    memcpy(&owned, pointer, sizeof owned);
+    free(owned);
+}
+
+OWNER(cJSON_Delete, cJSON)
+#define JSON OWNED(cJSON_Delete) cJSON
+#define TEXT OWNED(free) char
 
 #endif

@@ -5,6 +5,8 @@
 #include "tests/worlds.h"
 #include "workloads/keep_alive.h"
 
+OWNER(sweep_free, struct sweep)
+
 enum { DRAWS_MAX = 4000 };
 
 /* ---- A module by itself ---------------------------------------------------------------------- */
@@ -57,6 +59,8 @@ static void bench_close(struct bench *bench)
     experiment_free(bench->experiment);
 }
 
+#define BENCH CLOSED(bench_close) struct bench
+
 /* Function 0 works from `from` to `to` on invoker 0; the windows of its container afterwards. */
 static struct keep_windows bench_use(struct bench *bench, double from_s, double to_s)
 {
@@ -75,15 +79,12 @@ static void assert_seconds(sim_time_t time, double seconds)
 
 CASE(fixed_none_and_infinite_keep_as_they_say)
 {
-    struct bench fixed = bench_open("fixed", NULL, NULL);
-    struct bench none = bench_open("none", NULL, NULL);
-    struct bench infinite = bench_open("infinite", NULL, NULL);
+    BENCH fixed = bench_open("fixed", NULL, NULL);
+    BENCH none = bench_open("none", NULL, NULL);
+    BENCH infinite = bench_open("infinite", NULL, NULL);
     assert_seconds(bench_use(&fixed, 1, 2).keep_for, 600);
     assert_seconds(bench_use(&none, 1, 2).keep_for, 0);
     assert_true(bench_use(&infinite, 1, 2).keep_for == SIM_FOREVER);
-    bench_close(&fixed);
-    bench_close(&none);
-    bench_close(&infinite);
 }
 
 /* ---- Hybrid histogram, by hand --------------------------------------------------------------- */
@@ -94,8 +95,8 @@ CASE(the_windows_are_the_percentiles_with_their_margins)
 {
     static const char *const keys[] = {"lead", NULL};
     static const double none[] = {1};
-    struct bench letter = bench_open("hybrid-histogram", keys, none);
-    struct bench ahead = bench_open("hybrid-histogram", NULL, NULL);
+    BENCH letter = bench_open("hybrid-histogram", keys, none);
+    BENCH ahead = bench_open("hybrid-histogram", NULL, NULL);
     static const double idle[] = {10.2, 12.7, 10.2, 30.0, 12.7};
     double now = 5;
     struct keep_windows windows = bench_use(&letter, now, now + 0.5);
@@ -113,8 +114,6 @@ CASE(the_windows_are_the_percentiles_with_their_margins)
             assert_seconds(led.keep_for, 34.1);
         }
     }
-    bench_close(&letter);
-    bench_close(&ahead);
 }
 
 /* One idle time in each of 240 bins: all counts alike, variation 0. With 20 bins and 10 idle times
@@ -123,9 +122,9 @@ CASE(counts_that_are_alike_tell_nothing)
 {
     static const char *const keys[] = {"bins", "variation", NULL};
     static const double below[] = {20, 4.35}, above[] = {20, 4.37}, even[] = {240, 2};
-    struct bench flat = bench_open("hybrid-histogram", keys, even);
-    struct bench sure = bench_open("hybrid-histogram", keys, below);
-    struct bench unsure = bench_open("hybrid-histogram", keys, above);
+    BENCH flat = bench_open("hybrid-histogram", keys, even);
+    BENCH sure = bench_open("hybrid-histogram", keys, below);
+    BENCH unsure = bench_open("hybrid-histogram", keys, above);
     double now = 0;
     struct keep_windows windows = {0};
     for (size_t i = 0; i <= 240; i++) {
@@ -143,16 +142,13 @@ CASE(counts_that_are_alike_tell_nothing)
     assert_seconds(by_histogram.keep_for, 4.4);
     assert_seconds(by_range.prewarm_after, 0);
     assert_seconds(by_range.keep_for, 20);
-    bench_close(&flat);
-    bench_close(&sure);
-    bench_close(&unsure);
 }
 
 /* Idle times 300, 300, 300, 400, 5 s: four of five beyond 240 s. Smoothed with 0.3: 300, 300, 300,
  * 330, 232.5. */
 CASE(idle_times_beyond_the_range_are_forecast)
 {
-    struct bench bench = bench_open("hybrid-histogram", NULL, NULL);
+    BENCH bench = bench_open("hybrid-histogram", NULL, NULL);
     static const double idle[] = {300, 300, 300, 400, 5};
     double now = 0;
     struct keep_windows windows = bench_use(&bench, now, now);
@@ -162,7 +158,6 @@ CASE(idle_times_beyond_the_range_are_forecast)
     }
     assert_seconds(windows.prewarm_after, 0.85 * 232.5 - 0.3);
     assert_seconds(windows.keep_for, 1.15 * 232.5);
-    bench_close(&bench);
 }
 
 /* Two batches overlap: the second ends no idle time but counts one of 0; the container that falls
@@ -170,7 +165,7 @@ CASE(idle_times_beyond_the_range_are_forecast)
  */
 CASE(a_function_in_use_keeps_all_its_containers)
 {
-    struct bench bench = bench_open("hybrid-histogram", NULL, NULL);
+    BENCH bench = bench_open("hybrid-histogram", NULL, NULL);
     const struct keep_alive *policy = bench.policy;
     const struct idle_container container = {0};
     for (size_t i = 0; i < 100; i++)
@@ -185,7 +180,6 @@ CASE(a_function_in_use_keeps_all_its_containers)
     assert_seconds(windows.prewarm_after, 9 - 0.3); /* 100 of 101 idle times in bin 10 */
     assert_seconds(policy->on_expiry(bench.state, &container, sim_from_s(1064.1)), 10);
     assert_true(policy->on_expiry(bench.state, &container, sim_from_s(1074.1)) <= 0);
-    bench_close(&bench);
 }
 
 /* ---- Histograms, recomputed ------------------------------------------------------------------ */
@@ -200,7 +194,7 @@ static int compare_times(const void *a, const void *b)
  * where none is. */
 static bool naive_window(const sim_time_t *idle, size_t count, double window[2])
 {
-    sim_time_t *sorted = malloc((count + 1) * sizeof *sorted);
+    OWNED(free) sim_time_t *sorted = malloc((count + 1) * sizeof *sorted);
     assert_non_null(sorted);
     size_t n = 0;
     for (size_t i = 0; i < count; i++)
@@ -212,7 +206,6 @@ static bool naive_window(const sim_time_t *idle, size_t count, double window[2])
         window[0] = floor(sim_to_s(sorted[head - 1])) * 0.9;
         window[1] = (floor(sim_to_s(sorted[tail - 1])) + 1) * 1.1;
     }
-    free(sorted);
     return n > 0;
 }
 
@@ -248,7 +241,7 @@ CASE(hybrid_windows_equal_a_recomputation)
     for (unsigned kind = 0; kind < 4; kind++) {
         struct random_stream stream;
         random_stream_open(&stream, 12, RANDOM_TEST, kind, 1);
-        struct bench bench = bench_open("hybrid-histogram", NULL, NULL);
+        BENCH bench = bench_open("hybrid-histogram", NULL, NULL);
         static sim_time_t idle[DRAWS_MAX];
         double now = 0, forecast = -1;
         for (size_t n = 0; n < 600; n++) {
@@ -275,7 +268,6 @@ CASE(hybrid_windows_equal_a_recomputation)
             const double x = sim_to_s(idle[n]);
             forecast = forecast < 0 ? x : forecast + 0.3 * (x - forecast);
         }
-        bench_close(&bench);
     }
     assert_true(seen[0] > 100 && seen[1] > 100 && seen[2] > 100);
 }
@@ -287,7 +279,7 @@ CASE(lsth_mixes_the_windows_of_both_memories)
     for (unsigned kind = 0; kind < 3; kind++) {
         struct random_stream stream;
         random_stream_open(&stream, 13, RANDOM_TEST, kind, 1);
-        struct bench bench = bench_open("lsth", keys, numbers);
+        BENCH bench = bench_open("lsth", keys, numbers);
         static sim_time_t idle[DRAWS_MAX];
         double now = 0;
         for (size_t n = 0; n < 400; n++) {
@@ -304,7 +296,6 @@ CASE(lsth_mixes_the_windows_of_both_memories)
             now += draw_idle(&stream.rng, kind);
             idle[n] = sim_from_s(now) - before;
         }
-        bench_close(&bench);
     }
 }
 
@@ -333,11 +324,10 @@ static void run_experiment(struct experiment *experiment, const struct policy *p
     const struct recorder recorder = log_recorder(log);
     struct error error = {0};
     assert_non_null(policy);
-    double *values = policy_values(policy, NULL, 0);
+    OWNED(free) double *values = policy_values(policy, NULL, 0);
     memset(log, 0, sizeof *log);
     if (!simulation_run(experiment, policy, values, &recorder, NULL, result, &error))
         fail_msg("%s: %s", policy->name, error.message);
-    free(values);
     experiment_free(experiment);
 }
 
@@ -670,7 +660,7 @@ CASE(evictions_are_those_of_a_naive_cache)
     static const char *const rules[] = {"greedy-dual", "lru", "freq", "size", "landlord"};
     static bool expected[ACCESSES], found[ACCESSES];
     struct log *log = log_one();
-    struct cache *cache = calloc(1, sizeof *cache);
+    OWNED(free) struct cache *cache = calloc(1, sizeof *cache);
     assert_non_null(cache);
     size_t misses[5] = {0}, compared = 0;
     for (uint64_t number = 0; number < 12; number++) {
@@ -697,7 +687,6 @@ CASE(evictions_are_those_of_a_naive_cache)
     for (unsigned a = 0; a < 5; a++) /* the rules differ, so the test tells them apart */
         for (unsigned b = 0; b < a; b++)
             assert_int_not_equal(misses[a], misses[b]);
-    free(cache);
 }
 
 /* Mattson's inclusion: with containers of one size, what LRU finds in a small memory it finds in
@@ -706,7 +695,7 @@ CASE(more_memory_never_costs_lru_a_hit)
 {
     static bool smaller[ACCESSES], larger[ACCESSES], listed[ACCESSES];
     struct log *log = log_one();
-    struct cache *cache = calloc(1, sizeof *cache);
+    OWNED(free) struct cache *cache = calloc(1, sizeof *cache);
     assert_non_null(cache);
     size_t gained = 0;
     for (uint64_t number = 0; number < 3; number++) {
@@ -725,7 +714,6 @@ CASE(more_memory_never_costs_lru_a_hit)
         }
     }
     assert_true(gained > 100);
-    free(cache);
 }
 
 /* ---- Under any scheduler --------------------------------------------------------------------- */
@@ -805,11 +793,10 @@ CASE(a_named_keep_alive_goes_before_the_schedulers_own)
 
 static bool resolves_to(const char *keep_alive, const char *part)
 {
-    struct experiment *experiment = load_kept(diamond, keep_alive);
+    EXPERIMENT *experiment = load_kept(diamond, keep_alive);
     char json[256];
     snprintf(json, sizeof json, "%s", part);
     const bool found = strstr(experiment->resolved_json, json_requote(json)) != NULL;
-    experiment_free(experiment);
     return found;
 }
 
@@ -870,14 +857,13 @@ CASE(every_module_is_found_and_its_table_is_sound)
 CASE(a_sweep_over_keep_alives_names_them_in_its_labels)
 {
     struct error error = {0};
+    OWNED(sweep_free)
     struct sweep *sweep = sweep_load("workloads/experiments/keep-alive.json", NULL, 0, &error);
     assert_non_null(sweep);
     assert_string_equal(sweep->runs[0].label, "platform.keep_alive=none policy.name=esg");
-    struct experiment *experiment = sweep_experiment(sweep, sweep->run_count - 1, &error);
+    EXPERIMENT *experiment = sweep_experiment(sweep, sweep->run_count - 1, &error);
     assert_non_null(experiment);
     assert_string_equal(experiment->platform.keep_alive_policy->name, "greedy-dual");
-    experiment_free(experiment);
-    sweep_free(sweep);
 }
 
 SUITE("keep_alive")

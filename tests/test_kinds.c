@@ -151,7 +151,7 @@ static void check_configuration(const struct workload *workload, const struct fu
 
 CASE(configurations_are_those_of_every_kind)
 {
-    struct experiment *e =
+    EXPERIMENT *e =
         load(WORLD(GROUP("1", GPU_A("") "," GPU_A(",\"speed\":0.5")) "," GROUP("1", GPU_B("")),
                    BOTH, ONE_STAGE, POISSON("1"), "\"requests\":1"));
     const struct workload *workload = &e->workload;
@@ -176,14 +176,13 @@ CASE(configurations_are_those_of_every_kind)
     assert_int_equal(f->minimum_configuration, 0);
     assert_int_equal(workload->applications[0].base_latency, 40 * SIM_MS);
     assert_int_equal(f->configurations[f->fastest_single].time, 20 * SIM_MS);
-    experiment_free(e);
 }
 
 /* Without a GPU a configuration is listed once, as the first profile that has it times it, and no
  * speed of a GPU changes it. */
 CASE(a_configuration_without_a_gpu_is_listed_once)
 {
-    struct experiment *e = load(WORLD(
+    EXPERIMENT *e = load(WORLD(
         GROUP("1", GPU_A(",\"speed\":4")) "," GROUP("1", GPU_B("")),
         "\"A\":" DEVICE(
             "4",
@@ -209,7 +208,6 @@ CASE(a_configuration_without_a_gpu_is_listed_once)
         assert_int_equal(c->vgpu, wanted[k].vgpu);
         assert_int_equal(c->time, sim_from_ms(wanted[k].ms));
     }
-    experiment_free(e);
 }
 
 /* Sharing and memory make no kind, speed and price do, the model does only by its profile. */
@@ -238,9 +236,8 @@ CASE(a_kind_is_what_latency_and_price_depend_on)
          2},
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
-        struct experiment *e = load(cases[i].json);
+        EXPERIMENT *e = load(cases[i].json);
         assert_int_equal(e->workload.kind_count, cases[i].kinds);
-        experiment_free(e);
     }
 }
 
@@ -300,24 +297,22 @@ CASE(the_hash_knows_profiles_prices_and_what_overrides_them)
     enum { COUNT = sizeof worlds / sizeof *worlds };
     char hashes[COUNT][17];
     for (size_t i = 0; i < COUNT; i++) {
-        struct experiment *e = named(worlds[i]);
+        EXPERIMENT *e = named(worlds[i]);
         memcpy(hashes[i], e->hash, sizeof hashes[i]);
         for (size_t other = 0; other < i; other++)
             assert_string_not_equal(hashes[i], hashes[other]);
-        experiment_free(e);
     }
     /* The key that says what is the default has the default's hash. */
-    struct experiment *e = named(HASHED(",\"speed\":1", PROFILE_B, ""));
+    EXPERIMENT *e = named(HASHED(",\"speed\":1", PROFILE_B, ""));
     assert_string_equal(e->hash, hashes[0]);
     assert_non_null(strstr(e->profile_sha256, "A "));
     assert_non_null(strstr(e->profile_sha256, ", B "));
     assert_string_equal(e->profile_evidence, "assumed");
-    experiment_free(e);
 }
 
 CASE(axes_may_be_given_by_model)
 {
-    struct experiment *e =
+    EXPERIMENT *e =
         load(HASHED("", PROFILE_B,
                     "\"functions\":[{\"name\":\"f\",\"configurations\":{\"batch\":[1],\"vgpu\":{"
                     "\"B\":[5,10],\"other\":[3]}}}],"));
@@ -325,7 +320,6 @@ CASE(axes_may_be_given_by_model)
     assert_int_equal(f->gpus[0].count, 4); /* 1 batch, 2 vCPUs, 2 shares */
     assert_int_equal(f->gpus[1].count, 2);
     assert_int_equal(f->configurations[4].vgpu, 5);
-    experiment_free(e);
 }
 
 /* ---- Where batches run ----------------------------------------------------------------------- */
@@ -347,7 +341,7 @@ static void check_rows(const struct workload *workload, const struct log *log)
 CASE(a_batch_runs_on_a_gpu_of_its_kind)
 {
     static struct log log;
-    struct experiment *e = load(MIXED);
+    EXPERIMENT *e = load(MIXED);
     static const struct policy *const policies[] = {&first_fit, &at_random};
     for (size_t p = 0; p < 2; p++) {
         RESULT result = {0};
@@ -358,7 +352,6 @@ CASE(a_batch_runs_on_a_gpu_of_its_kind)
             seen[e->workload.functions[0].configurations[log.batches[i].configuration].kind] = true;
         assert_true(seen[0] && (p == 0 || seen[1]));
     }
-    experiment_free(e);
 }
 
 /* A policy that starts an instance on a small share of the first kind, and then breaks the rule. */
@@ -457,7 +450,7 @@ static void check_alone(const struct log *mixed, const char *format, uint32_t ap
     static struct log alone;
     RESULT result = {0};
     char json[8192], path[] = "/tmp/esgsim-test-XXXXXX";
-    char *text = NULL;
+    TEXT *text = NULL;
     size_t size = 0, count = 0;
     sim_time_t first = -1;
     FILE *trace = open_memstream(&text, &size);
@@ -487,7 +480,6 @@ static void check_alone(const struct log *mixed, const char *format, uint32_t ap
     }
     assert_true(result.overall.queue_ms_mean > 1); /* jobs do wait */
     unlink(path);
-    free(text);
 }
 
 CASE(two_kinds_with_a_function_each_are_two_clusters)
@@ -612,7 +604,7 @@ CASE(noise_is_that_of_the_gpu_from_one_draw)
               "\"platform\":{" CALM "},\"requests\":300,\"warmup_requests\":0"),
     };
     static struct log logs[3];
-    struct experiment *e = load(worlds[2]);
+    EXPERIMENT *e = load(worlds[2]);
     for (size_t i = 0; i < 3; i++) {
         RESULT result = {0};
         run_well(worlds[i], &at_random, &logs[i], &result);
@@ -632,7 +624,6 @@ CASE(noise_is_that_of_the_gpu_from_one_draw)
         seen[kind] = true;
     }
     assert_true(seen[0] && seen[1]);
-    experiment_free(e);
 }
 
 /* A GPU of speed 0.5: what esg plans is what the batch takes. */
@@ -652,7 +643,7 @@ static bool take_batch(void *context, const struct batch_row *row, struct error 
 
 CASE(a_plan_knows_the_speed_of_the_gpu)
 {
-    struct experiment *e =
+    EXPERIMENT *e =
         load(WORLD(GROUP("1", GPU_A(",\"speed\":0.5")), "\"A\":" PROFILE_A, ONE_STAGE,
                    "{\"process\":\"uniform\",\"low_ms\":1000,\"high_ms\":1000}",
                    "\"policy\":{\"name\":\"esg\"},\"platform\":{" CALM "},\"requests\":20,"
@@ -660,15 +651,13 @@ CASE(a_plan_knows_the_speed_of_the_gpu)
     const struct recorder recorder = {.decision = take_decision, .batch = take_batch};
     RESULT result = {0};
     struct error error = {0};
-    double *values = NULL;
+    OWNED(free) double *values = NULL;
     const struct policy *policy = runner_policy(e, &values, &error);
     assert_non_null(policy);
     planned = taken = 0;
     assert_true(simulation_run(e, policy, values, &recorder, NULL, &result, &error));
     assert_true(taken >= 20 * 40 * SIM_MS); /* 20 ms at the least at speed 1 */
     assert_int_equal(planned, taken);
-    free(values);
-    experiment_free(e);
 }
 
 /* ---- Capacity ---------------------------------------------------------------------------------

@@ -4,6 +4,8 @@
 #include "workloads/capacity.h"
 #include "workloads/experiment.h"
 
+OWNER(sweep_free, struct sweep)
+
 /* Applications x (weight 3: f, then g) and y (weight 1: g). f takes 40 ms at 1 vCPU and 1 unit, g
  * 10 ms at 2 vCPUs and 3 units; larger configurations are faster and must not count. */
 #define WORLD(cluster, arrivals)                                                                   \
@@ -37,9 +39,8 @@ static void assert_close(double a, double b)
 
 static struct capacity capacity_in(const char *json)
 {
-    struct experiment *experiment = load(json);
+    EXPERIMENT *experiment = load(json);
     const struct capacity capacity = capacity_find(&experiment->workload);
-    experiment_free(experiment);
     return capacity;
 }
 
@@ -89,9 +90,9 @@ static struct experiment *load_with_slo(const char *slo)
 /* f at 7 units: 9 ms at 1 vCPU, 8 at 4. g has no such configuration, so its minimum counts. */
 CASE(slo_and_load_are_relative_to_the_references)
 {
-    struct experiment *plain = load_with_slo("{\"factor\":2}");
-    struct experiment *whole = load_with_slo("{\"factor\":2,\"reference\":{\"vgpu\":7}}");
-    struct experiment *four = load_with_slo("{\"factor\":2,\"reference\":{\"vcpu\":4,\"vgpu\":7}}");
+    EXPERIMENT *plain = load_with_slo("{\"factor\":2}");
+    EXPERIMENT *whole = load_with_slo("{\"factor\":2,\"reference\":{\"vgpu\":7}}");
+    EXPERIMENT *four = load_with_slo("{\"factor\":2,\"reference\":{\"vcpu\":4,\"vgpu\":7}}");
     assert_int_equal(plain->workload.applications[0].slo, 2 * (40 + 10) * SIM_MS);
     assert_int_equal(whole->workload.applications[0].slo, 2 * (9 + 10) * SIM_MS);
     assert_int_equal(four->workload.applications[0].slo, 2 * (8 + 10) * SIM_MS);
@@ -105,9 +106,6 @@ CASE(slo_and_load_are_relative_to_the_references)
     assert_null(strstr(plain->resolved_json, "reference"));
     assert_non_null(strstr(whole->resolved_json, "\"reference\":{\"vgpu\":7}"));
     assert_string_not_equal(whole->hash, plain->hash);
-    experiment_free(four);
-    experiment_free(whole);
-    experiment_free(plain);
 }
 
 CASE(the_load_of_the_theory_experiments_is_theirs)
@@ -123,13 +121,11 @@ CASE(the_load_of_the_theory_experiments_is_theirs)
         (void)snprintf(value, sizeof value, "{\"process\":\"poisson\",\"load\":%s}",
                        theory[i].load);
         const struct override override = {"arrivals", value};
-        struct experiment *given = experiment_load(path, NULL, 0, &error);
-        struct experiment *by_load = experiment_load(path, &override, 1, &error);
+        EXPERIMENT *given = experiment_load(path, NULL, 0, &error);
+        EXPERIMENT *by_load = experiment_load(path, &override, 1, &error);
         assert_non_null(given);
         assert_non_null(by_load);
         assert_close(by_load->arrivals.rate_per_s, given->arrivals.rate_per_s);
-        experiment_free(given);
-        experiment_free(by_load);
     }
 }
 
@@ -189,22 +185,19 @@ CASE(a_load_scales_intervals_and_states)
 CASE(a_load_and_its_rate_are_one_experiment)
 {
     struct error error = {0};
-    struct experiment *by_load = experiment_parse(WORLD(INVOKERS("4", "16", "1"), POISSON("0.7")),
-                                                  "e.json", ".", NULL, 0, &error);
+    EXPERIMENT *by_load = experiment_parse(WORLD(INVOKERS("4", "16", "1"), POISSON("0.7")),
+                                           "e.json", ".", NULL, 0, &error);
     assert_non_null(by_load);
     char rate[32];
     (void)snprintf(rate, sizeof rate, "%.17g", by_load->arrivals.rate_per_s);
     assert_null(strstr(by_load->resolved_json, "\"load\""));
-    char *value = NULL;
+    TEXT *value = NULL;
     assert_true(asprintf(&value, "{\"process\":\"poisson\",\"rate_per_s\":%s}", rate) > 0);
     const struct override override = {"arrivals", value};
-    struct experiment *by_rate = experiment_parse(WORLD(INVOKERS("4", "16", "1"), POISSON("1")),
-                                                  "e.json", ".", &override, 1, &error);
+    EXPERIMENT *by_rate = experiment_parse(WORLD(INVOKERS("4", "16", "1"), POISSON("1")), "e.json",
+                                           ".", &override, 1, &error);
     assert_non_null(by_rate);
     assert_string_equal(by_rate->hash, by_load->hash);
-    experiment_free(by_rate);
-    experiment_free(by_load);
-    free(value);
 }
 
 CASE(a_load_that_cannot_be_set_is_refused)
@@ -264,19 +257,17 @@ CASE(a_swept_load_names_its_runs)
         "{\"base\":" WORLD(INVOKERS("4", "16", "1"),
                            POISSON("1")) ","
                                          "\"matrix\":{\"arrivals.load\":[0.2,1.2]},\"seeds\":2}");
-    struct sweep *sweep = sweep_load(path, NULL, 0, &error);
+    OWNED(sweep_free) struct sweep *sweep = sweep_load(path, NULL, 0, &error);
     unlink(path);
     assert_non_null(sweep);
     assert_int_equal(sweep->run_count, 4);
     for (size_t r = 0; r < 4; r++) {
-        struct experiment *experiment = sweep_experiment(sweep, r, &error);
+        EXPERIMENT *experiment = sweep_experiment(sweep, r, &error);
         assert_non_null(experiment);
         assert_string_equal(sweep->runs[r].label,
                             r < 2 ? "arrivals.load=0.2" : "arrivals.load=1.2");
         assert_close(experiment->arrivals.rate_per_s, (r < 2 ? 0.2 : 1.2) * 28 / 0.060);
-        experiment_free(experiment);
     }
-    sweep_free(sweep);
 }
 
 SUITE("load")

@@ -144,14 +144,13 @@ CASE(every_policy_serves_unlike_gpus)
             char json[WORLD_BYTES];
             RESULT result = {0};
             mixed_world(json, world, world % 2 == 0);
-            struct experiment *experiment = load(json);
+            EXPERIMENT *experiment = load(json);
             assert_int_equal(experiment->workload.kind_count, 2);
             run_well(json, policy, log, &result);
             world_check_conserved(log, &result, MIXED_REQUESTS);
             world_check_batches(log);
             check_kinds(&experiment->workload, log, world % 2 == 0, used);
             assert_true(result.overall.slo_hit_rate <= result.run.bound_capacity_slo_hit_rate);
-            experiment_free(experiment);
         }
         assert_true(used[0] > 0 && used[1] > 0);
     }

@@ -5,6 +5,9 @@
 #include "traces/readers/line_reader.h"
 #include "workloads/trainings.h"
 
+OWNER(training_models_free, struct training_models)
+OWNER(training_trace_free, struct training_trace)
+
 static const struct muri_cluster eight_nodes = {
     .nodes = 8, .gpus = 8, .vcpus = 92, .memory_gb = 520};
 
@@ -12,11 +15,14 @@ static struct muri_training *read_trace(const char *path, size_t *count)
 {
     const struct training_draw draw = {0};
     struct error error = {0};
+    OWNED(training_models_free)
     struct training_models *models =
         training_models_read("workloads/models/muri-v100.json", &error);
+    OWNED(training_trace_free)
     struct training_trace *trace = training_trace_read(path, "muri", &error);
     assert_non_null(models);
     assert_non_null(trace);
+    OWNED(free)
     struct training_spec *specs = trainings_from_trace(trace, path, models, &draw, 1, &error);
     *count = trace->count;
     struct muri_training *trainings = calloc(*count, sizeof *trainings);
@@ -30,9 +36,6 @@ static struct muri_training *read_trace(const char *path, size_t *count)
             .iterations = (double)specs[i].iterations,
             .restart_s =
                 models->models[specs[i].model].restart_s[training_gang(models, specs[i].gpus)]};
-    free(specs);
-    training_trace_free(trace);
-    training_models_free(models);
     return trainings;
 }
 
@@ -57,6 +60,7 @@ static void compare(struct line_reader *lines, char *header)
     (void)snprintf(name, sizeof name, "%s", order); /* the reader's line changes */
     while (o < 2 && strcmp(orders[o], name) != 0)
         o++;
+    OWNED(free)
     struct muri_training *trainings = read_trace("traces/trainings/muri_trace3.csv.gz", &count);
     assert_int_equal(count, rows);
     assert_true(muri_run((enum muri_order)o, &eight_nodes, trainings, count, &error));
@@ -74,7 +78,6 @@ static void compare(struct line_reader *lines, char *header)
     }
     print_message("%-8s mean JCT %.2f s\n", name, sum / (double)count);
     assert_close("mean", count, sum / (double)count, means[o]);
-    free(trainings);
 }
 
 CASE(every_training_of_trace_3_ends_as_in_the_original)

@@ -334,10 +334,9 @@ CASE(split_is_the_best_of_all_splits_of_chains_and_diamonds)
         test_dag_chain(&dag, 1 + (size_t)n % 4);
         split_check(&dag.application, &random, true);
     }
-    struct experiment *experiment = load(diamond);
+    EXPERIMENT *experiment = load(diamond);
     for (int n = 0; n < 20; n++)
         split_check(&experiment->workload.applications[0], &random, true);
-    experiment_free(experiment);
 }
 
 CASE(split_of_any_dag_is_sound_and_of_trees_the_best)
@@ -382,7 +381,7 @@ CASE(no_rule_is_broken_and_no_job_lost_in_any_world)
 CASE(early_drop_keeps_serving_in_time_under_overload)
 {
     struct log *log = log_one();
-    char *json = malloc(sizeof diamond + 16);
+    TEXT *json = malloc(sizeof diamond + 16);
     assert_non_null(json);
     memcpy(json, diamond, sizeof diamond);
     char *slo = strstr(json, "\"factor\":1.2");
@@ -396,7 +395,6 @@ CASE(early_drop_keeps_serving_in_time_under_overload)
         assert_true(off == 1 ? result.overall.dropped == 0 : result.overall.dropped > 0);
     }
     assert_true(hits[0] > 2 * hits[1]);
-    free(json);
 }
 
 SUITE("nexus")

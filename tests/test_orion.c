@@ -218,7 +218,7 @@ CASE(percentile_of_a_series_parallel_dag_is_that_of_sampled_runs)
         else
             test_dag_series_parallel(&world.dag, &random, STAGES);
         world_fill(&world, &random, cv);
-        struct arena arena = {0};
+        CLOSED(arena_clear) struct arena arena = {0};
         struct orion_model *model = model_of(&world, &arena, 500, p);
         uint16_t steps[STAGES];
         random_steps(model, &random, steps);
@@ -227,7 +227,6 @@ CASE(percentile_of_a_series_parallel_dag_is_that_of_sampled_runs)
         const double stages = (double)world.dag.application.stage_count;
         assert_true(here > there * 0.985);
         assert_true(here < there * 1.015 + stages * model->bin);
-        arena_clear(&arena);
     }
 }
 
@@ -239,13 +238,12 @@ CASE(percentile_of_any_dag_is_never_below_that_of_sampled_runs)
         const double cv = 0.05 + 0.6 * test_uniform(&random);
         test_dag_random(&world.dag, &random, 2 + test_below(&random, STAGES - 1));
         world_fill(&world, &random, cv);
-        struct arena arena = {0};
+        CLOSED(arena_clear) struct arena arena = {0};
         struct orion_model *model = model_of(&world, &arena, 800, 0.95);
         uint16_t steps[STAGES];
         random_steps(model, &random, steps);
         assert_true(orion_model_latency(model, steps) * model->bin >
                     sampled(model, steps, cv, 0.95, instance) * 0.985);
-        arena_clear(&arena);
     }
 }
 
@@ -256,7 +254,7 @@ CASE(percentile_falls_monotonically_as_resources_grow)
     for (uint64_t instance = 0; instance < 60; instance++) {
         test_dag_random(&world.dag, &random, 1 + test_below(&random, STAGES));
         world_fill(&world, &random, test_uniform(&random));
-        struct arena arena = {0};
+        CLOSED(arena_clear) struct arena arena = {0};
         struct orion_model *model =
             model_of(&world, &arena, 60 + 400 * test_uniform(&random), 0.95);
         uint16_t steps[STAGES];
@@ -275,7 +273,6 @@ CASE(percentile_falls_monotonically_as_resources_grow)
             latency = faster;
             cost = orion_model_cost(model, steps);
         }
-        arena_clear(&arena);
     }
 }
 
@@ -307,7 +304,7 @@ CASE(search_to_the_end_finds_the_cheapest_plan_of_all)
     for (uint64_t instance = 0; instance < 40; instance++) {
         test_dag_random(&world.dag, &random, 1 + test_below(&random, 4));
         world_fill(&world, &random, 0.2);
-        struct arena arena = {0};
+        CLOSED(arena_clear) struct arena arena = {0};
         struct orion_model *model = model_of(&world, &arena, 10 + 60 * test_uniform(&random), 0.95);
         struct orion_plan plan;
         orion_plan_search(model, model->target, 1000000, ORION_BEST_FIRST, &plan);
@@ -316,7 +313,6 @@ CASE(search_to_the_end_finds_the_cheapest_plan_of_all)
         if (plan.feasible)
             assert_true(fabs(plan.cost_usd - best) < 1e-9);
         feasible += plan.feasible;
-        arena_clear(&arena);
     }
     assert_true(feasible > 10 && feasible < 40);
 }
@@ -333,7 +329,7 @@ CASE(greedy_descends_from_all_minimum_as_in_the_repository)
     for (uint64_t instance = 0; instance < 60; instance++) {
         test_dag_random(&world.dag, &random, 1 + test_below(&random, 4));
         world_fill(&world, &random, 0.2);
-        struct arena arena = {0};
+        CLOSED(arena_clear) struct arena arena = {0};
         struct orion_model *model = model_of(&world, &arena, 10 + 60 * test_uniform(&random), 0.95);
         const size_t stages = model->application->stage_count;
         struct orion_plan plan;
@@ -363,7 +359,6 @@ CASE(greedy_descends_from_all_minimum_as_in_the_repository)
             assert_int_equal(plan.evaluations, evaluations);
             dearer += plan.cost_usd > enumerated(model, model->target) + 1e-9;
         }
-        arena_clear(&arena);
     }
     assert_true(walked > 50);
     assert_true(dearer > 0); /* the walk does not always find the cheapest plan */
@@ -377,7 +372,7 @@ CASE(feasible_plan_keeps_its_promise_and_every_search_its_cutoff)
         const double cv = 0.1 + 0.3 * test_uniform(&random);
         test_dag_random(&world.dag, &random, 1 + test_below(&random, STAGES));
         world_fill(&world, &random, cv);
-        struct arena arena = {0};
+        CLOSED(arena_clear) struct arena arena = {0};
         struct orion_model *model =
             model_of(&world, &arena, 50 + 500 * test_uniform(&random), 0.95);
         for (int method = ORION_BEST_FIRST; method <= ORION_GREEDY; method++) {
@@ -397,7 +392,6 @@ CASE(feasible_plan_keeps_its_promise_and_every_search_its_cutoff)
                                 (double)model->application->slo * 1.015);
             }
         }
-        arena_clear(&arena);
     }
 }
 
@@ -426,13 +420,12 @@ CASE(bundle_sizes_of_the_published_example_are_chosen_by_target_and_cost)
         }
         world.functions[0].configuration_count = 4;
         for (int method = ORION_BEST_FIRST; method <= ORION_GREEDY; method++) {
-            struct arena arena = {0};
+            CLOSED(arena_clear) struct arena arena = {0};
             struct orion_model *model = model_of(&world, &arena, expected[e].target_s * 1e3, 0.95);
             struct orion_plan plan;
             orion_plan_search(model, model->target, 1000, (enum orion_method)method, &plan);
             assert_int_equal(plan.feasible, expected[e].feasible);
             assert_int_equal(published[plan.configuration[0]].batch, expected[e].batch);
-            arena_clear(&arena);
         }
     }
 }
@@ -443,7 +436,7 @@ CASE(requests_are_found_until_removed_and_no_longer)
 {
     enum { NUMBERS = 400 };
     static const struct orion_plan plan;
-    struct arena arena = {0};
+    CLOSED(arena_clear) struct arena arena = {0};
     struct orion_requests requests = {0};
     bool present[NUMBERS] = {false};
     uint64_t random = 7;
@@ -464,7 +457,6 @@ CASE(requests_are_found_until_removed_and_no_longer)
         assert_int_equal(requests.count, count);
     }
     assert_true(requests.room <= 4 * NUMBERS);
-    arena_clear(&arena);
 }
 
 /* ---- In the simulator ------------------------------------------------------------------------ */

@@ -31,13 +31,12 @@ static void simulate(const char *json, const struct policy *policy)
     struct error error = {0};
     const struct recorder recorder = {
         .context = &requests, .batch = log_batch, .training = keep_training, .lease = keep_lease};
-    struct experiment *experiment = load(json);
+    EXPERIMENT *experiment = load(json);
     training_count = lease_count = 0;
     memset(&requests, 0, sizeof requests);
     if (!simulation_run(experiment, policy, (const double[]){0}, &recorder, NULL, &result, &error))
         fail_msg("%s", error.message);
     simulation_result_clear(&result);
-    experiment_free(experiment);
 }
 
 /* ---- Worlds ---------------------------------------------------------------------------------- */
@@ -478,15 +477,12 @@ CASE(random_runs_do_the_work_that_their_rows_say)
 /* An experiment that writes the default is the same as one that does not. */
 CASE(the_default_is_not_in_the_canonical_form)
 {
-    struct experiment *one = load(world("0,l,0,1,1\n", 1, "", ""));
-    struct experiment *written = load(world("0,l,0,1,1\n", 1, ", \"oversubscription\": 1", ""));
-    struct experiment *two = load(world("0,l,0,1,1\n", 1, TWICE, ""));
+    EXPERIMENT *one = load(world("0,l,0,1,1\n", 1, "", ""));
+    EXPERIMENT *written = load(world("0,l,0,1,1\n", 1, ", \"oversubscription\": 1", ""));
+    EXPERIMENT *two = load(world("0,l,0,1,1\n", 1, TWICE, ""));
     assert_null(strstr(written->resolved_json, "\"oversubscription\""));
     assert_non_null(strstr(two->resolved_json, "\"oversubscription\":2"));
     assert_true(one->workload.cluster.groups[0].gpus[0].oversubscription == 1);
-    experiment_free(one);
-    experiment_free(written);
-    experiment_free(two);
 }
 
 SUITE_WITH("oversubscription", trace_create, trace_remove)

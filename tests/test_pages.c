@@ -11,6 +11,9 @@
 #include "tests/suite.h"
 #include "workloads/experiment.h"
 
+OWNER(experiment_free, struct experiment)
+OWNER(assumptions_free, struct assumptions)
+
 static const char model_page[] = "sim/README.md";
 static const char results_page[] = "results/README.md";
 static const char traces_page[] = "traces/README.md";
@@ -30,9 +33,10 @@ static char *page_read(const char *path)
 CASE(the_model_page_has_every_assumption_with_its_grade)
 {
     struct error error = {0};
+    OWNED(assumptions_free)
     struct assumptions *assumptions = assumptions_load("results/report/assumptions.json", &error);
     assert_non_null(assumptions);
-    char *page = page_read(model_page);
+    TEXT *page = page_read(model_page);
     const char *at = page;
     for (size_t i = 0; i < assumptions->count; i++) {
         char row[1024];
@@ -45,8 +49,6 @@ CASE(the_model_page_has_every_assumption_with_its_grade)
         }
         at++;
     }
-    free(page);
-    assumptions_free(assumptions);
 }
 
 /* "`test_NAME: function`", or "`test_NAME`" alone. */
@@ -61,10 +63,9 @@ static void check_test(const char *quoted)
     if (colon == NULL)
         return;
     (void)snprintf(wanted, sizeof wanted, "(%s)\n{", colon + 2);
-    char *source = page_read(path);
+    TEXT *source = page_read(path);
     if (strstr(source, wanted) == NULL)
         fail_msg("%s names the test %s, which %s does not have", model_page, colon + 2, path);
-    free(source);
 }
 
 /* A name with a slash and an ending is a file, unless it is one of a results file or an example. */
@@ -83,7 +84,7 @@ static bool names_a_file(const char *quoted)
 
 static void check_quoted(const char *page, const char *folder)
 {
-    char *text = page_read(page);
+    TEXT *text = page_read(page);
     size_t files = 0;
     for (char *open = strchr(text, '`'); open != NULL; open = strchr(open, '`')) {
         char *close = strchr(open + 1, '`');
@@ -101,7 +102,6 @@ static void check_quoted(const char *page, const char *folder)
         }
         open = close + 1;
     }
-    free(text);
     assert_true(files > 0);
 }
 
@@ -125,6 +125,7 @@ static const char world[] =
 static cJSON *resolve(const struct override *overrides, size_t count)
 {
     struct error error = {0};
+    OWNED(experiment_free)
     struct experiment *experiment = experiment_parse(world, "world", ".", overrides, count, &error);
     if (experiment == NULL) {
         fail_msg("%s", error.message);
@@ -132,7 +133,6 @@ static cJSON *resolve(const struct override *overrides, size_t count)
     }
     cJSON *resolved = cJSON_Parse(experiment->resolved_json);
     assert_non_null(resolved);
-    experiment_free(experiment);
     return resolved;
 }
 
@@ -187,8 +187,8 @@ static bool next_key(const char **at, char key[64], char fallback[64])
 
 CASE(defaults_of_the_model_page_are_those_of_the_program)
 {
-    cJSON *resolved = resolve(NULL, 0);
-    char *page = page_read(model_page);
+    JSON *resolved = resolve(NULL, 0);
+    TEXT *page = page_read(model_page);
     const char *at = strstr(page, "## Every key of an experiment");
     assert_non_null(at);
     char key[64], fallback[64];
@@ -202,8 +202,6 @@ CASE(defaults_of_the_model_page_are_those_of_the_program)
         compared++;
     }
     assert_true(compared >= 15);
-    free(page);
-    cJSON_Delete(resolved);
 }
 
 /* Every leaf of the platform, as the resolved experiment writes it out. */
@@ -227,11 +225,9 @@ CASE(the_model_page_tells_of_every_key_of_the_platform)
     const struct override full[] = {
         {"platform.decision_cost", "{\"model\": \"modelled\", \"ns_per_unit\": 1}"},
         {"platform.noise.cv", "0.1"}};
-    cJSON *resolved = resolve(full, 2);
-    char *page = page_read(model_page);
+    JSON *resolved = resolve(full, 2);
+    TEXT *page = page_read(model_page);
     check_leaves(page, cJSON_GetObjectItemCaseSensitive(resolved, "platform"), "platform");
-    free(page);
-    cJSON_Delete(resolved);
 }
 
 /* ---- The results file ------------------------------------------------------------------------ */
@@ -296,24 +292,22 @@ CASE(the_results_page_has_every_column_with_its_unit)
         {"/runs/<hash>/leases", &layout_leases},
         {"/runs/<hash>/replay", &layout_replay},
     };
-    char *page = page_read(results_page);
+    TEXT *page = page_read(results_page);
     for (size_t t = 0; t < sizeof tables / sizeof tables[0]; t++)
         check_table(page, tables[t].place, tables[t].layout);
-    free(page);
 }
 
 /* ---- Measured data --------------------------------------------------------------------------- */
 
 CASE(the_traces_page_has_every_format)
 {
-    char *page = page_read(traces_page);
+    TEXT *page = page_read(traces_page);
     for (size_t i = 0; trace_formats[i] != NULL; i++) {
         char row[128];
         (void)snprintf(row, sizeof row, "\n| `%s` |", trace_formats[i]);
         if (strstr(page, row) == NULL)
             fail_msg("%s does not tell of the format %s", traces_page, trace_formats[i]);
     }
-    free(page);
 }
 
 static void check_keys(const char *page, const cJSON *object, const char *prefix)
@@ -330,21 +324,18 @@ CASE(the_traces_page_has_every_key_of_the_profiles_that_ship)
 {
     static const char *const profiles[] = {"a100-mig-parvagpu", "v100-mps-igniter",
                                            "esg-reconstructed"};
-    char *page = page_read(traces_page);
+    TEXT *page = page_read(traces_page);
     for (size_t i = 0; i < sizeof profiles / sizeof profiles[0]; i++) {
         char path[128];
         (void)snprintf(path, sizeof path, "traces/profiles/%s.json", profiles[i]);
-        char *text = page_read(path);
-        cJSON *profile = cJSON_Parse(text);
+        TEXT *text = page_read(path);
+        JSON *profile = cJSON_Parse(text);
         const cJSON *functions = cJSON_GetObjectItemCaseSensitive(profile, "functions");
         assert_non_null(functions);
         check_keys(page, profile, "");
         for (const cJSON *f = functions->child; f != NULL; f = f->next)
             check_keys(page, f, "functions.NAME.");
-        cJSON_Delete(profile);
-        free(text);
     }
-    free(page);
 }
 
 /* "azure2019_7d_permin_4.txt.gz" is named by "azure2019_7d_permin_1.txt.gz … _6.txt.gz", too. */
@@ -363,7 +354,7 @@ static bool is_named(const char *page, const char *name)
 
 static void check_folder(const char *folder, const char *origin)
 {
-    char *page = page_read(origin);
+    TEXT *page = page_read(origin);
     struct dirent **entries = NULL;
     const int count = scandir(folder, &entries, NULL, alphasort);
     assert_true(count > 2);
@@ -375,7 +366,6 @@ static void check_folder(const char *folder, const char *origin)
     }
     free(entries);
     assert_non_null(strstr(page, "icence:"));
-    free(page);
 }
 
 CASE(every_data_file_is_named_where_its_origin_is_told)

@@ -378,7 +378,7 @@ static void a_file_is_drawn_the_same_twice(const char *path, const char *format)
     struct error error = {0};
     assert_true(list.count > 0);
     char **first = calloc(list.count + 1, sizeof *first);
-    size_t *sizes = calloc(list.count + 1, sizeof *sizes);
+    OWNED(free) size_t *sizes = calloc(list.count + 1, sizeof *sizes);
     assert_non_null(first);
     assert_non_null(sizes);
     for (int round = 0; round < 2; round++) {
@@ -405,7 +405,6 @@ static void a_file_is_drawn_the_same_twice(const char *path, const char *format)
     for (size_t i = 0; i < list.count; i++)
         free(first[i]);
     free(first);
-    free(sizes);
 }
 
 DRAWING(bare_integers_are_drawn_once_their_format_is_named)
@@ -518,15 +517,13 @@ DRAWING(a_picture_names_no_version_of_gnuplot_and_no_date)
     struct error error = {0};
     size_t size;
     assert_true(plot_draw(&list, "svg", &error));
-    char *svg = bytes_of(list.figures[0].picture, &size);
+    TEXT *svg = bytes_of(list.figures[0].picture, &size);
     assert_null(strstr(svg, "patchlevel"));
     assert_null(strstr(svg, "GNUPLOT"));
     assert_non_null(strstr(svg, "</svg>"));
-    free(svg);
     assert_true(plot_draw(&list, "pdf", &error));
-    char *pdf = bytes_of(list.figures[0].picture, &size);
+    TEXT *pdf = bytes_of(list.figures[0].picture, &size);
     assert_non_null(memmem(pdf, size, "/CreationDate (D:19700101000000", 31));
-    free(pdf);
 }
 
 DRAWING(hostile_names_are_only_text)
@@ -540,13 +537,12 @@ DRAWING(hostile_names_are_only_text)
     if (!plot_draw(&list, "svg", &error))
         fail_msg("%s", error.message);
     for (size_t i = 0; i < list.count; i++) {
-        char *svg = bytes_of(list.figures[i].picture, &size);
+        TEXT *svg = bytes_of(list.figures[i].picture, &size);
         assert_non_null(strstr(svg, "&lt;c"));
         assert_null(strstr(svg, "<c>"));
         if (strstr(svg, "a\u201A\u201Db\u201D &lt;c> &amp; \\n`touch") == NULL)
             fail_msg("%s does not show the name as it is", list.figures[i].name);
-        free(svg);
-        char *csv = bytes_of(list.figures[i].csv, &size);
+        TEXT *csv = bytes_of(list.figures[i].csv, &size);
         size_t columns = 0;
         for (const char *line = csv; *line != '\0'; line = strchr(line, '\n') + 1) {
             size_t commas = 0;
@@ -555,7 +551,6 @@ DRAWING(hostile_names_are_only_text)
             columns = line == csv ? commas : columns;
             assert_int_equal(commas, columns);
         }
-        free(csv);
     }
     assert_true(list.count >= 5);
 }
@@ -572,10 +567,9 @@ DRAWING(a_name_that_could_be_a_formula_has_an_apostrophe_in_the_csv_alone)
     a_row_is(csv, ",'=1+1,Requests that finished");
     if (!plot_draw(&list, "svg", &error))
         fail_msg("%s", error.message);
-    char *svg = bytes_of(path_in("hit-rate-1-1.svg"), &size);
+    TEXT *svg = bytes_of(path_in("hit-rate-1-1.svg"), &size);
     assert_non_null(strstr(svg, ": =1+1</text>"));
     assert_non_null(strstr(svg, "<text>'esg</text>"));
-    free(svg);
 }
 
 /* A figure that no request, or no run, gave a value has a NAN in the file. */
@@ -647,12 +641,11 @@ DRAWING(without_gnuplot_one_line_says_so)
 {
     struct error error = {0};
     const char *was = getenv("PATH");
-    char *path = strdup(was != NULL ? was : "");
+    TEXT *path = strdup(was != NULL ? was : "");
     assert_non_null(path);
     assert_int_equal(setenv("PATH", folder, 1), 0);
     const bool there = gnuplot_check(&error);
     assert_int_equal(setenv("PATH", path, 1), 0);
-    free(path);
     assert_false(there);
     assert_int_equal(error.kind, ERROR_RUN);
     assert_non_null(strstr(error.message, "gnuplot is missing"));

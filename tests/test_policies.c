@@ -105,10 +105,9 @@ static bool configure(const char *policy, const char *key, const char *text, dou
 
 static void expect_misconfigured(const char *key, const char *text, double number, const char *part)
 {
-    double *values = policy_values(policy_find("fifo", NULL), NULL, 0);
+    OWNED(free) double *values = policy_values(policy_find("fifo", NULL), NULL, 0);
     struct error error = {0};
     assert_false(configure("fifo", key, text, number, values, &error));
-    free(values);
     assert_int_equal(error.kind, ERROR_INPUT);
     assert_non_null(strstr(error.message, "exp.json: policy.params."));
     if (strstr(error.message, part) == NULL)
@@ -130,7 +129,7 @@ CASE(wrong_settings_are_refused_with_what_would_be_right)
 CASE(settings_replace_defaults_and_only_those_named)
 {
     const struct policy *fifo = policy_find("fifo", NULL);
-    double *values = policy_values(fifo, NULL, 0);
+    OWNED(free) double *values = policy_values(fifo, NULL, 0);
     struct error error = {0};
     assert_true(configure("fifo", "order", "ready", 0, values, &error));
     for (size_t i = 0; i < fifo->parameter_count; i++) {
@@ -139,7 +138,6 @@ CASE(settings_replace_defaults_and_only_those_named)
     }
     assert_true(configure("fifo", "max_batch", NULL, 7, values, &error));
     assert_true(values[0] == 7);
-    free(values);
 }
 
 /* --set gives 700 as a number. */
@@ -178,7 +176,7 @@ CASE(queue_order_agrees_with_a_scan_after_any_change)
     struct queue_rank rank[QUEUES] = {{0, 0}};
     struct random_stream stream;
     random_stream_open(&stream, 5, RANDOM_TEST, 1, 0);
-    struct arena arena = {0};
+    CLOSED(arena_clear) struct arena arena = {0};
     struct queue_order *order = queue_order_create(&arena, QUEUES);
     for (int step = 0; step < STEPS; step++) {
         const uint32_t queue = (uint32_t)gsl_rng_uniform_int(&stream.rng, QUEUES);
@@ -191,7 +189,6 @@ CASE(queue_order_agrees_with_a_scan_after_any_change)
             queue_order_remove(order, queue);
         assert_int_equal(queue_order_first(order, NULL), first_by_scan(present, rank));
     }
-    arena_clear(&arena);
 }
 
 enum { CONFIGURATIONS = 48 };
@@ -253,7 +250,7 @@ CASE(planner_choice_is_the_best_of_all_by_brute_force)
         random_stream_open(&stream, 11, RANDOM_TEST, instance, 0);
         random_workload(&workload, &stream);
         struct error error = {0};
-        struct arena arena = {0};
+        CLOSED(arena_clear) struct arena arena = {0};
         struct planner *planner =
             planner_create(&arena, &workload, 8, PLANNER_PROPORTIONAL, &error);
         assert_non_null(planner);
@@ -269,7 +266,6 @@ CASE(planner_choice_is_the_best_of_all_by_brute_force)
             assert_int_equal(large->vgpu * 10 + large->vcpu, 44);
             assert_true(small->batch <= jobs && small->batch * 2u > (jobs < 4 ? jobs : 4));
         }
-        arena_clear(&arena);
     }
 }
 
@@ -279,14 +275,14 @@ CASE(a_proportional_budget_looks_at_one_job_whatever_batches_may_run)
 {
     static const uint32_t bounds[] = {1, 8, 65535};
     struct error error = {0};
-    struct experiment *experiment =
+    EXPERIMENT *experiment =
         experiment_load("workloads/experiments/v100-detect-twitter.json", NULL, 0, &error);
     assert_non_null(experiment);
     const struct workload *workload = &experiment->workload;
     sim_time_t first[8] = {0};
     assert_in_range(workload->queue_count, 1, 8);
     for (size_t i = 0; i < sizeof bounds / sizeof *bounds; i++) {
-        struct arena arena = {0};
+        CLOSED(arena_clear) struct arena arena = {0};
         struct planner *planner =
             planner_create(&arena, workload, bounds[i], PLANNER_PROPORTIONAL, &error);
         assert_non_null(planner);
@@ -295,9 +291,7 @@ CASE(a_proportional_budget_looks_at_one_job_whatever_batches_may_run)
             first[queue] = i == 0 ? here : first[queue];
             assert_int_equal(here, first[queue]);
         }
-        arena_clear(&arena);
     }
-    experiment_free(experiment);
 }
 
 /* An A100 in slices has 8 GB to one seventh and 16 to two; a V100 shared by MPS its 16 to any. */

@@ -9,6 +9,10 @@
 #include "traces/profile/interference.h"
 #include "traces/profile/profile.h"
 
+OWNER(gsl_rng_free, gsl_rng)
+OWNER(profile_free, struct profile)
+#define LOADED OWNED(profile_free) struct profile
+
 static const char folder[] = "traces/profiles";
 static const char *const shipped[] = {"a100-mig-parvagpu.json",
                                       "esg-reconstructed-cpu0.json",
@@ -114,7 +118,7 @@ static void random_grid(gsl_rng *rng, struct grid *grid)
 
 CASE(grid_points_are_exact)
 {
-    gsl_rng *rng = gsl_rng_alloc(gsl_rng_mt19937);
+    OWNED(gsl_rng_free) gsl_rng *rng = gsl_rng_alloc(gsl_rng_mt19937);
     for (int round = 0; round < 200; round++) {
         struct grid grid;
         random_grid(rng, &grid);
@@ -124,7 +128,6 @@ CASE(grid_points_are_exact)
                     assert_true(profile_latency_ms(&grid.function, grid.batch[b], grid.vcpu[c],
                                                    grid.vgpu[g]) == *at(&grid, b, c, g));
     }
-    gsl_rng_free(rng);
 }
 
 /* Walks every integer along one axis at the others' first grid value. */
@@ -145,7 +148,7 @@ static void assert_monotone(const struct profile_function *f, int axis, double s
 
 CASE(interpolation_is_monotone_where_the_data_are)
 {
-    gsl_rng *rng = gsl_rng_alloc(gsl_rng_mt19937);
+    OWNED(gsl_rng_free) gsl_rng *rng = gsl_rng_alloc(gsl_rng_mt19937);
     for (int round = 0; round < 500; round++) {
         struct grid grid;
         random_grid(rng, &grid);
@@ -153,12 +156,11 @@ CASE(interpolation_is_monotone_where_the_data_are)
         assert_monotone(&grid.function, 1, -1);
         assert_monotone(&grid.function, 2, -1);
     }
-    gsl_rng_free(rng);
 }
 
 CASE(interpolation_lies_between_its_neighbours)
 {
-    gsl_rng *rng = gsl_rng_alloc(gsl_rng_mt19937);
+    OWNED(gsl_rng_free) gsl_rng *rng = gsl_rng_alloc(gsl_rng_mt19937);
     for (int round = 0; round < 500; round++) {
         struct grid grid;
         random_grid(rng, &grid);
@@ -175,7 +177,6 @@ CASE(interpolation_lies_between_its_neighbours)
             }
         }
     }
-    gsl_rng_free(rng);
 }
 
 CASE(a_plane_is_reproduced_between_its_points)
@@ -213,7 +214,7 @@ CASE(an_axis_of_one_point_holds_only_that_point)
 
 CASE(outside_the_grid_there_is_no_value)
 {
-    struct profile *profile = load("esg-reconstructed.json");
+    LOADED *profile = load("esg-reconstructed.json");
     for (size_t i = 0; i < profile->function_count; i++) {
         const struct profile_function *f = &profile->functions[i];
         assert_true(isnan(profile_latency_ms(f, 0, 1, 1)));
@@ -224,7 +225,6 @@ CASE(outside_the_grid_there_is_no_value)
         assert_true(isnan(profile_latency_ms(f, 1, 1, 8)));
         assert_true(isnan(profile_latency_ms(f, INT32_MAX, INT32_MIN, 1)));
     }
-    profile_free(profile);
 }
 
 CASE(next_to_a_null_there_is_no_value)
@@ -271,7 +271,7 @@ CASE(a_law_is_asked_at_the_part_of_the_gpu_that_a_share_is)
 
 CASE(what_a_file_leaves_out_is_nan_or_empty)
 {
-    struct profile *profile = parse("{" MINIMAL "}");
+    LOADED *profile = parse("{" MINIMAL "}");
     const struct profile_function *f = profile_find(profile, "f");
     assert_non_null(f);
     assert_null(profile_find(profile, "g"));
@@ -282,15 +282,13 @@ CASE(what_a_file_leaves_out_is_nan_or_empty)
     assert_true(isnan(f->input_bytes) && isnan(f->noise_cv) && isnan(f->cold_start_mean_ms));
     assert_true(isnan(f->cold_start_cv) && isnan(f->gpu_weights_mb) && isnan(f->gpu_per_item_mb));
     assert_true(isnan(f->host_memory_mb) && isnan(f->bandwidth_share));
-    profile_free(profile);
 }
 
 CASE(evidence_may_be_an_object_of_strings)
 {
-    struct profile *profile =
+    LOADED *profile =
         parse("{" MINIMAL ", \"evidence\": {\"latency_ms\": \"measured\", \"cv\": \"assumed\"}}");
     assert_string_equal(profile->evidence, "latency_ms: measured; cv: assumed");
-    profile_free(profile);
 }
 
 struct malformed {
@@ -428,7 +426,7 @@ CASE(every_shipped_profile_loads)
     /* And README.md, raw/, and 2080ti-infless.json, which `esgsim calibrate` makes. */
     assert_int_equal(count_files(folder), SHIPPED + 3);
     for (size_t i = 0; i < SHIPPED; i++) {
-        struct profile *profile = load(shipped[i]);
+        LOADED *profile = load(shipped[i]);
         assert_true(strlen(profile->device) > 0 && strlen(profile->evidence) > 0);
         assert_true(strlen(profile->source) > 0 && strlen(profile->licence) > 0);
         for (size_t j = 0; j < profile->function_count; j++) {
@@ -437,7 +435,6 @@ CASE(every_shipped_profile_loads)
             assert_true(f->gpu_weights_mb > 0 && f->gpu_per_item_mb > 0 && f->host_memory_mb > 0);
             assert_true(f->input_bytes > 0);
         }
-        profile_free(profile);
     }
 }
 
@@ -513,7 +510,7 @@ CASE(a100_latencies_are_the_measured_ones_and_no_others)
 CASE(a100_memory_agrees_with_what_ran_and_what_did_not)
 {
     static const double slice_mb[8] = {0, 9728, 19968, 40192, 40192, 0, 0, 80640};
-    struct profile *profile = load("a100-mig-parvagpu.json");
+    LOADED *profile = load("a100-mig-parvagpu.json");
     for (size_t i = 0; i < profile->function_count; i++) {
         const struct profile_function *f = &profile->functions[i];
         for (size_t b = 0; b < f->batch.count; b++) {
@@ -526,7 +523,6 @@ CASE(a100_memory_agrees_with_what_ran_and_what_did_not)
             }
         }
     }
-    profile_free(profile);
 }
 
 static void check_igniter_row(char **cells, void *data)
@@ -594,11 +590,10 @@ CASE(the_reconstruction_reproduces_its_anchors_exactly)
     for (size_t i = 0; i < SHIPPED; i++) {
         if (strncmp(shipped[i], "esg-", 4) != 0)
             continue;
-        struct profile *profile = load(shipped[i]);
+        LOADED *profile = load(shipped[i]);
         assert_int_equal(profile->function_count, 6);
         assert_int_equal(for_each_row("traces/profiles/raw/esg/anchors.csv", check_anchor, profile),
                          6);
-        profile_free(profile);
     }
 }
 
@@ -614,21 +609,20 @@ CASE(the_anchors_are_the_recalled_figures)
                     {"classification", 147, 18299},
                     {"background-removal", 1047, 3729},
                     {"depth-recognition", 828, 16479}};
-    struct profile *profile = load("esg-reconstructed.json");
+    LOADED *profile = load("esg-reconstructed.json");
     for (size_t i = 0; i < sizeof recalled / sizeof recalled[0]; i++) {
         const struct profile_function *f = profile_find(profile, recalled[i].name);
         assert_non_null(f);
         assert_true(profile_latency_ms(f, 1, 1, 1) == recalled[i].ms);
         assert_true(f->cold_start_mean_ms == recalled[i].cold_ms);
     }
-    profile_free(profile);
 }
 
 CASE(the_reconstruction_has_all_256_configurations)
 {
     static const int batches[] = {1, 2, 4, 8, 12, 16, 24, 32};
     static const int vgpus[] = {1, 2, 4, 7};
-    struct profile *profile = load("esg-reconstructed.json");
+    LOADED *profile = load("esg-reconstructed.json");
     assert_int_equal(profile->unit, 7);
     assert_int_equal(count_present(profile), 6 * 256);
     for (size_t i = 0; i < profile->function_count; i++) {
@@ -640,7 +634,6 @@ CASE(the_reconstruction_has_all_256_configurations)
         assert_memory_equal(f->vgpu.values, vgpus, sizeof vgpus);
         assert_true(f->vcpu.values[0] == 1 && f->vcpu.values[7] == 8);
     }
-    profile_free(profile);
 }
 
 static void assert_ordered(const struct profile_function *f)
@@ -660,15 +653,14 @@ static void assert_ordered(const struct profile_function *f)
 
 CASE(the_reconstruction_gets_faster_with_resources_and_slower_with_batch)
 {
-    struct profile *profile = load("esg-reconstructed.json");
+    LOADED *profile = load("esg-reconstructed.json");
     for (size_t i = 0; i < profile->function_count; i++)
         assert_ordered(&profile->functions[i]);
-    profile_free(profile);
 }
 
 CASE(batching_never_costs_more_time_a_job)
 {
-    struct profile *profile = load("esg-reconstructed.json");
+    LOADED *profile = load("esg-reconstructed.json");
     for (size_t i = 0; i < profile->function_count; i++) {
         const struct profile_function *f = &profile->functions[i];
         for (size_t g = 0; g < 4; g++) {
@@ -676,17 +668,15 @@ CASE(batching_never_costs_more_time_a_job)
             assert_true(profile_latency_ms(f, 32, 1, f->vgpu.values[g]) < 32 * single);
         }
     }
-    profile_free(profile);
 }
 
 CASE(seven_full_batches_fit_the_memory_of_a_40_gb_gpu)
 {
-    struct profile *profile = load("esg-reconstructed.json");
+    LOADED *profile = load("esg-reconstructed.json");
     for (size_t i = 0; i < profile->function_count; i++) {
         const struct profile_function *f = &profile->functions[i];
         assert_true(7 * (f->gpu_weights_mb + 32 * f->gpu_per_item_mb) <= 40960);
     }
-    profile_free(profile);
 }
 
 /* T(b, c, g) = A(b, g) + B(b) / c, with B the CPU fraction's part of the anchor. */
@@ -699,7 +689,7 @@ CASE(the_vcpu_law_is_the_documented_one)
                     {"esg-reconstructed-cpu0.json", 0},
                     {"esg-reconstructed-cpu50.json", 0.5}};
     for (size_t v = 0; v < 3; v++) {
-        struct profile *profile = load(variants[v].name);
+        LOADED *profile = load(variants[v].name);
         for (size_t i = 0; i < profile->function_count; i++) {
             const struct profile_function *f = &profile->functions[i];
             double anchor = profile_latency_ms(f, 1, 1, 1);
@@ -711,7 +701,6 @@ CASE(the_vcpu_law_is_the_documented_one)
                             1.1e-5 * one);
             }
         }
-        profile_free(profile);
     }
 }
 
@@ -783,7 +772,7 @@ CASE(absolute_gpu_times_are_measured_at_equal_multiply_accumulates)
     } variants[] = {{"esg-reconstructed-absolute50.json", 0.5},
                     {"esg-reconstructed-absolute80.json", 0.8}};
     for (size_t v = 0; v < 2; v++) {
-        struct profile *profile = load(variants[v].name);
+        LOADED *profile = load(variants[v].name);
         struct absolute absolute = {.profile = profile, .fraction = variants[v].fraction};
         assert_int_equal(
             for_each_row("traces/profiles/raw/esg/absolute.csv", check_absolute, &absolute), 6);
@@ -793,7 +782,6 @@ CASE(absolute_gpu_times_are_measured_at_equal_multiply_accumulates)
         const double rest =
             (147 - profile_latency_ms(f, 1, 8, 1)) / (variants[v].fraction * 7.0 / 8.0);
         assert_near(147 - rest, 5.082, 1e-3);
-        profile_free(profile);
     }
 }
 
@@ -850,11 +838,9 @@ static void assert_same_bytes(const char *path, const char *other)
 {
     size_t size = 0;
     size_t other_size = 0;
-    char *bytes = read_file(path, &size);
-    char *other_bytes = read_file(other, &other_size);
+    TEXT *bytes = read_file(path, &size);
+    TEXT *other_bytes = read_file(other, &other_size);
     bool same = size == other_size && memcmp(bytes, other_bytes, size) == 0;
-    free(bytes);
-    free(other_bytes);
     if (!same)
         fail_msg("%s differs from %s; run derive-profiles", path, other);
 }
@@ -941,26 +927,22 @@ static void assert_additive(const struct interference *model, gsl_rng *rng)
 
 CASE(slowdown_is_at_least_one_and_adds_up_over_co_runners)
 {
-    gsl_rng *rng = gsl_rng_alloc(gsl_rng_mt19937);
-    struct profile *igniter = load("v100-mps-igniter.json");
-    struct profile *esg = load("esg-reconstructed.json");
+    OWNED(gsl_rng_free) gsl_rng *rng = gsl_rng_alloc(gsl_rng_mt19937);
+    LOADED *igniter = load("v100-mps-igniter.json");
+    LOADED *esg = load("esg-reconstructed.json");
     const struct interference constant = {.kind = INTERFERENCE_CONSTANT, .constant = 0.07};
     assert_additive(&constant, rng);
     assert_additive(igniter->interference, rng);
     assert_additive(esg->interference, rng);
-    profile_free(igniter);
-    profile_free(esg);
-    gsl_rng_free(rng);
 }
 
 CASE(equal_partners_slow_each_other_equally)
 {
-    struct profile *esg = load("esg-reconstructed.json");
+    LOADED *esg = load("esg-reconstructed.json");
     const struct co_runner two[] = {{UINT32_MAX, 0.3, 0.5, 0}, {UINT32_MAX, 0.3, 0.5, 0}};
     double first = interference_slowdown(esg->interference, two, 2, 0);
     assert_true(first > 1);
     assert_true(first == interference_slowdown(esg->interference, two, 2, 1));
-    profile_free(esg);
 }
 
 CASE(the_bandwidth_law_is_the_stated_one)
@@ -993,7 +975,7 @@ CASE(the_slowdowns_of_all_at_once_are_those_of_the_law_to_the_last_bit)
 {
     static const double demands[] = {NAN, 0, 1, 0.25};
     struct co_runner runners[MOST_RUNNERS];
-    gsl_rng *rng = gsl_rng_alloc(gsl_rng_mt19937);
+    OWNED(gsl_rng_free) gsl_rng *rng = gsl_rng_alloc(gsl_rng_mt19937);
     for (int round = 0; round < 1000; round++) {
         const struct interference law = {
             .kind = INTERFERENCE_BANDWIDTH,
@@ -1010,20 +992,18 @@ CASE(the_slowdowns_of_all_at_once_are_those_of_the_law_to_the_last_bit)
             assert_true(interference_slowdown(&law, runners, count, i) ==
                         stated_slowdown(&law, runners, count, i));
     }
-    gsl_rng_free(rng);
 }
 
 /* A victim among many small partners suffers no more than beside one that holds their shares. */
 CASE(many_small_partners_weigh_as_one_large_one_in_the_reconstruction)
 {
-    struct profile *esg = load("esg-reconstructed.json");
+    LOADED *esg = load("esg-reconstructed.json");
     struct co_runner many[7];
     for (size_t i = 0; i < 7; i++)
         many[i] = (struct co_runner){UINT32_MAX, 0.25, 1 / 7.0, 0};
     const struct co_runner two[] = {many[0], {UINT32_MAX, 0.25, 6 / 7.0, 0}};
     assert_near(interference_slowdown(esg->interference, many, 7, 0),
                 interference_slowdown(esg->interference, two, 2, 0), 1e-12);
-    profile_free(esg);
 }
 
 static size_t row_of(const struct interference *model, const char *name)

@@ -8,6 +8,8 @@
 #include "sim/engine/random.h"
 #include "tests/suite.h"
 
+OWNER(quantile_destroy, struct quantile)
+
 static const double levels[] = {0, 0.001, 0.25, 0.5, 0.9, 0.95, 0.99, 0.999, 0.9999, 1};
 enum { LEVELS = sizeof levels / sizeof *levels };
 
@@ -121,37 +123,34 @@ CASE(the_limit_that_ships_is_passed_without_a_jump)
 
 CASE(additions_after_a_query_are_counted)
 {
-    struct quantile *quantile = quantile_create(10);
+    OWNED(quantile_destroy) struct quantile *quantile = quantile_create(10);
     quantile_add(quantile, 30);
     assert_true(quantile_value(quantile, 0.5) == 30);
     quantile_add(quantile, 10);
     quantile_add(quantile, 20);
     assert_true(quantile_value(quantile, 0.5) == 20);
     assert_true(quantile_value(quantile, 0.25) == 15);
-    quantile_destroy(quantile);
 }
 
 CASE(an_empty_accumulator_gives_zeros)
 {
     for (size_t limit = 0; limit < 2; limit++) {
-        struct quantile *quantile = quantile_create(limit);
+        OWNED(quantile_destroy) struct quantile *quantile = quantile_create(limit);
         assert_int_equal(quantile_count(quantile), 0);
         assert_true(quantile_is_exact(quantile));
         assert_true(quantile_mean(quantile) == 0 && quantile_max(quantile) == 0);
         assert_true(quantile_value(quantile, 0.5) == 0);
-        quantile_destroy(quantile);
     }
 }
 
 CASE(the_largest_time_fits_and_sums_do_not_overflow)
 {
-    struct quantile *quantile = quantile_create(2);
+    OWNED(quantile_destroy) struct quantile *quantile = quantile_create(2);
     for (int i = 0; i < 1000; i++)
         quantile_add(quantile, INT64_MAX);
     assert_true(quantile_max(quantile) == INT64_MAX);
     assert_true(gsl_fcmp(quantile_mean(quantile), 0x1p63, 1e-12) == 0);
     assert_true(gsl_fcmp(quantile_value(quantile, 0.5), 0x1p63, 5e-4) == 0);
-    quantile_destroy(quantile);
 }
 
 CASE(every_bucket_edge_keeps_the_promised_error)
@@ -162,13 +161,12 @@ CASE(every_bucket_edge_keeps_the_promised_error)
             if (value < 0)
                 continue;
             /* Neither the smallest nor the largest, which are known exactly. */
-            struct quantile *quantile = quantile_create(0);
+            OWNED(quantile_destroy) struct quantile *quantile = quantile_create(0);
             quantile_add(quantile, 0);
             quantile_add(quantile, value);
             quantile_add(quantile, INT64_MAX);
             double found = quantile_value(quantile, 0.5);
             assert_true(fabs(found - (double)value) <= 0.0005 * (double)value);
-            quantile_destroy(quantile);
         }
 }
 

@@ -137,7 +137,7 @@ static void assert_breach(struct experiment *experiment, const struct policy *po
 
 CASE(a_query_with_a_wrong_argument_ends_the_run_with_all_that_is_known)
 {
-    struct experiment *experiment = load(diamond);
+    EXPERIMENT *experiment = load(diamond);
     assert_true((int)(sizeof names / sizeof *names) == WRONG_COUNT && WRONG_COUNT > 40);
     for (asked = 0; asked < WRONG_COUNT; asked++) {
         char query[64];
@@ -146,7 +146,6 @@ CASE(a_query_with_a_wrong_argument_ends_the_run_with_all_that_is_known)
                       (const char *const[]){query, "(decide, at ", " ms, policy wrong, seed 3)",
                                             "diamond: ", NULL});
     }
-    experiment_free(experiment);
 }
 
 /* ---- The other callbacks, and charges -------------------------------------------------------- */
@@ -189,7 +188,7 @@ static bool charge_decide(void *state, struct platform *platform)
 
 CASE(a_breach_names_the_callback_it_came_from)
 {
-    struct experiment *experiment = load(diamond);
+    EXPERIMENT *experiment = load(diamond);
     const struct policy on_ready = {
         .abi = POLICY_ABI, .name = "r", .decide = sleep_decide, .on_ready = ask_ready};
     const struct policy init = {
@@ -200,7 +199,6 @@ CASE(a_breach_names_the_callback_it_came_from)
     assert_breach(experiment, &init,
                   (const char *const[]){"rule range: free_vcpus names invoker 1000 of 2",
                                         "(init, at 0.000000 ms, policy i, seed 3)", NULL});
-    experiment_free(experiment);
 }
 
 /* An action by `on_finish`, when decisions have been made before. */
@@ -222,13 +220,12 @@ static bool serve_decide(void *state, struct platform *platform)
 
 CASE(what_acts_outside_decide_is_stopped_after_decisions_too)
 {
-    struct experiment *experiment = load(diamond);
+    EXPERIMENT *experiment = load(diamond);
     const struct policy policy = {
         .abi = POLICY_ABI, .name = "l", .decide = serve_decide, .on_finish = act_later};
     assert_breach(
         experiment, &policy,
         (const char *const[]){"rule timing: drop outside decide", "(on_finish, at ", NULL});
-    experiment_free(experiment);
 }
 
 /* ---- Actions --------------------------------------------------------------------------------- */
@@ -289,34 +286,31 @@ static bool wrong_action_decide(void *state, struct platform *platform)
 
 CASE(an_action_with_a_wrong_argument_returns_false_and_ends_the_run)
 {
-    struct experiment *experiment = load(diamond);
+    EXPERIMENT *experiment = load(diamond);
     const struct policy policy = {.abi = POLICY_ABI, .name = "a", .decide = wrong_action_decide};
     for (asked = 0; asked < RULES; asked++)
         assert_breach(experiment, &policy,
                       (const char *const[]){rules[asked], "(decide, at ", "policy a", NULL});
-    experiment_free(experiment);
 }
 
 CASE(an_init_that_fails_says_why_or_that_it_did_not)
 {
-    struct experiment *experiment = load(diamond);
+    EXPERIMENT *experiment = load(diamond);
     struct policy policy = {
         .abi = POLICY_ABI, .name = "i", .decide = sleep_decide, .init = fail_init};
     assert_breach(experiment, &policy,
                   (const char *const[]){"init returned false without a message", "policy i", NULL});
     policy.init = refuse_init;
     assert_breach(experiment, &policy, (const char *const[]){"the policy's own words", NULL});
-    experiment_free(experiment);
 }
 
 CASE(a_charge_that_overflows_is_refused)
 {
-    struct experiment *experiment = load(diamond);
+    EXPERIMENT *experiment = load(diamond);
     const struct policy policy = {.abi = POLICY_ABI, .name = "c", .decide = charge_decide};
     assert_breach(experiment, &policy,
                   (const char *const[]){"rule charge: 18446744073709551615 units after 3",
                                         "(decide, at ", NULL});
-    experiment_free(experiment);
 }
 
 /* ---- Random numbers of a policy -------------------------------------------------------------- */

@@ -8,6 +8,8 @@
 #include "sim/engine/random.h"
 #include "tests/suite.h"
 
+OWNER(gsl_rng_free, gsl_rng)
+
 /* Chance of a sound generator failing one statistical test; seeds are fixed, so it is met once. */
 static const double false_alarm = 1e-4;
 
@@ -84,7 +86,7 @@ CASE(gsl_functions_and_inline_ones_give_the_same_numbers)
 
 CASE(gsl_sees_a_generator_of_64_bits_named_philox)
 {
-    gsl_rng *rng = gsl_rng_alloc(random_philox);
+    OWNED(gsl_rng_free) gsl_rng *rng = gsl_rng_alloc(random_philox);
     struct random_stream stream;
     assert_non_null(rng);
     assert_string_equal(gsl_rng_name(rng), "philox");
@@ -93,11 +95,9 @@ CASE(gsl_sees_a_generator_of_64_bits_named_philox)
     random_stream_open(&stream, 123, RANDOM_TEST, 0, 0);
     for (int i = 0; i < 50; i++)
         assert_true(gsl_rng_get(rng) == random_uint64(&stream));
-    gsl_rng *copy = gsl_rng_clone(rng);
+    OWNED(gsl_rng_free) gsl_rng *copy = gsl_rng_clone(rng);
     for (int i = 0; i < 50; i++)
         assert_true(gsl_rng_get(rng) == gsl_rng_get(copy));
-    gsl_rng_free(copy);
-    gsl_rng_free(rng);
 }
 
 CASE(the_extreme_outputs_give_uniforms_from_zero_to_just_below_one)
@@ -140,7 +140,7 @@ static void assert_uniform(double *u)
 
 CASE(long_streams_follow_their_distributions)
 {
-    double *u = malloc(DRAWS * sizeof *u);
+    OWNED(free) double *u = malloc(DRAWS * sizeof *u);
     struct random_stream stream;
     random_stream_open(&stream, 2, RANDOM_TEST, 0, 0);
     for (size_t i = 0; i < DRAWS; i++)
@@ -155,13 +155,12 @@ CASE(long_streams_follow_their_distributions)
     for (size_t i = 0; i < DRAWS; i++)
         u[i] = gsl_cdf_gaussian_P(gsl_ran_gaussian(&stream.rng, 2), 2);
     assert_uniform(u);
-    free(u);
 }
 
 /* The use that the simulator makes of streams: one or two numbers from each of many neighbours. */
 CASE(first_numbers_of_neighbouring_streams_are_uniform_in_every_coordinate)
 {
-    double *u = malloc(DRAWS * sizeof *u);
+    OWNED(free) double *u = malloc(DRAWS * sizeof *u);
     for (int coordinate = 0; coordinate < 3; coordinate++) {
         for (uint32_t i = 0; i < DRAWS; i++) {
             struct random_stream stream;
@@ -171,7 +170,6 @@ CASE(first_numbers_of_neighbouring_streams_are_uniform_in_every_coordinate)
         }
         assert_uniform(u);
     }
-    free(u);
 }
 
 /* Pairs of first numbers from streams whose names differ by one, on an 8 x 8 board. */
@@ -198,7 +196,7 @@ CASE(neighbouring_streams_are_independent)
 
 CASE(successive_numbers_and_all_bits_are_uncorrelated)
 {
-    double *u = malloc((DRAWS + 4) * sizeof *u);
+    OWNED(free) double *u = malloc((DRAWS + 4) * sizeof *u);
     size_t ones[64] = {0};
     struct random_stream stream;
     random_stream_open(&stream, 4, RANDOM_TEST, 0, 0);
@@ -213,7 +211,6 @@ CASE(successive_numbers_and_all_bits_are_uncorrelated)
         assert_true(fabs(gsl_stats_correlation(u, 1, u + lag, 1, DRAWS)) < 4 / sqrt(DRAWS));
     for (int j = 0; j < 64; j++)
         assert_true(fabs((double)ones[j] - DRAWS / 2.0) < 4.5 * sqrt(DRAWS / 4.0));
-    free(u);
 }
 
 CASE(reopening_a_stream_starts_it_again)

@@ -37,7 +37,7 @@ struct range {
 
 #define UNIFORM "{\"process\":\"uniform\",\"low_ms\":0,\"high_ms\":10000000000}"
 #define POISSON "{\"process\":\"poisson\",\"rate_per_s\":1}"
-#define CLOSED "{\"process\":\"closed\",\"users\":2,\"think_ms\":1}"
+#define CLOSED_LOOP "{\"process\":\"closed\",\"users\":2,\"think_ms\":1}"
 #define COST(model) "{\"model\":\"" model "\",\"ms\":1,\"ns_per_unit\":1}"
 
 /* What sim/README.md and workloads/README.md list with a range. */
@@ -65,8 +65,8 @@ static const struct range ranges[] = {
     {"arrivals.high_ms", 1e-6, 1e10, "arrivals", UNIFORM, false},
     {"arrivals.rate_per_s", 1e-9, 1e9, "arrivals", POISSON, false},
     {"arrivals.load", 1e-6, 1e6, "arrivals", "{\"process\":\"poisson\"}", false},
-    {"arrivals.users", 1, 1e6, "arrivals", CLOSED, true},
-    {"arrivals.think_ms", 0, 1e10, "arrivals", CLOSED, false},
+    {"arrivals.users", 1, 1e6, "arrivals", CLOSED_LOOP, true},
+    {"arrivals.think_ms", 0, 1e10, "arrivals", CLOSED_LOOP, false},
     {"slo.factor", 1e-6, 1e6, "slo", "{}", false},
     {"slo.ms", 1e-6, 1e10, NULL, NULL, false},
     {"platform.keep_alive_s", 0, 1e9, NULL, NULL, false},
@@ -118,8 +118,8 @@ static void assert_runs(const struct settings *settings, bool parameter)
 {
     struct error error = {0};
     struct simulation_result result = {0};
-    double *values = NULL;
-    struct experiment *experiment = load_settings(settings, &error);
+    OWNED(free) double *values = NULL;
+    EXPERIMENT *experiment = load_settings(settings, &error);
     if (experiment == NULL && settings->count > 2) { /* keys of a pair may exclude one another */
         assert_int_equal(error.kind, ERROR_INPUT);
         return;
@@ -143,8 +143,6 @@ static void assert_runs(const struct settings *settings, bool parameter)
         fail_msg("%s = %s: %s", settings->overrides[settings->count - 1].key,
                  settings->overrides[settings->count - 1].value, error.message);
     }
-    free(values);
-    experiment_free(experiment);
 }
 
 CASE(every_key_runs_at_either_end_of_its_range)
@@ -221,19 +219,19 @@ CASE(a_time_beyond_the_clock_names_the_key_that_set_it)
         {"cluster.invokers.0.gpus.0.speed", "0.001", "profile.functions.f.latency_ms.0.0.0", "1e9",
          "latency_ms"},
         {"arrivals", UNIFORM, "requests", "1000", "arrivals"},
-        {"arrivals", CLOSED, "arrivals.think_ms", "1e10", "arrivals.think_ms"},
+        {"arrivals", CLOSED_LOOP, "arrivals.think_ms", "1e10", "arrivals.think_ms"},
     };
     for (size_t k = 0; k < sizeof cases / sizeof *cases; k++) {
         struct settings settings = {.count = 0};
         struct error error = {0};
         struct simulation_result result;
-        double *values = NULL;
+        OWNED(free) double *values = NULL;
         settings_add(&settings, "policy.name", k == 0 ? "openwhisk" : "min-config");
         settings_add(&settings, "platform.initial", "cold");
         settings_add(&settings, "requests", "1000");
         settings_add(&settings, cases[k].key, cases[k].value);
         settings_add(&settings, cases[k].other, cases[k].other_value);
-        struct experiment *experiment = load_settings(&settings, &error);
+        EXPERIMENT *experiment = load_settings(&settings, &error);
         if (experiment == NULL)
             fail_msg("%s", error.message);
         const struct policy *policy = runner_policy(experiment, &values, &error);
@@ -243,8 +241,6 @@ CASE(a_time_beyond_the_clock_names_the_key_that_set_it)
         if (strstr(error.message, "clock's end") == NULL ||
             strstr(error.message, cases[k].named) == NULL)
             fail_msg("%s: %s", cases[k].named, error.message);
-        free(values);
-        experiment_free(experiment);
     }
 }
 

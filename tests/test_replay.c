@@ -11,6 +11,9 @@
 #include "tests/fixture_rows.h"
 #include "tests/worlds.h"
 
+OWNER(emulated_destroy, struct emulated)
+OWNER(results_free, struct results)
+
 enum { WORLDS = 12 };
 
 struct case_ {
@@ -35,6 +38,8 @@ static void outcome_clear(struct outcome *outcome)
         simulation_result_clear(&outcome->result);
 }
 
+#define OUTCOME CLOSED(outcome_clear) struct outcome
+
 static const struct batch_row *batches(const struct outcome *outcome, size_t *count)
 {
     *count = outcome->rows.batch.size / sizeof(struct batch_row);
@@ -46,7 +51,7 @@ static struct outcome play(const struct experiment *experiment, const struct bac
                            const struct progress *progress)
 {
     struct outcome outcome = {.good = false};
-    double *values = NULL;
+    OWNED(free) double *values = NULL;
     const struct policy *policy = runner_policy(experiment, &values, &outcome.error);
     if (policy == NULL)
         fail_msg("%s", outcome.error.message);
@@ -55,7 +60,6 @@ static struct outcome play(const struct experiment *experiment, const struct bac
         .backend = backend, .recorder = &recorder, .progress = progress, .bounds = true};
     outcome.good =
         simulation_run_with(experiment, policy, values, &options, &outcome.result, &outcome.error);
-    free(values);
     return outcome;
 }
 
@@ -73,13 +77,12 @@ static struct outcome rehearse(const struct experiment *experiment, double facto
     const struct emulated_options options = {
         .speedup = speedup, .factor = factor, .jitter_cv = jitter_cv, .seed = 9};
     struct error error = {0};
-    struct emulated *rehearsal = emulated_create(&options, &error);
+    OWNED(emulated_destroy) struct emulated *rehearsal = emulated_create(&options, &error);
     assert_non_null(rehearsal);
     const struct backend backend = emulated_backend(rehearsal);
     struct outcome outcome = play_well(experiment, &backend);
     if (figures != NULL)
         *figures = emulated_figures(rehearsal);
-    emulated_destroy(rehearsal);
     return outcome;
 }
 
@@ -148,13 +151,10 @@ CASE(a_replay_of_what_the_model_says_is_the_simulation_byte_for_byte)
             for (size_t i = 0; i < 4 && cases[c].settings[i] != NULL; i += 2)
                 override_add(&overrides, cases[c].settings[i], cases[c].settings[i + 1]);
             world_random(json, world, world % 2 == 0);
-            struct experiment *experiment = parse(json, &overrides);
-            struct outcome simulated = play_well(experiment, NULL);
-            struct outcome replayed = rehearse(experiment, 1, 0, 0, NULL);
+            EXPERIMENT *experiment = parse(json, &overrides);
+            OUTCOME simulated = play_well(experiment, NULL);
+            OUTCOME replayed = rehearse(experiment, 1, 0, 0, NULL);
             assert_outcomes_equal(&simulated, &replayed);
-            outcome_clear(&simulated);
-            outcome_clear(&replayed);
-            experiment_free(experiment);
         }
 }
 
@@ -167,23 +167,20 @@ CASE(interference_is_the_backend_s_own)
     override_add(&on, "seed", "8");
     override_add(&off, "seed", "8");
     struct experiment *with = parse(json, &on), *without = parse(json, &off);
-    struct outcome disturbed = play_well(with, NULL);
-    struct outcome replayed = rehearse(with, 1, 0, 0, NULL);
-    struct outcome alone = play_well(without, NULL);
+    OUTCOME disturbed = play_well(with, NULL);
+    OUTCOME replayed = rehearse(with, 1, 0, 0, NULL);
+    OUTCOME alone = play_well(without, NULL);
     assert_true(disturbed.result.run.slowdown_mean > 1.01);
     assert_outcomes_equal(&replayed, &alone);
-    outcome_clear(&disturbed);
-    outcome_clear(&replayed);
-    outcome_clear(&alone);
     experiment_free(with);
     experiment_free(without);
 }
 
 CASE(a_factor_on_reality_is_the_slowdown_of_every_batch)
 {
-    struct experiment *experiment = lone(NULL, NULL, NULL);
+    EXPERIMENT *experiment = lone(NULL, NULL, NULL);
     struct emulated_figures figures;
-    struct outcome outcome = rehearse(experiment, 1.25, 0, 0, &figures);
+    OUTCOME outcome = rehearse(experiment, 1.25, 0, 0, &figures);
     size_t count;
     const struct batch_row *rows = batches(&outcome, &count);
     assert_int_equal(count, 300);
@@ -195,26 +192,22 @@ CASE(a_factor_on_reality_is_the_slowdown_of_every_batch)
     assert_true(fabs(outcome.result.run.slowdown_mean - 1.25) < 1e-12);
     assert_int_equal(figures.late_ns_max, 0);
     assert_true(figures.together >= 2 && figures.together <= 4);
-    outcome_clear(&outcome);
-    experiment_free(experiment);
 }
 
 CASE(a_reality_below_the_model_breaks_no_bound)
 {
-    struct experiment *experiment = lone(NULL, NULL, NULL);
-    struct outcome outcome = rehearse(experiment, 0.5, 0, 0, NULL);
+    EXPERIMENT *experiment = lone(NULL, NULL, NULL);
+    OUTCOME outcome = rehearse(experiment, 0.5, 0, 0, NULL);
     assert_true(outcome.result.overall.latency_ms_p50 < 100);
-    outcome_clear(&outcome);
-    experiment_free(experiment);
 }
 
 /* Lognormal of mean 1: 300 draws of cv 0.2 have a mean within 4 standard errors of 1, and a
  * standard deviation near 0.2; other seeds draw other factors, the same the same. */
 CASE(jitter_has_the_mean_and_spread_asked_for)
 {
-    struct experiment *experiment = lone(NULL, NULL, NULL);
-    struct outcome outcome = rehearse(experiment, 1, 0.2, 0, NULL);
-    struct outcome again = rehearse(experiment, 1, 0.2, 0, NULL);
+    EXPERIMENT *experiment = lone(NULL, NULL, NULL);
+    OUTCOME outcome = rehearse(experiment, 1, 0.2, 0, NULL);
+    OUTCOME again = rehearse(experiment, 1, 0.2, 0, NULL);
     size_t count;
     const struct batch_row *rows = batches(&outcome, &count);
     double sum = 0, squares = 0;
@@ -227,19 +220,16 @@ CASE(jitter_has_the_mean_and_spread_asked_for)
     assert_true(fabs(mean - 1) < 4 * 0.2 / sqrt((double)count));
     assert_true(spread > 0.15 && spread < 0.25);
     assert_outcomes_equal(&outcome, &again);
-    outcome_clear(&outcome);
-    outcome_clear(&again);
-    experiment_free(experiment);
 }
 
 /* No upper limits: they would depend on the machine. */
 CASE(in_real_time_nothing_ends_before_its_time)
 {
-    struct experiment *experiment = lone(NULL, "requests", "100");
+    EXPERIMENT *experiment = lone(NULL, "requests", "100");
     struct emulated_figures figures;
     struct timespec start, end;
     clock_gettime(CLOCK_MONOTONIC, &start);
-    struct outcome outcome = rehearse(experiment, 1, 0, 40, &figures);
+    OUTCOME outcome = rehearse(experiment, 1, 0, 40, &figures);
     clock_gettime(CLOCK_MONOTONIC, &end);
     const double wall =
         (double)(end.tv_sec - start.tv_sec) + (double)(end.tv_nsec - start.tv_nsec) * 1e-9;
@@ -256,8 +246,6 @@ CASE(in_real_time_nothing_ends_before_its_time)
     /* All that a batch takes beyond the model here is its late start. */
     assert_true(fabs(late - figures.late_ns_mean) < 1);
     assert_true(figures.late_ns_mean <= (double)figures.late_ns_max);
-    outcome_clear(&outcome);
-    experiment_free(experiment);
 }
 
 /* ---- A scripted backend ---------------------------------------------------------------------- */
@@ -358,10 +346,10 @@ static sim_time_t takes_nothing(const struct backend_batch *batch)
 
 CASE(ends_late_early_and_out_of_order_are_kept_as_they_came)
 {
-    struct experiment *experiment = lone(NULL, NULL, NULL);
+    EXPERIMENT *experiment = lone(NULL, NULL, NULL);
     struct script script = {.takes = takes_turns};
     const struct backend backend = script_backend(&script);
-    struct outcome outcome = play_well(experiment, &backend);
+    OUTCOME outcome = play_well(experiment, &backend);
     size_t count, overtaken = 0;
     const struct batch_row *rows = batches(&outcome, &count);
     assert_int_equal(count, 300);
@@ -374,55 +362,47 @@ CASE(ends_late_early_and_out_of_order_are_kept_as_they_came)
         overtaken += i > 0 && rows[i].batch < rows[i - 1].batch;
     }
     assert_true(overtaken > 10);
-    outcome_clear(&outcome);
-    experiment_free(experiment);
 }
 
 CASE(a_batch_may_end_at_the_instant_of_its_start)
 {
-    struct experiment *experiment = lone(NULL, NULL, NULL);
+    EXPERIMENT *experiment = lone(NULL, NULL, NULL);
     struct script script = {.takes = takes_nothing};
     const struct backend backend = script_backend(&script);
-    struct outcome outcome = play_well(experiment, &backend);
+    OUTCOME outcome = play_well(experiment, &backend);
     assert_true(outcome.result.overall.latency_ms_max == 0);
     assert_true(outcome.result.overall.slo_hit_rate == 1);
-    outcome_clear(&outcome);
-    experiment_free(experiment);
 }
 
 /* Constant arrivals every 25 ms, four at a time for 100 ms each: the fifth finds the first's place
  * free, since an end goes before an arrival of the same instant. */
 CASE(an_end_goes_before_an_arrival_of_the_same_instant)
 {
-    struct experiment *experiment =
+    EXPERIMENT *experiment =
         lone(NULL, "arrivals", "{\"process\":\"uniform\",\"low_ms\":25,\"high_ms\":25}");
     struct script script = {.takes = takes_modelled};
     const struct backend backend = script_backend(&script);
-    struct outcome replayed = play_well(experiment, &backend);
-    struct outcome simulated = play_well(experiment, NULL);
+    OUTCOME replayed = play_well(experiment, &backend);
+    OUTCOME simulated = play_well(experiment, NULL);
     assert_true(replayed.result.overall.latency_ms_max == 100);
     assert_rows_equal(&replayed.rows.request, &simulated.rows.request, &layout_requests);
     assert_rows_equal(&replayed.rows.batch, &simulated.rows.batch, &layout_batches);
-    outcome_clear(&replayed);
-    outcome_clear(&simulated);
-    experiment_free(experiment);
 }
 
 static void refused(const struct experiment *experiment, const struct backend *backend,
                     const char *says)
 {
-    struct outcome outcome = play(experiment, backend, NULL);
+    OUTCOME outcome = play(experiment, backend, NULL);
     if (outcome.good)
         fail_msg("not refused: %s", says);
     if (strstr(outcome.error.message, says) == NULL)
         fail_msg("'%s' does not say '%s'", outcome.error.message, says);
     assert_null(strchr(outcome.error.message, '\n'));
-    outcome_clear(&outcome);
 }
 
 CASE(a_backend_that_fails_ends_the_run_with_its_own_words)
 {
-    struct experiment *experiment = lone(NULL, NULL, NULL);
+    EXPERIMENT *experiment = lone(NULL, NULL, NULL);
     struct script start = {.takes = takes_turns, .fail_start = 7};
     struct script wait = {.takes = takes_turns, .fail_wait = 20};
     struct script open = {.takes = takes_turns, .opened = 1};
@@ -432,12 +412,11 @@ CASE(a_backend_that_fails_ends_the_run_with_its_own_words)
     refused(experiment, &backend, "the device does not answer");
     backend = script_backend(&open);
     refused(experiment, &backend, "opened twice");
-    experiment_free(experiment);
 }
 
 CASE(an_end_that_is_none_is_told)
 {
-    struct experiment *experiment = lone(NULL, NULL, NULL);
+    EXPERIMENT *experiment = lone(NULL, NULL, NULL);
     struct script scripts[] = {
         {.takes = takes_turns, .lie = 5, .lie_id = 1000000},
         {.takes = takes_turns, .lie = 5, .lie_id = 63},
@@ -451,7 +430,6 @@ CASE(an_end_that_is_none_is_told)
         const struct backend backend = script_backend(&scripts[i]);
         refused(experiment, &backend, says[i]);
     }
-    experiment_free(experiment);
 }
 
 static bool stop_after_ten(void *context, uint64_t finished, uint64_t total)
@@ -463,18 +441,16 @@ static bool stop_after_ten(void *context, uint64_t finished, uint64_t total)
 
 CASE(a_replay_is_stopped_within_a_step)
 {
-    struct experiment *experiment = lone(NULL, NULL, NULL);
+    EXPERIMENT *experiment = lone(NULL, NULL, NULL);
     struct script script = {.takes = takes_turns};
     const struct backend backend = script_backend(&script);
     size_t calls = 0;
     const struct progress progress = {.context = &calls, .report = stop_after_ten};
-    struct outcome outcome = play(experiment, &backend, &progress);
+    OUTCOME outcome = play(experiment, &backend, &progress);
     assert_false(outcome.good);
     assert_string_equal(outcome.error.message, "lone: interrupted");
     assert_int_equal(outcome.rows.request.size / sizeof(struct request_row), 10);
     assert_true(calls > 10);
-    outcome_clear(&outcome);
-    experiment_free(experiment);
 }
 
 /* ---- Refusals -------------------------------------------------------------------------------- */
@@ -514,15 +490,13 @@ CASE(parts_of_the_time_and_shares_that_change_are_refused)
         override_add(&overrides, cases[c].key, cases[c].value);
         override_add(&overrides, "slo.factor", "10");
         world_random(json, 2, true);
-        struct experiment *experiment = parse(json, &overrides);
+        EXPERIMENT *experiment = parse(json, &overrides);
         const struct emulated_options options = {0};
         struct error error = {0};
-        struct emulated *rehearsal = emulated_create(&options, &error);
+        OWNED(emulated_destroy) struct emulated *rehearsal = emulated_create(&options, &error);
         assert_non_null(rehearsal);
         const struct backend backend = emulated_backend(rehearsal);
         refused(experiment, &backend, cases[c].says);
-        emulated_destroy(rehearsal);
-        experiment_free(experiment);
     }
 }
 
@@ -532,8 +506,8 @@ CASE(containers_are_numbered_as_the_experiment_lists_them)
     struct overrides overrides = warm();
     override_add(&overrides, "policy.name", "esg");
     world_random(json, 0, true);
-    struct experiment *experiment = parse(json, &overrides);
-    struct outcome outcome = rehearse(experiment, 1, 0, 0, NULL);
+    EXPERIMENT *experiment = parse(json, &overrides);
+    OUTCOME outcome = rehearse(experiment, 1, 0, 0, NULL);
     size_t count;
     const struct batch_row *rows = batches(&outcome, &count);
     for (size_t i = 0; i < count; i++) {
@@ -542,8 +516,6 @@ CASE(containers_are_numbered_as_the_experiment_lists_them)
         const uint32_t function = application->stages[rows[i].stage].function;
         assert_int_equal(rows[i].container / 8, function);
     }
-    outcome_clear(&outcome);
-    experiment_free(experiment);
 }
 
 /* ---- The results file ------------------------------------------------------------------------ */
@@ -551,10 +523,9 @@ CASE(containers_are_numbered_as_the_experiment_lists_them)
 static void attribute_is(const struct run_details *details, const char *hash, const char *name,
                          const char *value)
 {
-    char *text = run_details_text(details, hash, name);
+    TEXT *text = run_details_text(details, hash, name);
     assert_non_null(text);
     assert_string_equal(text, value);
-    free(text);
 }
 
 CASE(a_replay_s_file_says_that_no_gpu_took_part)
@@ -563,12 +534,12 @@ CASE(a_replay_s_file_says_that_no_gpu_took_part)
     struct error error = {0};
     struct experiment *good = lone(NULL, NULL, NULL),
                       *cold = lone(NULL, "platform.initial", "cold");
-    double *values = NULL;
+    OWNED(free) double *values = NULL;
     const struct policy *policy = runner_policy(good, &values, &error);
     const struct emulated_options options = {.factor = 1.5};
-    struct emulated *rehearsal = emulated_create(&options, &error);
+    OWNED(emulated_destroy) struct emulated *rehearsal = emulated_create(&options, &error);
     const struct replay_target target = replay_rehearsal(rehearsal);
-    struct simulation_result result;
+    RESULT result = {0};
     const int file = mkstemp(path);
     assert_true(file >= 0 && close(file) == 0);
     struct store *store = store_create(path, &error);
@@ -578,9 +549,8 @@ CASE(a_replay_s_file_says_that_no_gpu_took_part)
     assert_non_null(strstr(error.message, "platform.initial.f"));
     if (!replay_record(store, good, policy, values, &target, NULL, &result, &error))
         fail_msg("%s", error.message);
-    simulation_result_clear(&result);
     assert_true(store_finish(store, &error));
-    struct results *results = results_load(path, &error);
+    OWNED(results_free) struct results *results = results_load(path, &error);
     assert_non_null(results);
     assert_int_equal(results->run_count, 1);
     assert_true(fabs(results->runs[0].run.slowdown_mean - 1.5) < 1e-12);
@@ -591,31 +561,25 @@ CASE(a_replay_s_file_says_that_no_gpu_took_part)
     attribute_is(details, good->hash, "replay_details", "{}");
     assert_true(run_details_has(details, good->hash, "batches"));
     run_details_close(details);
-    results_free(results);
     unlink(path);
-    emulated_destroy(rehearsal);
-    free(values);
     experiment_free(good);
     experiment_free(cold);
 }
 
 CASE(a_plan_tells_what_a_replay_takes)
 {
-    struct experiment *experiment = lone(NULL, NULL, NULL);
+    EXPERIMENT *experiment = lone(NULL, NULL, NULL);
     struct error error = {0};
-    double *values = NULL;
+    OWNED(free) double *values = NULL;
     const struct policy *policy = runner_policy(experiment, &values, &error);
     struct replay_plan plan;
-    struct outcome outcome = play_well(experiment, NULL);
+    OUTCOME outcome = play_well(experiment, NULL);
     size_t count;
     const struct batch_row *rows = batches(&outcome, &count);
     assert_true(replay_plan(experiment, policy, values, &plan, &error));
     assert_int_equal(plan.batches, count);
     assert_true(plan.seconds == sim_to_s(rows[count - 1].finished_ns));
     assert_true(plan.together >= 2 && plan.together <= 4);
-    outcome_clear(&outcome);
-    free(values);
-    experiment_free(experiment);
 }
 
 SUITE("replay")

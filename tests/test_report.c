@@ -9,6 +9,9 @@
 #include "tests/fixture_results.h"
 #include "tests/suite.h"
 
+OWNER(expectations_free, struct expectations)
+OWNER(text_table_free, struct text_table)
+
 /* FIFO's runs come in another order of seeds. */
 static const struct fixture light[] = {
     FIXTURE_ESG_RUNS,
@@ -42,6 +45,8 @@ static void report_close(struct opened *opened)
     report_free(opened->report);
     results_free(opened->results);
 }
+
+#define OPENED CLOSED(report_close) struct opened
 
 typedef bool report_print(const struct report *, FILE *, struct error *);
 
@@ -80,21 +85,18 @@ static void assert_near(double value, double wanted)
 /* On a difference the text is printed, so that a wanted change can be seen and taken over. */
 static void assert_golden(const char *text, const char *path)
 {
-    char *expected = file_text(path);
+    TEXT *expected = file_text(path);
     if (strcmp(text, expected) != 0) {
         (void)fputs(text, stderr);
         fail_msg("the report differs from %s", path);
     }
-    free(expected);
 }
 
 CASE(the_text_is_exactly_as_expected)
 {
-    struct opened opened = report_open(light, LIGHT);
-    char *text = printed(&opened, NULL, report_text);
+    OPENED opened = report_open(light, LIGHT);
+    TEXT *text = printed(&opened, NULL, report_text);
     assert_golden(text, "tests/golden/report.txt");
-    free(text);
-    report_close(&opened);
 }
 
 /* The runs as a report sees them once `change` has been at them. */
@@ -120,7 +122,7 @@ static void give_modules(struct results *results)
 
 CASE(policies_of_one_name_from_several_modules_are_not_pooled)
 {
-    struct opened opened = report_open_changed(give_modules);
+    OPENED opened = report_open_changed(give_modules);
     const struct report_scenario *scenario = &opened.report->scenarios[0];
     assert_int_equal(scenario->contender_count, 4);
     assert_string_equal(scenario->contenders[1].title, "fifo sha256=aaaaaaaa");
@@ -128,7 +130,6 @@ CASE(policies_of_one_name_from_several_modules_are_not_pooled)
     assert_string_equal(scenario->contenders[3].title, "fifo");
     for (size_t c = 1; c < 4; c++)
         assert_int_equal(scenario->contenders[c].run_count, 1);
-    report_close(&opened);
 }
 
 static void give_labels(struct results *results)
@@ -144,7 +145,7 @@ static void give_labels(struct results *results)
 
 CASE(labels_are_what_is_shown)
 {
-    struct opened opened = report_open_changed(give_labels);
+    OPENED opened = report_open_changed(give_labels);
     const struct report_scenario *first = &opened.report->scenarios[0];
     const struct report_scenario *second = &opened.report->scenarios[1];
     assert_string_equal(first->title, "Light load");
@@ -154,10 +155,8 @@ CASE(labels_are_what_is_shown)
     assert_string_equal(second->title, "heavy");
     assert_string_equal(second->contenders[0].title, "ESG k=5");
     assert_string_equal(second->contenders[1].title, "ESG k=10");
-    char *csv = printed(&opened, NULL, report_csv);
+    TEXT *csv = printed(&opened, NULL, report_csv);
     assert_non_null(strstr(csv, ",assumed,,Light load,ESG,"));
-    free(csv);
-    report_close(&opened);
 }
 
 static void take_a_latency(struct results *results)
@@ -167,7 +166,7 @@ static void take_a_latency(struct results *results)
 
 CASE(a_mean_tells_over_how_many_seeds_it_is_where_some_have_no_figure)
 {
-    struct opened opened = report_open_changed(take_a_latency);
+    OPENED opened = report_open_changed(take_a_latency);
     const struct report_scenario *scenario = &opened.report->scenarios[0];
     const struct estimate estimate = report_estimate(opened.report, &scenario->contenders[0], NULL,
                                                      metric_find("latency_ms_p95"));
@@ -180,7 +179,6 @@ CASE(a_mean_tells_over_how_many_seeds_it_is_where_some_have_no_figure)
     text = printed(&opened, NULL, report_json);
     assert_non_null(strstr(text, "\"seeds_without\":\t1"));
     free(text);
-    report_close(&opened);
 }
 
 static void give_notices(struct results *results)
@@ -225,7 +223,7 @@ CASE(the_bound_is_that_of_the_runs_that_have_it)
 
 CASE(a_notice_of_many_runs_is_told_once_with_their_number)
 {
-    struct opened opened = report_open_changed(give_notices);
+    OPENED opened = report_open_changed(give_notices);
     assert_int_equal(opened.report->notice_count, 3);
     char *text = printed(&opened, NULL, report_text);
     assert_non_null(strstr(text,
@@ -235,35 +233,32 @@ CASE(a_notice_of_many_runs_is_told_once_with_their_number)
     assert_non_null(strstr(text, "note       fixed times (2 of 8 runs, in light, heavy)\n"));
     free(text);
     text = printed(&opened, NULL, report_json);
-    cJSON *root = cJSON_Parse(text);
+    JSON *root = cJSON_Parse(text);
     const cJSON *warnings = cJSON_GetObjectItemCaseSensitive(root, "warnings");
     assert_int_equal(cJSON_GetArraySize(warnings), 1);
     assert_true(cJSON_GetNumberValue(cJSON_GetObjectItemCaseSensitive(
                     cJSON_GetArrayItem(warnings, 0), "runs")) == 2);
-    cJSON_Delete(root);
     free(text);
-    report_close(&opened);
 }
 
 CASE(published_figures_stand_beside_ours)
 {
     struct error error = {0};
-    struct opened opened = report_open(light, LIGHT);
+    OPENED opened = report_open(light, LIGHT);
+    OWNED(expectations_free)
     struct expectations *reference =
         expectations_load("tests/golden/reference.json", EXPECTATION_FIGURES, &error);
     assert_non_null(reference);
-    char *text = printed(&opened, reference, report_text);
+    TEXT *text = printed(&opened, reference, report_text);
     const char *part = strstr(text, "\n== published");
     assert_non_null(part);
     assert_golden(part, "tests/golden/reference.txt");
-    free(text);
-    expectations_free(reference);
-    report_close(&opened);
 }
 
 CASE(the_published_figures_that_ship_can_be_read)
 {
     struct error error = {0};
+    OWNED(expectations_free)
     struct expectations *reference =
         expectations_load("results/paper/esg-hpdc24.json", EXPECTATION_FIGURES, &error);
     assert_non_null(reference);
@@ -274,7 +269,6 @@ CASE(the_published_figures_that_ship_can_be_read)
         assert_true(reference->list[i].low == 61 && reference->list[i].high == 80);
     assert_string_equal(reference->list[2].metric, REPORT_SAVING);
     assert_true(reference->list[2].low == 47 && reference->list[2].high == 187);
-    expectations_free(reference);
 }
 
 CASE(bad_reference_files_are_refused)
@@ -325,7 +319,7 @@ CASE(bad_reference_files_are_refused)
 
 CASE(runs_of_one_label_make_one_contender)
 {
-    struct opened opened = report_open(light, LIGHT);
+    OPENED opened = report_open(light, LIGHT);
     const struct report *report = opened.report;
     assert_int_equal(report->scenario_count, 2);
     const struct report_scenario *scenario = &report->scenarios[0];
@@ -336,7 +330,6 @@ CASE(runs_of_one_label_make_one_contender)
         assert_int_equal(opened.results->runs[scenario->contenders[1].runs[seed - 1]].seed, seed);
     assert_string_equal(report->scenarios[1].contenders[0].title, "esg k=5");
     assert_string_equal(report->scenarios[1].contenders[1].title, "esg k=10");
-    report_close(&opened);
 }
 
 CASE(conditions_with_blanks_stay_together)
@@ -351,15 +344,13 @@ CASE(conditions_with_blanks_stay_together)
          "policy.name=fifo arrivals={\"process\": \"poisson\", \"r\": 2} slo.factor=0.8", 1, 0.5, 1,
          RECORD_SUMMARY},
     };
-    struct opened opened = report_open(runs, 3);
+    OPENED opened = report_open(runs, 3);
     assert_int_equal(opened.report->scenario_count, 2);
     assert_string_equal(opened.report->scenarios[0].conditions,
                         "arrivals={\"process\": \"poisson\", \"r\": 1} slo.factor=0.8");
     assert_int_equal(opened.report->scenarios[0].contender_count, 2);
-    char *text = printed(&opened, NULL, report_text);
+    TEXT *text = printed(&opened, NULL, report_text);
     assert_non_null(strstr(text, "No comparison: no other policy has run in this setting."));
-    free(text);
-    report_close(&opened);
 }
 
 /* Overall figures are 0.8 times the hit rate and 1.4 times the cost (tests/fixture_results.h). Of
@@ -389,8 +380,8 @@ CASE(the_overview_has_a_table_of_hit_rate_and_cost_for_each_world)
         {"heavy", "fifo", "policy.name=fifo cluster=shared.json setting=heavy", 1, 0.5, 0.0001,
          RECORD_SUMMARY},
     };
-    struct opened opened = report_open(runs, sizeof runs / sizeof runs[0]);
-    char *text = printed(&opened, NULL, report_text);
+    OPENED opened = report_open(runs, sizeof runs / sizeof runs[0]);
+    TEXT *text = printed(&opened, NULL, report_text);
     const char *overview = strstr(text, "Overview: ");
     char *end = strstr(text, "\nHow to read the tables");
     assert_non_null(overview);
@@ -412,8 +403,6 @@ CASE(the_overview_has_a_table_of_hit_rate_and_cost_for_each_world)
                         "  esg k=5   60.0 at 0.280\n"
                         "  esg k=10                 20.0 at 0.280\n"
                         "  fifo                     40.0 at 0.140\n");
-    free(text);
-    report_close(&opened);
 }
 
 CASE(the_overview_of_conditions_alone_is_one_table_that_wraps)
@@ -424,20 +413,18 @@ CASE(the_overview_of_conditions_alone_is_one_table_that_wraps)
         (void)snprintf(labels[i], sizeof labels[i], "policy.name=esg x=%zu", i);
         runs[i] = (struct fixture){"", "esg", labels[i], 1, 0.5, 0.0001, RECORD_SUMMARY};
     }
-    struct opened opened = {.results = fixture_results(runs, 9)};
+    OPENED opened = {.results = fixture_results(runs, 9)};
     struct error error = {0};
     assert_non_null(opened.results);
     opened.results->runs[8].measures.slo_hit_rate = NAN;
     opened.report = report_build(opened.results, &error);
     assert_non_null(opened.report);
-    char *text = printed(&opened, NULL, report_text);
+    TEXT *text = printed(&opened, NULL, report_text);
     assert_non_null(strstr(text, " mean over 1 seed, all applications together.\n\npolicy "));
     assert_non_null(strstr(text, "  made-up x=6    made-up x=7\n-----"));
     assert_non_null(strstr(text, "\n\npolicy  made-up x=8\n"
                                  "-------------------\n"
                                  "  esg             -\n\nHow to read"));
-    free(text);
-    report_close(&opened);
 }
 
 /* "a" holds a pair in its value and is one all the same. */
@@ -453,7 +440,7 @@ CASE(what_is_alike_in_all_runs_is_said_once_and_in_no_title)
         {"heavy", "esg", OTHER "policy.name=esg policy.params.q=1 policy.params.k=5 x=0.15", 1, 0.9,
          1, RECORD_SUMMARY},
     };
-    struct opened opened = report_open(runs, 3);
+    OPENED opened = report_open(runs, 3);
     const struct report_scenario *scenarios = opened.report->scenarios;
     assert_string_equal(opened.report->constants, "requests=1500 a={\"b\": \"c d=1\"} q=1");
     assert_string_equal(scenarios[0].title, "light x=0.1");
@@ -461,10 +448,8 @@ CASE(what_is_alike_in_all_runs_is_said_once_and_in_no_title)
     assert_string_equal(scenarios[0].conditions, "requests=1500 a={\"b\": \"c d=1\"} x=0.1");
     assert_string_equal(scenarios[0].contenders[1].title, "esg k=6");
     assert_string_equal(scenarios[0].contenders[1].variant, "q=1 k=6");
-    char *text = printed(&opened, NULL, report_text);
+    TEXT *text = printed(&opened, NULL, report_text);
     assert_non_null(strstr(text, "\n  in all     requests=1500 a={\"b\": \"c d=1\"} q=1\n"));
-    free(text);
-    report_close(&opened);
 }
 
 /* A sweep of one's own policies is told apart as well as one with ESG in it. */
@@ -476,7 +461,7 @@ CASE(without_esg_the_first_policy_is_compared_with_the_others)
         {"", "fifo", "policy.name=fifo", 1, 0.5, 2, RECORD_SUMMARY},
         {"", "fifo", "policy.name=fifo", 2, 0.5, 2, RECORD_SUMMARY},
     };
-    struct opened opened = report_open(runs, 4);
+    OPENED opened = report_open(runs, 4);
     const struct report_scenario *scenario = &opened.report->scenarios[0];
     assert_int_equal(scenario->reference, 0);
     assert_string_equal(report_reference_name(scenario), "mine");
@@ -517,12 +502,11 @@ CASE(without_esg_the_first_policy_is_compared_with_the_others)
         assert_int_equal(judgement.pairs[p].ours.n, 0);
     assert_true(judgement.counts[STANDING_NO_RUN] == judgement.pair_count);
     judgement_clear(&judgement);
-    report_close(&opened);
 }
 
 CASE(comparisons_are_paired_by_seed)
 {
-    struct opened opened = report_open(light, LIGHT);
+    OPENED opened = report_open(light, LIGHT);
     struct report_comparison comparison =
         report_compare(opened.report, &opened.report->scenarios[0], 1, "classification");
     /* Points: 40, 37, 34. */
@@ -532,7 +516,6 @@ CASE(comparisons_are_paired_by_seed)
     assert_true(fabs(comparison.hit_points.half_width - 4.302653 * 3 / sqrt(3)) < 1e-4);
     assert_true(fabs(comparison.saving.mean - 150) < 1e-9);
     assert_true(comparison.saving.half_width < 1e-9);
-    report_close(&opened);
 }
 
 /* The fields of the CSV line that begins so. */
@@ -547,15 +530,13 @@ static double csv_mean(const char *csv, const char *begin)
 
 CASE(csv_holds_every_figure)
 {
-    struct opened opened = report_open(light, LIGHT);
-    char *csv = printed(&opened, NULL, report_csv);
+    OPENED opened = report_open(light, LIGHT);
+    TEXT *csv = printed(&opened, NULL, report_csv);
     assert_true(fabs(csv_mean(csv, "\nmade-up,light,,esg,,classification,slo_hit_rate,1,,") -
                      0.92) < 1e-12);
     assert_true(fabs(csv_mean(csv, "\nmade-up,light,,esg,,,cost_saving,%,fifo,") - 150) < 1e-9);
     for (size_t m = 0; m < metric_count; m++)
         assert_non_null(strstr(csv, metrics[m].name));
-    free(csv);
-    report_close(&opened);
 }
 
 CASE(a_text_that_could_be_a_formula_begins_with_an_apostrophe)
@@ -566,13 +547,12 @@ CASE(a_text_that_could_be_a_formula_begins_with_an_apostrophe)
         {"'quoted", "''quoted"},   {"", ""},          {"-", "-"},
         {"-1.5e3", "-1.5e3"},      {"a=1", "a=1"}};
     for (size_t i = 0; i < sizeof texts / sizeof texts[0]; i++) {
-        char *cell = NULL;
+        TEXT *cell = NULL;
         size_t size = 0;
         FILE *out = open_memstream(&cell, &size);
         csv_text(out, texts[i][0]);
         assert_int_equal(fclose(out), 0);
         assert_string_equal(cell, texts[i][1]);
-        free(cell);
     }
 }
 
@@ -582,34 +562,30 @@ CASE(a_figure_that_is_not_there_is_a_dash_an_empty_field_or_null)
     memcpy(runs, light, sizeof runs);
     for (size_t i = 0; i < 3; i++) /* ESG's seeds */
         runs[i].hit = runs[i].cost = NAN;
-    struct opened opened = report_open(runs, LIGHT);
-    char *text = printed(&opened, NULL, report_text);
-    char *csv = printed(&opened, NULL, report_csv);
-    char *json = printed(&opened, NULL, report_json);
+    OPENED opened = report_open(runs, LIGHT);
+    TEXT *text = printed(&opened, NULL, report_text);
+    TEXT *csv = printed(&opened, NULL, report_csv);
+    TEXT *json = printed(&opened, NULL, report_json);
     assert_null(strstr(text, "nan"));
     assert_null(strstr(csv, "nan,"));
     assert_null(strstr(json, "nan"));
     assert_non_null(strstr(csv, "\nmade-up,light,,esg,,classification,slo_hit_rate,1,,3,,,,"));
-    cJSON *root = cJSON_Parse(json);
+    JSON *root = cJSON_Parse(json);
     const cJSON *scenario = cJSON_GetArrayItem(cJSON_GetObjectItem(root, "scenarios"), 0);
     const cJSON *esg = cJSON_GetArrayItem(cJSON_GetObjectItem(scenario, "policies"), 0);
     const cJSON *hit = cJSON_GetObjectItem(cJSON_GetObjectItem(esg, "overall"), "slo_hit_rate");
     assert_true(cJSON_IsNull(cJSON_GetObjectItem(hit, "mean")));
-    cJSON_Delete(root);
-    free(text);
-    free(csv);
-    free(json);
-    report_close(&opened);
 }
 
 CASE(json_holds_the_same_figures)
 {
     struct error error = {0};
-    struct opened opened = report_open(light, LIGHT);
+    OPENED opened = report_open(light, LIGHT);
+    OWNED(expectations_free)
     struct expectations *reference =
         expectations_load("tests/golden/reference.json", EXPECTATION_FIGURES, &error);
-    char *text = printed(&opened, reference, report_json);
-    cJSON *root = cJSON_Parse(text);
+    TEXT *text = printed(&opened, reference, report_json);
+    JSON *root = cJSON_Parse(text);
     assert_non_null(root);
     const cJSON *scenario = cJSON_GetArrayItem(cJSON_GetObjectItem(root, "scenarios"), 0);
     const cJSON *esg = cJSON_GetArrayItem(cJSON_GetObjectItem(scenario, "policies"), 0);
@@ -622,27 +598,21 @@ CASE(json_holds_the_same_figures)
     const cJSON *one = cJSON_GetArrayItem(cJSON_GetObjectItem(heavy, "policies"), 0);
     hit = cJSON_GetObjectItem(cJSON_GetObjectItem(one, "overall"), "slo_hit_rate");
     assert_true(cJSON_IsNull(cJSON_GetObjectItem(hit, "half_width_95")));
-    cJSON_Delete(root);
-    free(text);
-    expectations_free(reference);
-    report_close(&opened);
 }
 
 CASE(an_empty_file_is_told_so)
 {
-    struct opened opened = report_open(light, 0);
-    char *text = printed(&opened, NULL, report_text);
+    OPENED opened = report_open(light, 0);
+    TEXT *text = printed(&opened, NULL, report_text);
     assert_string_equal(text, "made-up.h5 holds no finished run.\n");
-    free(text);
-    report_close(&opened);
 }
 
 CASE(columns_line_up_whatever_their_characters)
 {
     static const char *const headers[] = {"name", "value", "count"};
-    char *text = NULL;
+    TEXT *text = NULL;
     size_t size = 0;
-    struct text_table *table = text_table_create(headers, 3);
+    OWNED(text_table_free) struct text_table *table = text_table_create(headers, 3);
     text_table_row(table);
     text_table_cell(table, 0, "%s", "\xC3\xA9t\xC3\xA9");
     text_table_estimate(
@@ -668,8 +638,6 @@ CASE(columns_line_up_whatever_their_characters)
                               "\xC3\xA9t\xC3\xA9      10.2 \xC2\xB1 12.5      7\n"
                               "longer  123.5 \xC2\xB1  0.2\n"
                               "one       5.0         12345\n");
-    free(text);
-    text_table_free(table);
 }
 
 /* The same rows as text and as HTML: groups, names, numbers, estimates with seeds, a foot. */
@@ -699,7 +667,7 @@ CASE(one_table_is_written_as_text_and_as_html)
         "<tr><td class=\"t\">city</td><td class=\"t\">none</td><td></td><td>-</td><td></td></tr>\n"
         "</tfoot></table></div>\n"};
     for (int html = 0; html < 2; html++) {
-        char *text = NULL;
+        TEXT *text = NULL;
         size_t size = 0;
         struct text_table *table = text_table_create(headers, 4);
         text_table_helps(table, helps);
@@ -722,7 +690,6 @@ CASE(one_table_is_written_as_text_and_as_html)
         assert_true(text_table_end(table, html != 0, out));
         (void)fclose(out);
         assert_string_equal(text, expected[html]);
-        free(text);
     }
 }
 

@@ -12,6 +12,9 @@
 #include "tests/fixture_results.h"
 #include "tests/suite.h"
 
+OWNER(assumptions_free, struct assumptions)
+OWNER(report_free, struct report)
+
 /* ESG has three seeds, FIFO one and two. EDF, alone in another setting, has all. */
 static const struct fixture runs[] = {
     FIXTURE_ESG_RUNS,
@@ -46,6 +49,8 @@ static void report_close(struct opened *opened)
     report_free(opened->report);
     results_free(opened->results);
 }
+
+#define OPENED CLOSED(report_close) struct opened
 
 static void miss(struct results *results, const char *setting, const char *policy, uint64_t seed)
 {
@@ -96,12 +101,12 @@ static char *page_of(const struct opened *opened)
     char *text = NULL;
     size_t size = 0;
     struct error error = {0};
+    OWNED(assumptions_free)
     struct assumptions *assumptions = assumptions_load("results/report/assumptions.json", &error);
     const struct page page = {.report = opened->report, .assumptions = assumptions, .options = ""};
     FILE *out = open_memstream(&text, &size);
     assert_true(report_html(&page, out, &error));
     assert_int_equal(fclose(out), 0);
-    assumptions_free(assumptions);
     return text;
 }
 
@@ -109,7 +114,7 @@ static char *page_of(const struct opened *opened)
 
 CASE(every_format_says_first_which_runs_are_missing)
 {
-    struct opened opened = report_open(RUNS, lose_fifo_of_seed_3);
+    OPENED opened = report_open(RUNS, lose_fifo_of_seed_3);
     char *text = printed(&opened, report_text);
     assert_memory_equal(text, LOST, strlen(LOST));
     free(text);
@@ -120,37 +125,33 @@ CASE(every_format_says_first_which_runs_are_missing)
     assert_int_equal(strncmp(first, line, strlen(line)), 0);
     free(text);
     text = printed(&opened, report_json);
-    cJSON *root = cJSON_Parse(text);
+    JSON *root = cJSON_Parse(text);
     const cJSON *incomplete = cJSON_GetObjectItem(root, "incomplete");
     assert_ptr_equal(root->child, incomplete);
     assert_true(cJSON_GetObjectItem(incomplete, "missing")->valuedouble == 1);
     const cJSON *run = cJSON_GetArrayItem(cJSON_GetObjectItem(incomplete, "runs"), 0);
     assert_string_equal(cJSON_GetObjectItem(run, "policy")->valuestring, "fifo");
     assert_true(cJSON_GetObjectItem(run, "seed")->valuedouble == 3);
-    cJSON_Delete(root);
     free(text);
     text = page_of(&opened);
     const char *body = strstr(text, "<body>");
     assert_non_null(body);
     assert_true(strstr(body, LOST) != NULL && strstr(body, LOST) < strstr(body, "<h1>"));
     free(text);
-    report_close(&opened);
 }
 
 CASE(the_table_of_runs_has_the_number_of_missing_ones)
 {
-    char *text = NULL;
+    TEXT *text = NULL;
     size_t size = 0;
     struct error error = {0};
-    struct opened opened = report_open(RUNS, lose_fifo_of_seed_3);
+    OPENED opened = report_open(RUNS, lose_fifo_of_seed_3);
     const struct results *files[] = {opened.results};
     FILE *out = open_memstream(&text, &size);
     assert_true(tidy_csv(files, 1, out, &error));
     assert_int_equal(fclose(out), 0);
     assert_memory_equal(text, "file,missing_runs,hash,", strlen("file,missing_runs,hash,"));
     assert_non_null(strstr(text, "\r\nmade-up.h5,1,"));
-    free(text);
-    report_close(&opened);
 }
 
 CASE(the_seeds_of_a_policy_are_told_as_ranges)
@@ -162,9 +163,8 @@ CASE(the_seeds_of_a_policy_are_told_as_ranges)
     report_close(&opened);
     opened = report_open(RUNS, NULL);
     assert_null(opened.report->incomplete);
-    char *text = printed(&opened, report_json);
+    TEXT *text = printed(&opened, report_json);
     assert_non_null(strstr(text, "\"incomplete\":\tnull"));
-    free(text);
     report_close(&opened);
 }
 
@@ -176,9 +176,8 @@ static void lose_one_seed_of_two_settings(struct results *results)
 
 CASE(a_seed_that_is_missing_in_two_settings_is_one_seed)
 {
-    struct opened opened = report_open(RUNS, lose_one_seed_of_two_settings);
+    OPENED opened = report_open(RUNS, lose_one_seed_of_two_settings);
     assert_non_null(strstr(opened.report->incomplete, " (fifo: seed 3)."));
-    report_close(&opened);
 }
 
 static void be_a_shard(struct results *results)
@@ -203,13 +202,12 @@ CASE(a_selection_keeps_the_numbers_of_its_settings)
     static const char *const names[] = {"edf"};
     struct report view;
     struct error error = {0};
-    struct opened opened = report_open(RUNS, NULL);
+    OPENED opened = report_open(RUNS, NULL);
     assert_true(selection_report(opened.report, names, 1, false, &view, &error));
     assert_int_equal(view.scenario_count, 1);
     assert_string_equal(view.scenarios[0].setting, "heavy");
     assert_int_equal(view.scenarios[0].number, 1);
     selection_report_clear(&view);
-    report_close(&opened);
 }
 
 static double mean_of(const struct opened *opened, size_t scenario, size_t contender)
@@ -245,10 +243,9 @@ static void give_fifo_other_seeds(struct results *results)
 
 CASE(without_a_common_seed_rows_are_marked)
 {
-    struct opened opened = report_open(RUNS, give_fifo_other_seeds);
+    OPENED opened = report_open(RUNS, give_fifo_other_seeds);
     assert_string_equal(opened.report->scenarios[0].contenders[0].title, "esg, own seeds");
     assert_string_equal(opened.report->scenarios[0].contenders[1].title, "fifo, own seeds");
-    report_close(&opened);
 }
 
 static enum verdict verdict_with(void (*change)(struct results *), enum standing *standing)
@@ -264,13 +261,12 @@ static enum verdict verdict_with(void (*change)(struct results *), enum standing
                                  .compare_count = 1,
                                  .low = 100,
                                  .high = 200};
-    struct opened opened = report_open(5, change);
+    OPENED opened = report_open(5, change);
     assert_true(expectation_resolve(&figure));
     assert_true(verdict_judge(opened.report, &figure, &judgement, &error));
     const enum verdict verdict = judgement.verdict;
     *standing = judgement.pairs[0].standing;
     judgement_clear(&judgement);
-    report_close(&opened);
     return verdict;
 }
 
@@ -294,24 +290,22 @@ CASE(a_curve_does_not_end_where_runs_are_missing)
     static const struct fixture loads[] = {LOAD("0.2", 1, 0.9), LOAD("0.4", 1, 0.9),
                                            LOAD("0.6", 1, 0.9)};
     struct error error = {0};
-    struct results *results = fixture_results(loads, 3);
+    RESULTS *results = fixture_results(loads, 3);
     assert_non_null(results);
     miss(results, "light", "esg", 2);
     (void)snprintf(results->missing[0].label, sizeof results->missing[0].label,
                    "policy.name=esg setting=light arrivals.load=0.4");
     for (size_t first = 0; first < 2; first++) {
         char text[64];
-        struct report *report = report_build(results, &error);
+        OWNED(report_free) struct report *report = report_build(results, &error);
         const struct curve_request request = {.key = "arrivals.load", .limit = 0.5};
         assert_true(report_follow(report, &request, &error));
         const struct curve_panel *panel = &report->curves->groups[0].panels[0];
         curve_sustained_text(panel, &panel->lines[0], text);
         assert_string_equal(text, first == 0 ? "\xE2\x89\xA5 0.2" : "cannot be said");
-        report_free(report);
         (void)snprintf(results->missing[0].label, sizeof results->missing[0].label,
                        "policy.name=esg setting=light arrivals.load=0.2");
     }
-    results_free(results);
 }
 
 /* Each run becomes the first of its policy, but for the seed. */
@@ -342,8 +336,8 @@ static struct estimate estimate_of(const struct opened *opened, size_t contender
 
 CASE(copies_of_one_run_have_no_interval)
 {
-    struct opened opened = report_open(5, copy_all);
-    char *text = printed(&opened, report_text);
+    OPENED opened = report_open(5, copy_all);
+    TEXT *text = printed(&opened, report_text);
     const char *tables = strstr(text, "== light");
     assert_non_null(tables);
     assert_null(strstr(tables, " \xC2\xB1 "));
@@ -358,14 +352,12 @@ CASE(copies_of_one_run_have_no_interval)
     assert_true(isnan(compared.saving.half_width));
     /* The value is not a sample, so a range holds it or not. */
     assert_int_equal(standing_of(100, 200, compared.saving), STANDING_HOLDS);
-    free(text);
-    report_close(&opened);
 }
 
 /* Beside a policy that draws, a copy keeps its seeds for the pairs. */
 CASE(only_the_policy_whose_runs_are_equal_loses_its_interval)
 {
-    struct opened opened = report_open(5, copy_esg);
+    OPENED opened = report_open(5, copy_esg);
     assert_int_equal(estimate_of(&opened, 0).n, 1);
     assert_true(isnan(estimate_of(&opened, 0).half_width));
     assert_int_equal(estimate_of(&opened, 1).n, 2);
@@ -374,7 +366,6 @@ CASE(only_the_policy_whose_runs_are_equal_loses_its_interval)
         report_compare(opened.report, &opened.report->scenarios[0], 1, NULL);
     assert_int_equal(compared.hit_points.n, 2);
     assert_true(compared.hit_points.half_width > 0);
-    report_close(&opened);
 }
 
 /* ESG draws nothing, has one run and says so. */
@@ -389,20 +380,19 @@ static void leave_one_of_esg(struct results *results)
 /* FIFO's saving: 0.00050 and 0.00060 against 0.00020, whatever the seed of ESG's only run. */
 CASE(the_only_run_of_a_policy_that_draws_nothing_is_paired_with_all_seeds)
 {
-    struct opened opened = report_open(5, leave_one_of_esg);
+    OPENED opened = report_open(5, leave_one_of_esg);
     const struct estimate saving =
         report_compare(opened.report, &opened.report->scenarios[0], 2, NULL).saving;
     assert_string_equal(opened.report->scenarios[0].contenders[2].policy, "fifo");
     assert_int_equal(saving.n, 2);
     assert_true(fabs(saving.mean - (150 + 200) / 2.0) < 1e-9);
     assert_true(estimate_of(&opened, 0).exact);
-    report_close(&opened);
 }
 
 /* EDF's hit rates of all requests: 72, 40 and 64 %. */
 CASE(seeds_that_differ_by_over_20_points_are_printed)
 {
-    struct opened opened = report_open(RUNS, NULL);
+    OPENED opened = report_open(RUNS, NULL);
     char *text = printed(&opened, report_text);
     assert_non_null(strstr(text, "\nedf, SLO hit %: seeds 72.0, 40.0, 64.0\n"));
     assert_non_null(strstr(text, "\nedf, heavy: seeds 72.0, 40.0, 64.0\n"));
@@ -411,7 +401,6 @@ CASE(seeds_that_differ_by_over_20_points_are_printed)
     text = page_of(&opened);
     assert_non_null(strstr(text, "<br/><small>seeds 72.0, 40.0, 64.0</small></td>"));
     free(text);
-    report_close(&opened);
 }
 
 SUITE("report_seeds")

@@ -78,6 +78,8 @@ static void judged_clear(struct judged *judged)
     results_free(judged->results);
 }
 
+#define JUDGED CLOSED(judged_clear) struct judged
+
 #define GAIN(against)                                                                              \
     "{\"metric\": \"slo_hit_rate_gain\", \"low\": 61, \"high\": 80, \"unit\": \"%\", "             \
     "\"evidence\": \"published\", \"against\": [" against                                          \
@@ -85,11 +87,10 @@ static void judged_clear(struct judged *judged)
 
 static void assert_judged(const char *figures, enum verdict verdict, const char *sentence)
 {
-    struct judged judged = {0};
+    JUDGED judged = {0};
     judge(&judged, runs, RUNS, figures);
     assert_string_equal(judged.judgement->sentence, sentence);
     assert_int_equal(judged.judgement->verdict, verdict);
-    judged_clear(&judged);
 }
 
 CASE(a_range_that_every_pair_keeps_is_reproduced)
@@ -136,7 +137,7 @@ CASE(worse_than_the_baseline_is_called_lower)
         "holds in 1 of 1 pair of baseline and setting (orion: light).");
     static const struct fixture dear[] = {SEEDS("light", "esg", 0.2, 0.2, 0.2, 0.0002),
                                           SEEDS("light", "orion", 0.8, 0.8, 0.8, 0.0001)};
-    struct judged judged = {0};
+    JUDGED judged = {0};
     judge(&judged, dear, 6, GAIN("\"orion\""));
     assert_int_equal(judged.judgement->verdict, VERDICT_NOT);
     assert_string_equal(judged.judgement->sentence,
@@ -144,7 +145,6 @@ CASE(worse_than_the_baseline_is_called_lower)
                         "orion in light, the published figure is 61 to 80 % higher; it holds in 0 "
                         "of 2 pairs of baseline and setting, is below in 1 (orion: light); no run "
                         "of setting heavy in this file.");
-    judged_clear(&judged);
 }
 
 CASE(an_interval_across_an_end_decides_nothing)
@@ -173,13 +173,12 @@ CASE(what_has_not_run_is_named_and_keeps_a_verdict_from_being_whole)
 
 CASE(without_a_run_of_esg_nothing_is_said)
 {
-    struct judged judged = {0};
+    JUDGED judged = {0};
     judge(&judged, runs + 6, 6, GAIN("\"orion\""));
     assert_int_equal(judged.judgement->verdict, VERDICT_UNKNOWN);
     assert_int_equal(judged.judgement->counts[STANDING_NO_RUN], 2);
     const char *sentence = judged.judgement->sentence;
     assert_true(sentence != NULL && strstr(sentence, "; no run of esg in this file") != NULL);
-    judged_clear(&judged);
 }
 
 CASE(one_seed_has_no_interval_and_so_no_verdict)
@@ -188,7 +187,7 @@ CASE(one_seed_has_no_interval_and_so_no_verdict)
         {"light", "esg", "policy.name=esg setting=light", 1, 0.85, 0.0001, RECORD_SUMMARY},
         {"light", "orion", "policy.name=orion setting=light", 1, 0.5, 0.0001, RECORD_SUMMARY},
     };
-    struct judged judged = {0};
+    JUDGED judged = {0};
     judge(&judged, single, 2, GAIN("\"orion\""));
     assert_int_equal(judged.judgement->verdict, VERDICT_UNKNOWN);
     assert_string_equal(
@@ -197,7 +196,6 @@ CASE(one_seed_has_no_interval_and_so_no_verdict)
         "light, the published figure is 61 to 80 % higher; it holds in 0 of 2 pairs "
         "of baseline and setting, has one seed and so no interval in 1 (orion: "
         "light); no run of setting heavy in this file.");
-    judged_clear(&judged);
 }
 
 CASE(a_gain_over_a_hit_rate_of_zero_is_undefined_relatively_but_not_in_points)
@@ -256,13 +254,12 @@ static char *printed(const struct judged *judged,
 
 CASE(text_csv_and_json_carry_the_verdict)
 {
-    struct judged judged = {0};
+    JUDGED judged = {0};
     judge(&judged, runs, RUNS, GAIN("\"fifo\", \"sjf\", \"infless\""));
-    char *text = printed(&judged, report_text);
+    TEXT *text = printed(&judged, report_text);
     assert_non_null(strstr(text, "\n  Partly reproduced: ESG's SLO hit rate is from 6.2 %"));
     assert_non_null(strstr(text, "\n- in %: undefined, the baseline's hit rate being 0"));
-    free(text);
-    char *csv = printed(&judged, report_csv);
+    TEXT *csv = printed(&judged, report_csv);
     assert_non_null(strstr(csv, "\r\nreference,,published,esg,,,slo_hit_rate_gain,%,verdict,0,,,,,"
                                 "\"Partly reproduced: ESG's"));
     assert_non_null(strstr(csv, "\r\nreference,light,published,esg,,,slo_hit_rate_gain,%,fifo,3,"));
@@ -271,9 +268,8 @@ CASE(text_csv_and_json_carry_the_verdict)
                                 "assumed,undefined,,,,\r\n"));
     assert_non_null(strstr(csv, "slo_hit_rate_gain,%,infless,0,,,,assumed,no run,,,,\r\n"));
     assert_null(strstr(csv, "inf,"));
-    free(csv);
-    char *json = printed(&judged, report_json);
-    cJSON *root = cJSON_Parse(json);
+    TEXT *json = printed(&judged, report_json);
+    JSON *root = cJSON_Parse(json);
     assert_non_null(root);
     const cJSON *paper = cJSON_GetObjectItem(root, "paper");
     const cJSON *figure = cJSON_GetArrayItem(cJSON_GetObjectItem(paper, "figures"), 0);
@@ -288,9 +284,6 @@ CASE(text_csv_and_json_carry_the_verdict)
     const cJSON *pair = cJSON_GetArrayItem(cJSON_GetObjectItem(figure, "ours"), 0);
     assert_string_equal(cJSON_GetObjectItem(pair, "standing")->valuestring, "holds");
     assert_string_equal(cJSON_GetObjectItem(pair, "profile_evidence")->valuestring, "assumed");
-    cJSON_Delete(root);
-    free(json);
-    judged_clear(&judged);
 }
 
 /* The same settings on two profiles, as two sweeps of one file would have them. */
@@ -303,7 +296,7 @@ CASE(settings_on_two_profiles_stay_apart_and_show_their_evidence)
         SEEDS("other", "orion", 0.5, 0.5, 0.5, 0.0002),
     };
     struct error error = {0};
-    struct judged judged = {0};
+    JUDGED judged = {0};
     judge(&judged, both, 12, GAIN("\"orion\""));
     report_free(judged.report);
     for (size_t i = 6; i < 12; i++) {
@@ -322,11 +315,9 @@ CASE(settings_on_two_profiles_stay_apart_and_show_their_evidence)
     judged.judgement = &judged.report->judgements[0];
     assert_int_equal(judged.judgement->counts[STANDING_HOLDS], 1);
     assert_int_equal(judged.judgement->counts[STANDING_BELOW], 1);
-    char *text = printed(&judged, report_text);
+    TEXT *text = printed(&judged, report_text);
     assert_non_null(strstr(text, "\nprofile evidence: assumed\n"));
     assert_non_null(strstr(text, "\nprofile evidence: measured: on a desk\n"));
-    free(text);
-    judged_clear(&judged);
 }
 
 /* Of one world: hit rates of ESG 0.85 in both settings, of edf 0.25 and 0.7. The average over the
@@ -408,13 +399,12 @@ static void assert_verdicts_as_data(const struct report *report)
     for (const char *c = texts[0]; *c != '\0'; c++)
         ends += *c == '\n';
     assert_int_equal(ends, 1 + 2 * (1 + 2 * (1 + 2 + 1)));
-    cJSON *root = cJSON_Parse(texts[1]);
+    JSON *root = cJSON_Parse(texts[1]);
     const cJSON *file = cJSON_GetArrayItem(cJSON_GetObjectItem(root, "files"), 1);
     const cJSON *figure = cJSON_GetArrayItem(cJSON_GetObjectItem(file, "figures"), 0);
     assert_string_equal(cJSON_GetObjectItem(file, "file")->valuestring, "made-up.h5");
     assert_string_equal(cJSON_GetObjectItem(figure, "verdict")->valuestring, "partly");
     assert_int_equal(cJSON_GetArraySize(cJSON_GetObjectItem(figure, "assumptions")), 2);
-    cJSON_Delete(root);
     free(texts[0]);
     free(texts[1]);
 }
@@ -430,7 +420,7 @@ CASE(assumptions_are_judged_apart_and_shown_in_one_table)
         WORLD("cluster=../c/shared.json platform.initial=16", "orion", 0.5, 0.5, 0.0001),
     };
     struct error error = {0};
-    struct judged judged = {0};
+    JUDGED judged = {0};
     judge(&judged, worlds, 16, GAIN("\"orion\""));
     assert_verdicts_as_data(judged.report);
     assert_int_equal(judged.judgement->worlds, 2);
@@ -443,7 +433,7 @@ CASE(assumptions_are_judged_apart_and_shown_in_one_table)
         "figure is 61 to 80 % higher; it holds in 3 of 4 pairs of baseline and "
         "setting, is below in 1.");
     const struct report *reports[] = {judged.report, judged.report};
-    char *text = NULL;
+    TEXT *text = NULL;
     size_t size = 0;
     FILE *out = open_memstream(&text, &size);
     assert_true(verdicts_text(reports, 2, out, &error));
@@ -471,9 +461,8 @@ CASE(assumptions_are_judged_apart_and_shown_in_one_table)
         }
         at += strlen(order[i]) - 1;
     }
-    free(text);
-    char *json = printed(&judged, report_json);
-    cJSON *root = cJSON_Parse(json);
+    TEXT *json = printed(&judged, report_json);
+    JSON *root = cJSON_Parse(json);
     const cJSON *figure =
         cJSON_GetArrayItem(cJSON_GetObjectItem(cJSON_GetObjectItem(root, "paper"), "figures"), 0);
     const cJSON *world = cJSON_GetArrayItem(cJSON_GetObjectItem(figure, "assumptions"), 1);
@@ -483,9 +472,6 @@ CASE(assumptions_are_judged_apart_and_shown_in_one_table)
     const cJSON *average = cJSON_GetArrayItem(cJSON_GetObjectItem(world, "averages"), 0);
     assert_string_equal(cJSON_GetObjectItem(average, "policy")->valuestring, "orion");
     assert_string_equal(cJSON_GetObjectItem(average, "standing")->valuestring, "holds");
-    cJSON_Delete(root);
-    free(json);
-    judged_clear(&judged);
 }
 
 /* Fills /training: the completion time of each run is its fixture's `cost` in seconds. */
@@ -517,7 +503,7 @@ static void assert_trained(const char *figure, enum verdict verdict, const char 
         ONE("heavy", "fifo", A "1", 350), ONE("heavy", "fifo", A "2", 100),
     };
     enum { TRAINED = sizeof trained / sizeof trained[0] };
-    struct judged judged = {0};
+    JUDGED judged = {0};
     judge(&judged, trained, TRAINED, figure);
     trainings_make(&judged, trained, TRAINED);
     struct error error = {0};
@@ -525,7 +511,6 @@ static void assert_trained(const char *figure, enum verdict verdict, const char 
     judged.judgement = &judged.report->judgements[0];
     assert_string_equal(judged.judgement->sentence, sentence);
     assert_int_equal(judged.judgement->verdict, verdict);
-    judged_clear(&judged);
 }
 
 CASE(a_metric_of_trainings_is_compared_between_policies)

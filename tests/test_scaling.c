@@ -7,14 +7,14 @@
 #include "tests/fixture_simulation.h"
 #include "workloads/keep_alive.h"
 
-enum { REQUESTS = 1500, TEXT = 16384 };
+enum { REQUESTS = 1500, JSON_BYTES = 16384 };
 
 /* Whole nanoseconds throughout, without noise and interference, so that nothing is rounded. */
 static void world_write(char *json, int x, const char *trace, const char *policy,
                         const char *platform)
 {
     const int length = snprintf(
-        json, TEXT,
+        json, JSON_BYTES,
         "{\"name\":\"scaling\",\"cluster\":{\"invokers\":[{\"count\":2,\"vcpus\":8,"
         "\"memory_mb\":32768,\"gpus\":[{\"sharing\":\"mps\",\"units\":4,\"memory_mb\":16384}]}]},"
         "\"functions\":{\"functions\":[{\"name\":\"f\"},{\"name\":\"g\"}]},"
@@ -39,7 +39,7 @@ static void world_write(char *json, int x, const char *trace, const char *policy
         40 * x, 24 * x, 16 * x, 64 * x, 36 * x, 22 * x, 110 * x, 60 * x, 34 * x, 2000 * x, 20 * x,
         13 * x, 10 * x, 30 * x, 18 * x, 13 * x, 50 * x, 29 * x, 19 * x, 1500 * x, trace, 200 * x,
         policy, x, x, 8 / x, 100 * x, platform, REQUESTS);
-    assert_in_range(length, 1, TEXT - 1);
+    assert_in_range(length, 1, JSON_BYTES - 1);
 }
 
 /* Bursts, calm times, and pauses that are longer than keep-alives and periods. */
@@ -129,7 +129,7 @@ static void assert_doubled(const char *what, const struct log *one, const struct
 static void assert_scales(const char *what, const char *const *policy, const char *const *platform)
 {
     static struct log logs[2];
-    static char json[TEXT];
+    static char json[JSON_BYTES];
     struct simulation_result results[2];
     for (int k = 0; k < 2; k++) {
         char path[] = "/tmp/esgsim-trace-XXXXXX";

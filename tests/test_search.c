@@ -5,6 +5,8 @@
 #include "tests/random_dag.h"
 #include "tests/suite.h"
 
+OWNER(search_table_destroy, struct search_table)
+
 enum { MOST_CONFIGURATIONS = 40 };
 
 static const struct search_table *const *as_const(struct search_table **tables)
@@ -96,7 +98,7 @@ CASE(astar_equals_exhaustive_search_with_either_blade_on_or_off)
     struct search_workspace *workspace = search_workspace_create();
     static struct search_result truth, found;
     for (int n = 0; n < 2400; n++) {
-        struct instance instance;
+        CLOSED(instance_clear) struct instance instance = {0};
         instance_make(&instance, &state, 16);
         struct search_problem *problem = &instance.problem;
         problem->bounded = n % 2 == 1;
@@ -116,7 +118,6 @@ CASE(astar_equals_exhaustive_search_with_either_blade_on_or_off)
         infeasible += truth.path_count == 0;
         for (size_t i = 1; i < truth.path_count; i++)
             ties += truth.paths[i].cost_usd == truth.paths[i - 1].cost_usd;
-        instance_clear(&instance);
     }
     search_workspace_destroy(workspace);
     print_message("2400 instances, %zu feasible, %zu infeasible, %zu ties among the K best\n"
@@ -173,7 +174,7 @@ CASE(a_bounded_search_keeps_the_paths_whose_later_batches_are_at_most_the_first)
     size_t removed = 0;
     static struct search_result all, found;
     for (int n = 0; n < 600; n++) {
-        struct instance instance;
+        CLOSED(instance_clear) struct instance instance = {0};
         instance_make(&instance, &state, 4);
         struct search_problem *problem = &instance.problem;
         problem->k = SEARCH_MAX_K;
@@ -196,7 +197,6 @@ CASE(a_bounded_search_keeps_the_paths_whose_later_batches_are_at_most_the_first)
         }
         if (all.path_count < SEARCH_MAX_K)
             assert_int_equal(found.path_count, kept);
-        instance_clear(&instance);
     }
     assert_true(removed > 500);
 }
@@ -205,6 +205,7 @@ CASE(parts_of_a_table_have_its_entries_up_to_a_batch_in_their_order)
 {
     uint64_t state = 10;
     for (int n = 0; n < 100; n++) {
+        OWNED(search_table_destroy)
         struct search_table *table = random_table(&state, 1 + test_below(&state, 30), n % 2 == 0);
         assert_true(search_table_bound(table));
         assert_true(search_table_bound(table));
@@ -221,7 +222,6 @@ CASE(parts_of_a_table_have_its_entries_up_to_a_batch_in_their_order)
             }
             assert_int_equal(count, part == NULL ? 0 : part->count);
         }
-        search_table_destroy(table);
     }
 }
 
@@ -234,7 +234,7 @@ static void exhaustive_completions(const struct instance *instance, double *best
     for (size_t i = 0; i < first->count; i++) {
         struct configuration one = {
             .batch = first->batch[i], .time = first->time[i], .cost_per_job_usd = first->cost[i]};
-        struct search_table *table = search_table_create(&one, 1);
+        OWNED(search_table_destroy) struct search_table *table = search_table_create(&one, 1);
         const struct search_table *tables[SEARCH_MAX_STAGES] = {table};
         for (size_t s = 1; s < instance->problem.stage_count; s++)
             tables[s] = instance->tables[s];
@@ -244,7 +244,6 @@ static void exhaustive_completions(const struct instance *instance, double *best
         problem.k = 1;
         assert_true(search_exhaustive(&problem, NULL, &found));
         best[i] = found.path_count > 0 ? found.paths[0].cost_usd : INFINITY;
-        search_table_destroy(table);
     }
 }
 
@@ -284,7 +283,7 @@ CASE(frontier_completes_every_first_configuration_as_exhaustive_search_does)
 {
     uint64_t state = 3;
     for (int n = 0; n < 600; n++) {
-        struct instance instance;
+        CLOSED(instance_clear) struct instance instance = {0};
         instance_make(&instance, &state, 12);
         struct test_dag dag;
         test_dag_chain(&dag, instance.problem.stage_count);
@@ -294,7 +293,6 @@ CASE(frontier_completes_every_first_configuration_as_exhaustive_search_does)
         assert_true(frontier_exact(set, 0));
         check_completions(&instance, set);
         frontier_destroy(set);
-        instance_clear(&instance);
     }
 }
 
@@ -327,7 +325,7 @@ CASE(frontier_ranks_first_configurations_by_their_completion)
     uint64_t state = 4;
     static struct search_result found;
     for (int n = 0; n < 300; n++) {
-        struct instance instance;
+        CLOSED(instance_clear) struct instance instance = {0};
         instance_make(&instance, &state, 12);
         struct search_problem *problem = &instance.problem;
         struct test_dag dag;
@@ -344,7 +342,6 @@ CASE(frontier_ranks_first_configurations_by_their_completion)
             check_ranking(&instance, truth, &found);
             frontier_plans_destroy(plans);
         }
-        instance_clear(&instance);
     }
 }
 
@@ -546,6 +543,7 @@ CASE(the_time_blade_counts_the_slow_configurations_that_the_queue_could_fill)
     struct search_workspace *workspace = search_workspace_create();
     assert_non_null(workspace);
     for (int n = 0; n < 200; n++) {
+        OWNED(search_table_destroy)
         struct search_table *table = random_table(&state, 1 + test_below(&state, 30), n % 2 == 0);
         const struct search_problem problem = {.stages = as_const(&table),
                                                .stage_count = 1,
@@ -559,7 +557,6 @@ CASE(the_time_blade_counts_the_slow_configurations_that_the_queue_could_fill)
         assert_true(search_astar(&problem, workspace, &found));
         assert_int_equal(found.pruned_time, slow);
         assert_int_equal(found.pruned_cost, 0);
-        search_table_destroy(table);
     }
     search_workspace_destroy(workspace);
 }

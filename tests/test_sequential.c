@@ -6,6 +6,8 @@
 #include "results/report/statistics.h"
 #include "tests/suite.h"
 
+OWNER(gsl_rng_free, gsl_rng)
+
 enum { FIRST = 10, LIMIT = 200, TRIALS = 10000 };
 
 static size_t run_to_the_end(const double *values, size_t first, double half_width, size_t limit)
@@ -38,7 +40,7 @@ struct stop {
 
 static struct stop measure(double (*draw)(gsl_rng *), size_t first, double half_width)
 {
-    gsl_rng *rng = gsl_rng_alloc(gsl_rng_mt19937);
+    OWNED(gsl_rng_free) gsl_rng *rng = gsl_rng_alloc(gsl_rng_mt19937);
     assert_non_null(rng);
     gsl_rng_set(rng, 7);
     size_t covered = 0;
@@ -53,7 +55,6 @@ static struct stop measure(double (*draw)(gsl_rng *), size_t first, double half_
         covered += fabs(estimate.mean) <= estimate.half_width;
         seeds += (double)n / TRIALS;
     }
-    gsl_rng_free(rng);
     return (struct stop){(double)covered / TRIALS, seeds};
 }
 

@@ -31,7 +31,7 @@
     "{\"name\":\"g\",\"model\":\"g\",\"input_bytes\":1000}]},\"profile\":" PROFILE(                \
         units) ",\"platform\":{" platform "},\"arrivals\":{" arrivals "}," rest "}"
 
-#define EXPERIMENT(invokers, platform, arrivals, rest)                                             \
+#define WORLD(invokers, platform, arrivals, rest)                                                  \
     SLICED("4", "8", invokers, platform, arrivals, rest)
 
 #define ONE "\"applications\":[{\"name\":\"one\",\"stages\":[{\"name\":\"s\",\"function\":\"f\"}]}]"
@@ -78,7 +78,7 @@ CASE(a_warm_chain_takes_its_executions_and_one_transfer)
 {
     static struct log log;
     RESULT result = {0};
-    run_well(EXPERIMENT("2", QUIET, EVERY("1000"), CHAIN ",\"warmup_requests\":0,\"requests\":3"),
+    run_well(WORLD("2", QUIET, EVERY("1000"), CHAIN ",\"warmup_requests\":0,\"requests\":3"),
              &scattered, &log, &result);
     /* 100 ms + (1 ms + 1.25 MB at 10 Gb/s = 1 ms) + 50 ms */
     for (size_t i = 0; i < 3; i++)
@@ -92,7 +92,7 @@ CASE(a_chain_on_one_invoker_transfers_nothing)
 {
     static struct log log;
     RESULT result = {0};
-    run_well(EXPERIMENT("1", QUIET, EVERY("1000"), CHAIN ",\"warmup_requests\":0,\"requests\":2"),
+    run_well(WORLD("1", QUIET, EVERY("1000"), CHAIN ",\"warmup_requests\":0,\"requests\":2"),
              &scattered, &log, &result);
     assert_int_equal(log.requests[0].finish_ns - log.requests[0].arrival_ns, 150 * SIM_MS);
 }
@@ -101,8 +101,8 @@ CASE(a_cold_start_is_waited_for_once_and_again_after_the_keep_alive)
 {
     static struct log log;
     RESULT result = {0};
-    const char *kept = EXPERIMENT("1", QUIET ",\"initial\":\"cold\",\"keep_alive_s\":3",
-                                  EVERY("4000"), ONE ",\"warmup_requests\":0,\"requests\":3");
+    const char *kept = WORLD("1", QUIET ",\"initial\":\"cold\",\"keep_alive_s\":3", EVERY("4000"),
+                             ONE ",\"warmup_requests\":0,\"requests\":3");
     run_well(kept, &scattered, &log, &result);
     /* Arrivals 4 s apart; the first ends 1.1 s after its arrival, so 2.9 s idle: kept. */
     assert_int_equal(log.requests[0].finish_ns - log.requests[0].arrival_ns, 1100 * SIM_MS);
@@ -118,8 +118,8 @@ CASE(co_runners_slow_each_other_and_the_remaining_work_is_kept)
 {
     static struct log log;
     struct simulation_result result;
-    const char *crowd = EXPERIMENT("1", QUIET ",\"initial\":{\"f\":4}", EVERY("50"),
-                                   ONE ",\"warmup_requests\":0,\"requests\":2");
+    const char *crowd = WORLD("1", QUIET ",\"initial\":{\"f\":4}", EVERY("50"),
+                              ONE ",\"warmup_requests\":0,\"requests\":2");
     run_well(crowd, &scattered, &log, &result);
     /* The first works 50 ms alone and 50 ms of work at rate 1/1.5: 75 ms. The second has then done
      * 50 ms of work and does the rest alone. */
@@ -127,8 +127,8 @@ CASE(co_runners_slow_each_other_and_the_remaining_work_is_kept)
     assert_int_equal(log.requests[1].finish_ns - log.requests[1].arrival_ns, 125 * SIM_MS);
     assert_true(fabs(result.run.slowdown_mean - 1.25) < 1e-9);
     simulation_result_clear(&result);
-    run_well(EXPERIMENT("1", QUIET ",\"interference\":false,\"initial\":{\"f\":4}", EVERY("50"),
-                        ONE ",\"warmup_requests\":0,\"requests\":2"),
+    run_well(WORLD("1", QUIET ",\"interference\":false,\"initial\":{\"f\":4}", EVERY("50"),
+                   ONE ",\"warmup_requests\":0,\"requests\":2"),
              &scattered, &log, &result);
     assert_int_equal(log.requests[0].finish_ns - log.requests[0].arrival_ns, 100 * SIM_MS);
     simulation_result_clear(&result);
@@ -143,10 +143,10 @@ CASE(equal_batches_on_a_gpu_finish_in_the_order_of_their_start)
     for (size_t users = 2; users <= 4; users++) {
         char json[4096];
         snprintf(json, sizeof json,
-                 EXPERIMENT("1", QUIET ",\"initial\":{\"f\":4}",
-                            "\"process\":\"closed\",\"users\":%zu,\"think_ms\":50,"
-                            "\"think\":\"constant\"",
-                            ONE ",\"warmup_requests\":0,\"requests\":40"),
+                 WORLD("1", QUIET ",\"initial\":{\"f\":4}",
+                       "\"process\":\"closed\",\"users\":%zu,\"think_ms\":50,"
+                       "\"think\":\"constant\"",
+                       ONE ",\"warmup_requests\":0,\"requests\":40"),
                  users);
         run_well(json, &scattered, &log, &result);
         size_t together = 0;
@@ -218,10 +218,10 @@ CASE(decisions_take_their_turn_at_one_controller)
     RESULT result = {0};
     /* Two applications' requests cannot arrive together here; 10 ms apart with 30 ms a decision
      * they queue at the controller. */
-    run_well(EXPERIMENT("1",
-                        QUIET ",\"interference\":false,\"initial\":{\"f\":4},"
-                              "\"decision_cost\":{\"model\":\"fixed\",\"ms\":30}",
-                        EVERY("10"), ONE ",\"warmup_requests\":0,\"requests\":3"),
+    run_well(WORLD("1",
+                   QUIET ",\"interference\":false,\"initial\":{\"f\":4},"
+                         "\"decision_cost\":{\"model\":\"fixed\",\"ms\":30}",
+                   EVERY("10"), ONE ",\"warmup_requests\":0,\"requests\":3"),
              &scattered, &log, &result);
     for (size_t i = 0; i < 3; i++)
         assert_int_equal(log.requests[i].finish_ns - log.requests[i].arrival_ns,
@@ -234,9 +234,8 @@ CASE(a_modelled_decision_costs_its_units)
 {
     static struct log log;
     RESULT result = {0};
-    run_well(EXPERIMENT("1",
-                        QUIET ",\"decision_cost\":{\"model\":\"modelled\",\"ns_per_unit\":700}",
-                        EVERY("1000"), ONE ",\"warmup_requests\":0,\"requests\":1"),
+    run_well(WORLD("1", QUIET ",\"decision_cost\":{\"model\":\"modelled\",\"ns_per_unit\":700}",
+                   EVERY("1000"), ONE ",\"warmup_requests\":0,\"requests\":1"),
              &scattered, &log, &result);
     assert_int_equal(log.requests[0].finish_ns - log.requests[0].arrival_ns, 100 * SIM_MS + 700);
 }
@@ -245,8 +244,8 @@ CASE(a_full_queue_refuses_and_the_refusal_is_a_miss)
 {
     static struct log log;
     RESULT result = {0};
-    run_well(EXPERIMENT("1", QUIET ",\"queue_capacity\":1,\"interference\":false", EVERY("1"),
-                        ONE ",\"slo\":{\"ms\":100000},\"warmup_requests\":0,\"requests\":200"),
+    run_well(WORLD("1", QUIET ",\"queue_capacity\":1,\"interference\":false", EVERY("1"),
+                   ONE ",\"slo\":{\"ms\":100000},\"warmup_requests\":0,\"requests\":200"),
              &scattered, &log, &result);
     assert_int_equal(log.request_count, 200);
     assert_true(result.overall.dropped > 0);
@@ -258,9 +257,9 @@ CASE(the_same_run_gives_the_same_figures_to_the_last_bit)
 {
     static struct log first, second;
     struct simulation_result a, b;
-    const char *json = EXPERIMENT(
-        "2", "\"noise\":{\"cv\":0.1}", "\"process\":\"poisson\",\"rate_per_s\":30",
-        CHAIN ",\"requests\":1000,\"warmup_requests\":50,\"policy\":{\"name\":\"fifo\"}");
+    const char *json =
+        WORLD("2", "\"noise\":{\"cv\":0.1}", "\"process\":\"poisson\",\"rate_per_s\":30",
+              CHAIN ",\"requests\":1000,\"warmup_requests\":50,\"policy\":{\"name\":\"fifo\"}");
     run_well(json, NULL, &first, &a);
     run_well(json, NULL, &second, &b);
     assert_memory_equal(&a.overall, &b.overall, sizeof a.overall);
@@ -280,7 +279,7 @@ CASE(two_policies_meet_the_same_arrivals_and_noise)
 {
     static struct log first, second;
     struct simulation_result a, b;
-    const char *head = EXPERIMENT(
+    const char *head = WORLD(
         "2", "\"noise\":{\"cv\":0.1}", "\"process\":\"poisson\",\"rate_per_s\":30",
         CHAIN
         ",\"warmup_requests\":0,\"requests\":1000,\"seed\":7,\"policy\":{\"name\":\"min-config\"}");
@@ -307,9 +306,9 @@ CASE(noise_has_mean_one_and_the_spread_that_the_platform_asks_for)
         const char *json;
         double cv;
     } cases[] = {
-        {EXPERIMENT("1", QUIET, EVERY("150"), ONE ",\"warmup_requests\":0,\"requests\":4000"), 0},
-        {EXPERIMENT("1", QUIET ",\"noise\":{\"cv\":0.2}", EVERY("500"),
-                    ONE ",\"warmup_requests\":0,\"requests\":4000"),
+        {WORLD("1", QUIET, EVERY("150"), ONE ",\"warmup_requests\":0,\"requests\":4000"), 0},
+        {WORLD("1", QUIET ",\"noise\":{\"cv\":0.2}", EVERY("500"),
+               ONE ",\"warmup_requests\":0,\"requests\":4000"),
          0.2},
     };
     for (size_t c = 0; c < 2; c++) {
@@ -333,8 +332,8 @@ CASE(a_closed_process_keeps_no_more_requests_than_users)
 {
     static struct log log;
     RESULT result = {0};
-    run_well(EXPERIMENT("1", QUIET, "\"process\":\"closed\",\"users\":3,\"think_ms\":20",
-                        ONE ",\"warmup_requests\":0,\"requests\":500"),
+    run_well(WORLD("1", QUIET, "\"process\":\"closed\",\"users\":3,\"think_ms\":20",
+                   ONE ",\"warmup_requests\":0,\"requests\":500"),
              &scattered, &log, &result);
     assert_int_equal(log.request_count, 500);
     for (size_t i = 3; i < log.request_count; i++) {
@@ -397,7 +396,7 @@ CASE(a_broken_rule_ends_the_run_and_is_named)
         struct simulation_result result;
         struct error error = {0};
         assert_false(
-            run(EXPERIMENT("1", QUIET, EVERY("1"), ONE ",\"warmup_requests\":0,\"requests\":50"),
+            run(WORLD("1", QUIET, EVERY("1"), ONE ",\"warmup_requests\":0,\"requests\":50"),
                 &cases[i].policy, &log, &result, &error));
         assert_int_equal(error.kind, ERROR_RUN);
         if (strstr(error.message, cases[i].says) == NULL ||
@@ -421,10 +420,9 @@ CASE(every_policy_keeps_every_invariant_on_random_worlds)
             for (unsigned rate = 2; rate <= 128; rate *= 4) {
                 char json[8192];
                 snprintf(json, sizeof json,
-                         EXPERIMENT("3", "%s", "\"process\":\"poisson\",\"rate_per_s\":%u",
-                                    CHAIN
-                                    ",\"slo\":{\"ms\":400},\"warmup_requests\":0,\"requests\":300,"
-                                    "\"policy\":{\"name\":\"%s\"}"),
+                         WORLD("3", "%s", "\"process\":\"poisson\",\"rate_per_s\":%u",
+                               CHAIN ",\"slo\":{\"ms\":400},\"warmup_requests\":0,\"requests\":300,"
+                                     "\"policy\":{\"name\":\"%s\"}"),
                          settings[s], rate, policy_for_requests(p)->name);
                 RESULT result = {0};
                 run_well(json, NULL, &log, &result);
@@ -440,8 +438,8 @@ CASE(more_initial_containers_than_memory_holds_are_refused)
     static struct log log;
     struct simulation_result result;
     struct error error = {0};
-    assert_false(run(EXPERIMENT("1", "\"initial\":{\"f\":1000}", EVERY("500"),
-                                ONE ",\"warmup_requests\":0,\"requests\":1"),
+    assert_false(run(WORLD("1", "\"initial\":{\"f\":1000}", EVERY("500"),
+                           ONE ",\"warmup_requests\":0,\"requests\":1"),
                      &scattered, &log, &result, &error));
     assert_int_equal(error.kind, ERROR_INPUT);
     assert_non_null(strstr(error.message, "platform.initial.f: memory holds only 81 of 1000"));
@@ -466,8 +464,7 @@ CASE(a_batch_that_is_not_full_takes_and_costs_what_a_full_one_does)
         .abi = POLICY_ABI, .name = "padded", .decide = padded_decide};
     static struct log log;
     RESULT result = {0};
-    char json[] =
-        EXPERIMENT("1", QUIET, EVERY("1000"), ONE ",\"warmup_requests\":0,\"requests\":1");
+    char json[] = WORLD("1", QUIET, EVERY("1000"), ONE ",\"warmup_requests\":0,\"requests\":1");
     char *of_two = strstr(json, ",[[100,100,100]]]"); /* 160 ms instead */
     assert_non_null(of_two);
     memcpy(of_two, ",[[160,160,160]]]", strlen(",[[160,160,160]]]"));
@@ -495,9 +492,9 @@ static void assert_no_bounds(const struct simulation_result *result)
 CASE(a_program_gets_bounds_when_it_asks_and_notices_always)
 {
     /* Four batches of two run at a time in 100 ms at most: 80 requests per second. 160 arrive. */
-    struct experiment *experiment =
-        load(EXPERIMENT("1", QUIET ",\"interference\":false", EVERY("6.25"),
-                        ONE ",\"slo\":{\"ms\":150},\"warmup_requests\":0,\"requests\":400"));
+    EXPERIMENT *experiment =
+        load(WORLD("1", QUIET ",\"interference\":false", EVERY("6.25"),
+                   ONE ",\"slo\":{\"ms\":150},\"warmup_requests\":0,\"requests\":400"));
     struct simulation_result plain = {0}, asked = {0};
     struct error error = {0};
     const struct simulation_options bounds = {.bounds = true};
@@ -520,7 +517,6 @@ CASE(a_program_gets_bounds_when_it_asks_and_notices_always)
     assert_string_equal(plain.notices, asked.notices);
     simulation_result_clear(&plain);
     simulation_result_clear(&asked);
-    experiment_free(experiment);
 }
 
 /* ---- Runs that are not stationary --------------------------------------------------------------
@@ -532,9 +528,9 @@ static size_t warnings_at(const char *rate, const char *requests, size_t seeds)
     const struct override overrides[] = {
         {"arrivals.rate_per_s", rate}, {"requests", requests}, {"warmup_requests", "200"}};
     struct error error = {0};
-    double *values = NULL;
+    OWNED(free) double *values = NULL;
     size_t warnings = 0;
-    struct experiment *experiment =
+    EXPERIMENT *experiment =
         experiment_load("workloads/experiments/theory/mm1.json", overrides, 3, &error);
     assert_non_null(experiment);
     const struct policy *policy = runner_policy(experiment, &values, &error);
@@ -545,8 +541,6 @@ static size_t warnings_at(const char *rate, const char *requests, size_t seeds)
         assert_true(simulation_run(experiment, policy, values, NULL, NULL, &result, &error));
         warnings += strstr(result.notices, "warning: ") != NULL;
     }
-    free(values);
-    experiment_free(experiment);
     return warnings;
 }
 
@@ -569,7 +563,7 @@ CASE(a_drain_of_a_tenth_of_the_arrivals_is_told)
         char json[4096];
         (void)snprintf(
             json, sizeof json,
-            EXPERIMENT("2", QUIET, EVERY("1000"), CHAIN ",\"warmup_requests\":0,\"requests\":%s"),
+            WORLD("2", QUIET, EVERY("1000"), CHAIN ",\"warmup_requests\":0,\"requests\":%s"),
             counts[i]);
         run_well(json, &scattered, &log, &result);
         assert_int_equal(result.long_drain, i == 0);

@@ -5,6 +5,8 @@
 #include "results/report/statistics.h"
 #include "tests/suite.h"
 
+OWNER(gsl_rng_free, gsl_rng)
+
 /* NIST/SEMATECH e-Handbook of Statistical Methods, table 1.3.6.7.2, column 0.975. */
 CASE(quantiles_agree_with_the_published_t_table)
 {
@@ -66,7 +68,7 @@ CASE(a_missing_value_makes_the_figure_missing)
 CASE(intervals_cover_the_true_mean_as_often_as_they_say)
 {
     enum { TRIALS = 20000, VALUES = 5 };
-    gsl_rng *rng = gsl_rng_alloc(gsl_rng_mt19937);
+    OWNED(gsl_rng_free) gsl_rng *rng = gsl_rng_alloc(gsl_rng_mt19937);
     int covered = 0;
     gsl_rng_set(rng, 20240605);
     for (int trial = 0; trial < TRIALS; trial++) {
@@ -76,7 +78,6 @@ CASE(intervals_cover_the_true_mean_as_often_as_they_say)
         struct estimate estimate = statistics_estimate(values, VALUES);
         covered += fabs(estimate.mean - 7) <= estimate.half_width;
     }
-    gsl_rng_free(rng);
     assert_true(fabs((double)covered / TRIALS - 0.95) < 4 * sqrt(0.95 * 0.05 / TRIALS));
 }
 
@@ -107,7 +108,7 @@ CASE(an_interval_of_shares_near_1_covers_the_mean_more_often_than_students)
 {
     enum { TRIALS = 20000, VALUES = 5 };
     const double truth = 0.99, size = 200;
-    gsl_rng *rng = gsl_rng_alloc(gsl_rng_mt19937);
+    OWNED(gsl_rng_free) gsl_rng *rng = gsl_rng_alloc(gsl_rng_mt19937);
     int covered[2] = {0, 0};
     gsl_rng_set(rng, 20261123);
     for (int trial = 0; trial < TRIALS; trial++) {
@@ -119,7 +120,6 @@ CASE(an_interval_of_shares_near_1_covers_the_mean_more_often_than_students)
         for (int e = 0; e < 2; e++)
             covered[e] += both[e].low <= truth && truth <= both[e].high;
     }
-    gsl_rng_free(rng);
     assert_true((double)covered[1] / TRIALS > 0.935);
     assert_true(covered[1] > covered[0]);
 }

@@ -118,7 +118,7 @@ STORING(what_is_written_is_read_back)
     char path[512];
     struct error error = {0};
     file_write_all(path_in("a.h5", path));
-    struct results *results = results_load(path, &error);
+    RESULTS *results = results_load(path, &error);
     assert_non_null(results);
     assert_int_equal(results->run_count, 3);
     assert_int_equal(results->application_count, 6);
@@ -146,7 +146,6 @@ STORING(what_is_written_is_read_back)
             assert_memory_equal(&application->measures, &applications[a], sizeof applications[a]);
         }
     }
-    results_free(results);
 }
 
 /* By HDF5's own Table interface, not ours. */
@@ -228,13 +227,11 @@ static void assert_same_tables(const char *first, const char *second)
         run_path(&run_all, tables[t], names[t + 2]);
     for (size_t t = 0; t < 6; t++) {
         size_t sizes[2];
-        unsigned char *a = dataset_bytes(first, names[t], &sizes[0]);
-        unsigned char *b = dataset_bytes(second, names[t], &sizes[1]);
+        OWNED(free) unsigned char *a = dataset_bytes(first, names[t], &sizes[0]);
+        OWNED(free) unsigned char *b = dataset_bytes(second, names[t], &sizes[1]);
         assert_int_equal(sizes[0], sizes[1]);
         assert_true(sizes[0] > 0);
         assert_memory_equal(a, b, sizes[0]);
-        free(a);
-        free(b);
     }
 }
 
@@ -284,10 +281,9 @@ STORING(a_seal_tells_every_change)
     assert_true(seal_put(path, &error));
     assert_true(seal_is_whole(path));
     size_t size = 0;
-    unsigned char *sealed = file_bytes(path, &size);
+    OWNED(free) unsigned char *sealed = file_bytes(path, &size);
     assert_in_range(size, SIZE + 1, sizeof bytes);
     memcpy(bytes, sealed, size);
-    free(sealed);
     for (size_t bit = 0; bit < 8 * size; bit++) {
         bytes[bit / 8] ^= (unsigned char)(1U << bit % 8);
         bytes_write(path, bytes, size);
@@ -319,10 +315,9 @@ STORING(a_run_is_stored_once)
 static void assert_loads(const char *path, size_t runs)
 {
     struct error error = {0};
-    struct results *results = results_load(path, &error);
+    RESULTS *results = results_load(path, &error);
     assert_non_null(results);
     assert_int_equal(results->run_count, runs);
-    results_free(results);
 }
 
 STORING(an_interrupted_write_leaves_the_earlier_file_alone)
@@ -396,7 +391,7 @@ STORING(a_run_keeps_what_it_assumes)
     assert_true(store_end_run(store, &result, &error));
     assert_true(fixture_store(store, &run_all, 0, &error));
     assert_true(store_finish(store, &error));
-    struct results *results = results_load(path, &error);
+    RESULTS *results = results_load(path, &error);
     assert_non_null(results);
     assert_string_equal(results->runs[0].policy_label, "ESG, spread");
     assert_string_equal(results->runs[0].setting_label, "light");
@@ -414,7 +409,6 @@ STORING(a_run_keeps_what_it_assumes)
     assert_false(warning);
     assert_string_equal(text, "another");
     assert_false(notices_next(&at, &warning, text, sizeof text));
-    results_free(results);
 }
 
 STORING(a_name_with_a_control_character_is_refused_when_it_is_read)
@@ -588,13 +582,12 @@ STORING(a_file_cut_anywhere_is_refused)
     size_t size = 0;
     const struct fixture *const runs[] = {&run_requests};
     file_write(path_in("a.h5", path), runs, 1, 10);
-    unsigned char *bytes = file_bytes(path, &size);
+    OWNED(free) unsigned char *bytes = file_bytes(path, &size);
     path_in("bad.h5", bad);
     for (size_t kept = 8; kept < size; kept += 1 + size / 64) {
         bytes_write(bad, bytes, kept);
         assert_refused(bad, "damaged");
     }
-    free(bytes);
 }
 
 /* Rows are read into zeroed memory, so what lies between their fields is equal too. */
@@ -612,7 +605,7 @@ static bool flips_are_harmless(const char *bad, unsigned char *bytes, size_t siz
     for (size_t at = 0; harmless && at < size; at += 1 + size / 700) {
         bytes[at] ^= (unsigned char)(1U << (at % 8));
         bytes_write(bad, bytes, size);
-        struct results *results = results_load(bad, &error);
+        RESULTS *results = results_load(bad, &error);
         if (results == NULL) {
             harmless = error.kind == ERROR_INPUT && strstr(error.message, bad) != NULL;
             ++*refused;
@@ -623,7 +616,6 @@ static bool flips_are_harmless(const char *bad, unsigned char *bytes, size_t siz
                        bytes_equal(results->applications, good->applications,
                                    good->application_count * sizeof *good->applications);
         }
-        results_free(results);
         bytes[at] ^= (unsigned char)(1U << (at % 8));
     }
     return harmless;
@@ -641,8 +633,8 @@ STORING(a_flipped_bit_never_changes_what_is_read)
     struct error error = {0};
     const struct fixture *const runs[] = {&run_requests};
     file_write(path_in("a.h5", path), runs, 1, 10);
-    struct results *good = results_load(path, &error);
-    unsigned char *bytes = file_bytes(path, &size);
+    RESULTS *good = results_load(path, &error);
+    OWNED(free) unsigned char *bytes = file_bytes(path, &size);
     path_in("bad.h5", bad);
     pid_t pid = fork();
     if (pid == 0)
@@ -650,8 +642,6 @@ STORING(a_flipped_bit_never_changes_what_is_read)
     assert_int_equal(waitpid(pid, &status, 0), pid);
     assert_true(WIFEXITED(status));
     assert_int_equal(WEXITSTATUS(status), 0);
-    results_free(good);
-    free(bytes);
 }
 
 /* Change a good file through HDF5 and see what is said of it. */

@@ -17,6 +17,10 @@
 #include "sim/base/version.h"
 #include "sim/run/run_once.h"
 
+OWNER(experiment_free, struct experiment)
+OWNER(results_free, struct results)
+#define RESULTS OWNED(results_free) struct results
+
 static const char plain[] = "\"matrix\": {\"arrivals.rate_per_s\": [100, 300, 350], "
                             "\"policy.name\": [\"fifo\", \"edf\"]}, \"seeds\": 3";
 static const char precise[] =
@@ -173,7 +177,7 @@ SWEEPING(a_combination_ends_with_a_narrow_interval_or_at_its_limit)
     sweep_write(in_folder("sweep.json"), precise);
     struct sweep_runner_options options = options_of("all.h5", 2);
     assert_int_equal(run(&options), 0);
-    struct results *results = results_load(in_folder("all.h5"), &error);
+    RESULTS *results = results_load(in_folder("all.h5"), &error);
     assert_non_null(results);
     size_t combinations = 0;
     size_t fewest = 99;
@@ -200,7 +204,6 @@ SWEEPING(a_combination_ends_with_a_narrow_interval_or_at_its_limit)
     }
     assert_int_equal(combinations, 3);
     assert_true(fewest < 24); /* or the test would show nothing */
-    results_free(results);
 }
 
 /* Sets whether each of the sweep's four runs, two policies by two seeds, has bounds. */
@@ -211,7 +214,7 @@ static void bounds_of(const char *sweep, bool has[static 4])
     struct sweep_runner_options options = options_of("all.h5", 1);
     options.restart = true;
     assert_int_equal(run(&options), 0);
-    struct results *results = results_load(in_folder("all.h5"), &error);
+    RESULTS *results = results_load(in_folder("all.h5"), &error);
     assert_non_null(results);
     assert_int_equal(results->run_count, 4);
     for (size_t r = 0; r < 4; r++) {
@@ -220,7 +223,6 @@ static void bounds_of(const char *sweep, bool has[static 4])
         assert_int_equal(isnan(row->measures.bound_cost_per_request_usd), !has[r]);
         assert_int_equal(isnan(row->run.bound_capacity_slo_hit_rate), !has[r]);
     }
-    results_free(results);
 }
 
 SWEEPING(only_the_first_policys_runs_have_bounds_and_only_on_request)
@@ -311,10 +313,9 @@ SWEEPING(one_run_is_a_sweep_and_a_shard_without_runs_is_refused)
     struct sweep_runner_options options = options_of("a.h5", 2);
     assert_int_equal(run(&options), 0);
     struct error error = {0};
-    struct results *results = results_load(in_folder("a.h5"), &error);
+    RESULTS *results = results_load(in_folder("a.h5"), &error);
     assert_non_null(results);
     assert_int_equal(results->run_count, 1);
-    results_free(results);
     options = options_of("b.h5", 2);
     options.shard = options.shards = 2;
     assert_int_equal(run(&options), 2);
@@ -466,10 +467,9 @@ SWEEPING(an_interrupted_sweep_leaves_a_readable_file_and_goes_on)
     if (status == 1)
         assert_true(was_said("interrupted"));
     nothing_unfinished();
-    struct results *results = results_load(in_folder("a.h5"), &error);
+    RESULTS *results = results_load(in_folder("a.h5"), &error);
     assert_non_null(results);
     assert_in_range(results->run_count, 1, 18);
-    results_free(results);
     assert_int_equal(run(&options), 0);
     assert_tables(in_folder("a.h5"), &expected);
     assert_int_equal(access(in_folder("a.h5.runs"), F_OK), -1);
@@ -495,10 +495,9 @@ static int run_with_room(const struct sweep_runner_options *options, rlim_t room
 static size_t runs_in(const char *name)
 {
     struct error error = {0};
-    struct results *results = results_load(in_folder(name), &error);
+    RESULTS *results = results_load(in_folder(name), &error);
     assert_non_null(results);
     const size_t count = results->run_count;
-    results_free(results);
     return count;
 }
 
@@ -628,11 +627,10 @@ SWEEPING(a_run_whose_worker_is_killed_was_not_run)
     struct sweep_runner_options options = options_of("a.h5", 1);
     assert_int_equal(run(&options), 1);
     assert_true(was_said("1 of 2 runs were not finished"));
-    struct results *results = results_load(in_folder("a.h5"), &error);
+    RESULTS *results = results_load(in_folder("a.h5"), &error);
     assert_non_null(results);
     assert_int_equal(results->missing_count, 1);
     assert_string_equal(results->missing[0].status, MISSING_NOT_RUN);
-    results_free(results);
     const char *alone[] = {in_folder("a.h5")};
     expect_no_merge(alone, 1, "1 runs of shard 1/1 were not run; run it again with --resume");
 }
@@ -652,12 +650,11 @@ SWEEPING(one_seed_is_run_where_nothing_is_drawn)
     struct sweep_runner_options options = options_of("a.h5", 2);
     assert_int_equal(run(&options), 0);
     assert_int_equal(runs_in("a.h5"), 1 + 3 + 3 + 3);
-    struct results *results = results_load(in_folder("a.h5"), &error);
+    RESULTS *results = results_load(in_folder("a.h5"), &error);
     assert_non_null(results);
     assert_non_null(strstr(results->notices[0], "nothing random is drawn"));
     for (size_t run = 1; run < results->run_count; run++)
         assert_true(results->notices[run] == NULL);
-    results_free(results);
     assert_same_for_jobs_and_shards(sweep);
 }
 
@@ -685,7 +682,8 @@ static bool measure(const char *policy_name, const char *seed, bool *random,
     struct error error = {0};
     struct simulation_result result;
     const struct recorder recorder = {0};
-    double *values = NULL;
+    OWNED(free) double *values = NULL;
+    OWNED(experiment_free)
     struct experiment *experiment = experiment_parse(fixed, "e.json", ".", overrides, 2, &error);
     assert_non_null(experiment);
     const struct policy *policy = runner_policy(experiment, &values, &error);
@@ -696,8 +694,6 @@ static bool measure(const char *policy_name, const char *seed, bool *random,
         *measures = result.overall;
         simulation_result_clear(&result);
     }
-    free(values);
-    experiment_free(experiment);
     return served;
 }
 
@@ -727,11 +723,10 @@ SWEEPING(policies_that_draw_are_known)
 static herr_t mark(hid_t runs, const char *name, const H5L_info_t *info, void *count)
 {
     const hid_t run = H5Gopen2(runs, name, H5P_DEFAULT);
-    char *host = hdf5_get_text(run, "host");
+    TEXT *host = hdf5_get_text(run, "host");
     assert_non_null(host);
     *(size_t *)count += strcmp(host, "marked") == 0;
     assert_true(H5Adelete(run, "host") >= 0 && hdf5_set_text(run, "host", "marked"));
-    free(host);
     return H5Gclose(run);
 }
 
@@ -903,11 +898,10 @@ SWEEPING(runs_that_record_otherwise_or_of_another_program_are_not_joined)
     assert_int_equal(run(&options), 0);
     sweep_write(in_folder("sweep.json"), requests);
     assert_resumed(4, 0, "kept 0 of 4 runs; 4 are done again: what is recorded changed");
-    struct results *results = results_load(in_folder("a.h5"), &error);
+    RESULTS *results = results_load(in_folder("a.h5"), &error);
     assert_non_null(results);
     char identity[65];
     (void)snprintf(identity, sizeof identity, "%s", results->sweep.identity);
-    results_free(results);
     /* Another program: its digest stands in the runs and in the file. */
     const hid_t file = H5Fopen(in_folder("a.h5"), H5F_ACC_RDWR, H5P_DEFAULT);
     const hid_t runs = H5Gopen2(file, "runs", H5P_DEFAULT);
@@ -949,7 +943,7 @@ SWEEPING(failed_runs_are_rows_that_merge_carries)
         paths[s] = in_folder(parts[s]);
     }
     assert_true(store_merge(in_folder("all.h5"), paths, 3, &error));
-    struct results *results = results_load(in_folder("all.h5"), &error);
+    RESULTS *results = results_load(in_folder("all.h5"), &error);
     assert_non_null(results);
     assert_int_equal(results->sweep.missing, 2);
     assert_int_equal(results->missing_count, 2);
@@ -960,7 +954,6 @@ SWEEPING(failed_runs_are_rows_that_merge_carries)
         assert_string_equal(results->missing[i].status, MISSING_FAILED);
         assert_non_null(strstr(results->missing[i].message, "overcommit"));
     }
-    results_free(results);
 }
 
 /* Its file holds no run, only why. */

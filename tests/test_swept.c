@@ -9,6 +9,12 @@
 #include "sim/engine/random.h"
 #include "workloads/sweep_keys.h"
 
+OWNER(experiment_free, struct experiment)
+OWNER(report_free, struct report)
+OWNER(results_free, struct results)
+#define RESULTS OWNED(results_free) struct results
+OWNER(sweep_free, struct sweep)
+
 static char sweep_path[64], out_path[64], other_path[64];
 
 static int make_paths(void **state)
@@ -176,28 +182,22 @@ CASE(a_value_is_the_one_with_which_the_run_was_resolved)
     size_t compared = 0;
     struct error error = {0};
     random_stream_open(&stream, 18, RANDOM_TEST, 4, 0);
-    struct sweep *plain = load("\"seeds\": 1");
-    struct experiment *plain_experiment = sweep_experiment(plain, 0, &error);
-    cJSON *base = resolved(plain_experiment);
+    OWNED(sweep_free) struct sweep *plain = load("\"seeds\": 1");
+    OWNED(experiment_free) struct experiment *plain_experiment = sweep_experiment(plain, 0, &error);
+    JSON *base = resolved(plain_experiment);
     for (int instance = 0; instance < 300; instance++) {
-        char *text = random_sweep();
-        struct sweep *sweep = load_any(text);
+        TEXT *text = random_sweep();
+        OWNED(sweep_free) struct sweep *sweep = load_any(text);
         for (size_t run = 0; sweep != NULL && run < sweep->run_count; run++) {
             const char *values[SWEEP_KEYS_LIMIT];
+            OWNED(experiment_free)
             struct experiment *experiment = sweep_experiment(sweep, run, &error);
-            cJSON *configuration = resolved(experiment);
+            JSON *configuration = resolved(experiment);
             sweep_keys_values(sweep->keys, run / sweep->seeds, values);
             compared += assert_values(sweep->keys, values, configuration, base);
-            cJSON_Delete(configuration);
-            experiment_free(experiment);
         }
-        sweep_free(sweep);
-        free(text);
     }
     assert_true(compared > 1000);
-    cJSON_Delete(base);
-    experiment_free(plain_experiment);
-    sweep_free(plain);
 }
 
 CASE(the_file_has_the_values_of_the_sweep)
@@ -212,8 +212,8 @@ CASE(the_file_has_the_values_of_the_sweep)
         }
         assert_int_equal(status, 0);
         executed++;
-        struct sweep *sweep = load(text);
-        struct results *results = results_of(out_path);
+        OWNED(sweep_free) struct sweep *sweep = load(text);
+        RESULTS *results = results_of(out_path);
         assert_int_equal(results->run_count, sweep->run_count);
         assert_int_equal(results->swept->count, sweep->keys->count);
         for (size_t run = 0; run < sweep->run_count; run++) {
@@ -231,8 +231,6 @@ CASE(the_file_has_the_values_of_the_sweep)
                     assert_string_equal(found, values[k]);
             }
         }
-        results_free(results);
-        sweep_free(sweep);
         free(text);
     }
 }
@@ -260,7 +258,7 @@ CASE(numbers_are_numbers_and_all_else_is_text)
 {
     char number[SWEPT_NUMBER];
     execute(kinds, out_path, 1, 1);
-    struct results *results = results_of(out_path);
+    RESULTS *results = results_of(out_path);
     const struct swept_keys *swept = results->swept;
     const void *last = results_values(results, results->run_count - 1);
     const size_t rate = key_of(results, "arrivals.rate_per_s");
@@ -277,7 +275,6 @@ CASE(numbers_are_numbers_and_all_else_is_text)
                         "600");
     assert_string_equal(swept_text(swept, last, key_of(results, "platform.interference"), number),
                         "true");
-    results_free(results);
 }
 
 CASE(shards_have_the_columns_of_the_whole)
@@ -288,14 +285,13 @@ CASE(shards_have_the_columns_of_the_whole)
     execute(kinds, out_path, 1, 2);
     execute(kinds, other_path, 2, 2);
     const char *shards[] = {other_path, out_path};
-    char *merged = strdup(out_path);
+    TEXT *merged = strdup(out_path);
     assert_true(store_merge(merged, shards, 2, &error));
     struct table_bytes joined = tables_read(merged);
     assert_int_equal(joined.size, whole.size);
     assert_memory_equal(joined.bytes, whole.bytes, whole.size);
     free(joined.bytes);
     free(whole.bytes);
-    free(merged);
 }
 
 /* Each point has the runs with that value, whatever their setting is called. */
@@ -306,8 +302,8 @@ CASE(a_key_that_only_named_settings_set_can_be_followed)
                                           false};
     const struct curve_request constant = {"slo.ms", CURVE_METRIC, CURVE_AT_LEAST, false};
     execute(kinds, out_path, 1, 1);
-    struct results *results = results_of(out_path);
-    struct report *report = report_build(results, &error);
+    RESULTS *results = results_of(out_path);
+    OWNED(report_free) struct report *report = report_build(results, &error);
     assert_non_null(report);
     assert_null(report->curves);
     assert_true(report_follow(report, &request, &error));
@@ -334,8 +330,6 @@ CASE(a_key_that_only_named_settings_set_can_be_followed)
     assert_int_equal(points, 12);
     assert_false(report_follow(report, &constant, &error));
     assert_non_null(strstr(error.message, "differ in other keys"));
-    report_free(report);
-    results_free(results);
 }
 
 /* ---- As one table ---------------------------------------------------------------------------- */
@@ -422,10 +416,9 @@ CASE(a_file_without_the_list_is_read_without_the_keys)
 {
     execute(kinds, out_path, 1, 1);
     change_attribute(NULL);
-    struct results *results = results_of(out_path);
+    RESULTS *results = results_of(out_path);
     assert_int_equal(results->swept->count, 0);
     assert_null(results_values(results, 0));
-    results_free(results);
 }
 
 CASE(a_list_that_does_not_match_is_refused)

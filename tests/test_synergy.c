@@ -8,6 +8,8 @@
 #include "tests/synergy_rounds.h"
 #include "traces/readers/line_reader.h"
 
+OWNER(training_models_free, struct training_models)
+
 /* ---- Every finish time of the original ------------------------------------------------------- */
 
 static const struct set {
@@ -186,6 +188,7 @@ static size_t read_programme(const char *line, const struct training_models *mod
 CASE(the_optima_of_an_integer_programme_solver_are_found)
 {
     struct error error = {0};
+    OWNED(training_models_free)
     struct training_models *models =
         training_models_read("workloads/models/synergy-v100.json", &error);
     assert_non_null(models);
@@ -207,7 +210,6 @@ CASE(the_optima_of_an_integer_programme_solver_are_found)
             fail_msg("programme %zu: %.17g, not %.17g", p, ours, optimum);
     }
     free_cells(models, cells);
-    training_models_free(models);
 }
 
 /* The best sum of speeds by trying every cell for every training. */
@@ -295,12 +297,11 @@ static size_t compared;
 /* The three allocations of the trainings of this round. */
 static void check_speeds(const struct rounds *rounds)
 {
-    struct synergy_training *copies = calloc(rounds->round->count + 1, sizeof *copies);
+    OWNED(free) struct synergy_training *copies = calloc(rounds->round->count + 1, sizeof *copies);
     assert_non_null(copies);
     const double opt = speeds(rounds, SYNERGY_OPT, copies);
     const double tune = speeds(rounds, SYNERGY_TUNE, copies);
     const double proportional = speeds(rounds, SYNERGY_PROPORTIONAL, copies);
-    free(copies);
     if (!(opt >= tune - 1e-9 && tune >= proportional - 1e-9))
         fail_msg("at %g s: opt %g, tune %g, proportional %g", rounds->now_s, opt, tune,
                  proportional);

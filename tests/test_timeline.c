@@ -57,9 +57,8 @@ static const char *text_of(const cJSON *object, const char *name)
 /* Fails where an event lacks what every event must have. */
 static struct trace trace_read(const char *path)
 {
-    char *text = file_text(path);
+    TEXT *text = file_text(path);
     struct trace trace = {.root = cJSON_Parse(text)};
-    free(text);
     assert_non_null(trace.root);
     const cJSON *list = cJSON_GetObjectItemCaseSensitive(trace.root, "traceEvents");
     assert_true(cJSON_IsArray(list));
@@ -306,9 +305,8 @@ struct watch {
 static bool look(void *context, uint64_t finished, uint64_t total)
 {
     struct watch *watch = context;
-    char *text = file_text(watch->path);
+    TEXT *text = file_text(watch->path);
     assert_string_equal(text, watch->older);
-    free(text);
     watch->looked++;
     return watch->stop_after == 0 || finished < watch->stop_after;
 }
@@ -341,13 +339,12 @@ static bool run_traced(const char *json, const char *name, const char *path, str
     };
     const struct recorder both = recorder_join(pair);
     const struct progress progress = {watch, look};
-    double *values = policy_values(policy, NULL, 0);
+    OWNED(free) double *values = policy_values(policy, NULL, 0);
     if (log != NULL)
         memset(log, 0, sizeof *log);
     const bool ok = simulation_run(experiment, policy, values, &both,
                                    watch != NULL ? &progress : NULL, result, error);
     assert_int_equal(timeline_close(timeline, ok, NULL), ok);
-    free(values);
     experiment_free(experiment);
     return ok;
 }
@@ -476,9 +473,8 @@ CASE(a_run_that_stops_leaves_the_older_timeline)
     assert_false(run_traced(json, "min-config", path, &watch, NULL, &result, &error));
     assert_non_null(strstr(error.message, "interrupted"));
     assert_true(watch.looked >= 1);
-    char *text = file_text(path);
+    TEXT *text = file_text(path);
     assert_string_equal(text, "an older timeline");
-    free(text);
     unlink(path);
 }
 

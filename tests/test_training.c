@@ -12,6 +12,9 @@
 #include "tests/synergy_rounds.h"
 #include "traces/readers/line_reader.h"
 
+OWNER(results_free, struct results)
+OWNER(training_record_free, struct training_record)
+
 enum { TRAININGS_MAX = 12000, LEASES_MAX = 20000 };
 
 /* The rows of a run. */
@@ -45,9 +48,9 @@ static char notices[1024]; /* of the last run that ended well */
 static bool train(const char *json, const struct policy *policy, struct training_measures *measures,
                   struct error *error)
 {
-    struct experiment *experiment = load(json);
+    EXPERIMENT *experiment = load(json);
     struct simulation_result result = {0};
-    double *values = NULL;
+    OWNED(free) double *values = NULL;
     const struct recorder recorder = {
         .context = &rows, .training = row_training, .lease = record_leases ? row_lease : NULL};
     rows.count = rows.lease_count = 0;
@@ -64,8 +67,6 @@ static bool train(const char *json, const struct policy *policy, struct training
         (void)snprintf(notices, sizeof notices, "%s", result.notices);
     if (good)
         simulation_result_clear(&result);
-    free(values);
-    experiment_free(experiment);
     return good;
 }
 
@@ -705,7 +706,7 @@ CASE(requests_and_trainings_share_the_ledger)
 {
     char json[4096];
     struct error error = {0};
-    struct simulation_result result = {0};
+    RESULT result = {0};
     (void)world("0,a,1,50,2\n1,b,2,80,1\n2,a,60,40,2\n3,b,61,30,1\n", 1, 2, "");
     (void)snprintf(
         json, sizeof json,
@@ -725,7 +726,7 @@ CASE(requests_and_trainings_share_the_ledger)
         "\"arrivals\": "
         "{\"process\": \"trace\", \"file\": \"%s\", \"format\": \"synergy\"}}}",
         trace_path);
-    struct experiment *experiment = load(json);
+    EXPERIMENT *experiment = load(json);
     if (!simulation_run(experiment, &both, (const double[]){0}, NULL, NULL, &result, &error))
         fail_msg("%s", error.message);
     assert_int_equal(result.overall.requests, 1000);
@@ -733,8 +734,6 @@ CASE(requests_and_trainings_share_the_ledger)
     assert_int_equal(result.training->finished, 4);
     assert_true(result.run.evictions > 0);
     assert_true(result.run.gpu_utilisation > result.training->gpu_allocated);
-    simulation_result_clear(&result);
-    experiment_free(experiment);
 }
 
 /* ---- The results file ------------------------------------------------------------------------ */
@@ -744,8 +743,8 @@ static void store_run(const struct experiment *experiment, const char *path,
                       struct training_measures *measures)
 {
     struct error error = {0};
-    struct simulation_result result = {0};
-    double *values = NULL;
+    RESULT result = {0};
+    OWNED(free) double *values = NULL;
     const struct policy *policy = runner_policy(experiment, &values, &error);
     struct store *store = store_create(path, &error);
     assert_true(policy != NULL && store != NULL);
@@ -755,8 +754,6 @@ static void store_run(const struct experiment *experiment, const char *path,
     assert_true(store_end_run(store, &result, &error));
     assert_true(store_finish(store, &error));
     *measures = *result.training;
-    simulation_result_clear(&result);
-    free(values);
 }
 
 /* Every completion time is the sum of its parts, and no lease is outside its training's life. */
@@ -791,17 +788,18 @@ CASE(the_results_file_has_trainings_and_leases)
     const int file = mkstemp(path);
     assert_true(file >= 0);
     close(file);
-    struct experiment *experiment =
+    EXPERIMENT *experiment =
         experiment_load("workloads/experiments/training-dynamic.json", &all, 1, &error);
     if (experiment == NULL)
         fail_msg("%s", error.message);
     store_run(experiment, path, &measures);
-    struct results *results = results_load(path, &error);
+    OWNED(results_free) struct results *results = results_load(path, &error);
     assert_non_null(results);
     assert_int_equal(results->training_count, 1);
     assert_string_equal(results->training[0].hash, experiment->hash);
     assert_memory_equal(&results->training[0].measures, &measures, sizeof measures);
     assert_true(fabs(measures.jct_s_mean / 3600 - 4.623) < 0.0005);
+    OWNED(training_record_free)
     struct training_record *record = training_record_load(path, experiment->hash, &error);
     assert_non_null(record);
     check_record(record);
@@ -811,9 +809,6 @@ CASE(the_results_file_has_trainings_and_leases)
     assert_false(training_explain(&results->runs[0], record, 100, true, sink, &error));
     assert_int_equal(error.kind, ERROR_INPUT);
     (void)fclose(sink);
-    training_record_free(record);
-    results_free(results);
-    experiment_free(experiment);
     unlink(path);
 }
 
@@ -821,10 +816,10 @@ CASE(the_timeline_has_a_slice_per_lease)
 {
     char path[] = "/tmp/esgsim-test-XXXXXX";
     struct error error = {0};
-    struct simulation_result result = {0};
-    double *values = NULL;
+    RESULT result = {0};
+    OWNED(free) double *values = NULL;
     write_temporary(path, "");
-    struct experiment *experiment =
+    EXPERIMENT *experiment =
         experiment_load("workloads/experiments/training-dynamic.json", NULL, 0, &error);
     assert_non_null(experiment);
     const struct policy *policy = runner_policy(experiment, &values, &error);
@@ -833,8 +828,8 @@ CASE(the_timeline_has_a_slice_per_lease)
     const struct recorder recorder = timeline_recorder(timeline);
     assert_true(simulation_run(experiment, policy, values, &recorder, NULL, &result, &error));
     assert_true(timeline_close(timeline, true, &error));
-    char *text = json_read_text(path, NULL, &error);
-    cJSON *root = cJSON_Parse(text);
+    TEXT *text = json_read_text(path, NULL, &error);
+    JSON *root = cJSON_Parse(text);
     const cJSON *event = NULL;
     size_t leases = 0, arrivals = 0;
     cJSON_ArrayForEach(event, cJSON_GetObjectItemCaseSensitive(root, "traceEvents"))
@@ -845,11 +840,6 @@ CASE(the_timeline_has_a_slice_per_lease)
     }
     assert_int_equal(leases, result.training->leases);
     assert_int_equal(arrivals, 100);
-    cJSON_Delete(root);
-    free(text);
-    free(values);
-    simulation_result_clear(&result);
-    experiment_free(experiment);
     unlink(path);
 }
 

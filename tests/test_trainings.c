@@ -2,13 +2,17 @@
 #include "tests/fixture_simulation.h"
 #include "workloads/trainings.h"
 
+OWNER(training_models_free, struct training_models)
+#define MODELS OWNED(training_models_free) struct training_models
+OWNER(training_trace_free, struct training_trace)
+#define TRAININGS OWNED(training_trace_free) struct training_trace
+
 static struct training_models *models_of(const char *text, struct error *error)
 {
-    cJSON *root = json_parse(text, "models.json", error);
+    JSON *root = json_parse(text, "models.json", error);
     assert_non_null(root);
     const struct json_value value = json_root("models.json", root);
     struct training_models *models = training_models_load(&value, error);
-    cJSON_Delete(root);
     return models;
 }
 
@@ -45,8 +49,7 @@ CASE(every_shipped_trace_is_read_whole)
     for (size_t t = 0; t < sizeof traces / sizeof traces[0]; t++) {
         struct error error = {0};
         uint64_t gpus = 0;
-        struct training_trace *trace =
-            training_trace_read(traces[t].path, traces[t].format, &error);
+        TRAININGS *trace = training_trace_read(traces[t].path, traces[t].format, &error);
         assert_string_equal(error.message, "");
         assert_non_null(trace);
         assert_string_equal(training_trace_recognise(traces[t].path), traces[t].format);
@@ -60,7 +63,6 @@ CASE(every_shipped_trace_is_read_whole)
             assert_int_equal(gpus, traces[t].gpus);
         if (traces[t].last > 0)
             assert_int_equal(trace->rows[trace->count - 1].arrival, traces[t].last);
-        training_trace_free(trace);
     }
 }
 
@@ -139,14 +141,12 @@ CASE(each_layout_gives_its_fields)
 CASE(a_virtual_cluster_of_philly_is_taken_alone)
 {
     struct error error = {0};
-    struct training_trace *trace =
-        training_trace_read("traces/trainings/sia_philly.csv.gz", "philly", &error);
+    TRAININGS *trace = training_trace_read("traces/trainings/sia_philly.csv.gz", "philly", &error);
     assert_non_null(trace);
     assert_int_equal(trace->clusters.count, 15);
     assert_true(training_trace_keep(trace, "f", "6c71a0", &error));
     assert_int_equal(trace->count, 9953);
     assert_int_equal(trace->rows[9952].arrival, 7742842 * SIM_S);
-    training_trace_free(trace);
 }
 
 #define DILU(second, action, name, rest)                                                           \
@@ -159,7 +159,7 @@ CASE(a_virtual_cluster_of_philly_is_taken_alone)
 CASE(instances_have_their_times_and_shares)
 {
     struct error error = {0};
-    struct training_trace *trace =
+    TRAININGS *trace =
         trace_of(DILU("58", "start", "a", DILU_A) DILU("58", "start", "b", DILU_B)
                      DILU("59", "start", "b", DILU_B) DILU("59", "delete", "b", DILU_B)
                          DILU("59", "start", "b", DILU_B),
@@ -180,7 +180,6 @@ CASE(instances_have_their_times_and_shares)
     assert_int_equal(rows[1].model, rows[3].model);
     assert_int_equal(rows[0].gpus, 2);
     assert_true(rows[0].request == 0.55 && rows[0].limit == 0.81 && rows[1].memory_gb == 2.5);
-    training_trace_free(trace);
 }
 
 /* ---- Models ---------------------------------------------------------------------------------- */
@@ -190,7 +189,7 @@ CASE(instances_have_their_times_and_shares)
 CASE(instances_do_not_slow_one_another)
 {
     struct error error = {0};
-    struct training_models *models = training_models_of_instances(&error);
+    MODELS *models = training_models_of_instances(&error);
     assert_non_null(models);
     assert_int_equal(models->count, INSTANCE_TYPES);
     for (uint32_t type = 0; type < INSTANCE_TYPES; type++) {
@@ -199,13 +198,12 @@ CASE(instances_do_not_slow_one_another)
         assert_true(training_pair(models, type, 0, 1, NULL) == 1);
     }
     assert_true(models->overhead == 1);
-    training_models_free(models);
 }
 
 CASE(queries_take_the_next_lower_cell_and_the_next_larger_gang)
 {
     struct error error = {0};
-    struct training_models *models =
+    MODELS *models =
         models_of("{" AXES "\"models\":{\"a\":{\"class\":\"speech\",\"iteration_s\":[0.5,0.25],"
                   "\"throughput\":[[1,2],[3,4],[5,6]]},\"b\":{\"restart_s\":9}},"
                   "\"pairs\":{\"a\":{\"b\":[1.5,2],\"a\":null}}}",
@@ -227,14 +225,13 @@ CASE(queries_take_the_next_lower_cell_and_the_next_larger_gang)
     assert_true(training_pair(models, 1, 0, 1, &measured) == 1 && !measured);
     assert_true(models->models[1].restart_s[0] == 9 && models->models[1].restart_s[1] == 9);
     assert_int_equal(models->models[0].kind, TRAINING_SPEECH);
-    training_models_free(models);
 }
 
 /* The same matrix relative to another cell: all speeds are relative to the base. */
 CASE(speeds_are_relative_to_the_base)
 {
     struct error error = {0};
-    struct training_models *models =
+    MODELS *models =
         models_of("{" AXES "\"base\":{\"vcpus\":5,\"memory_gb\":20},\"models\":{\"a\":{"
                   "\"throughput\":[[1,2],[4,6],[5,6]]},\"b\":{}}}",
                   &error);
@@ -244,7 +241,6 @@ CASE(speeds_are_relative_to_the_base)
     assert_true(training_throughput(models, 0, 1, 20) == 0.25);
     assert_true(training_throughput(models, 0, 9, 99) == 1.5);
     assert_true(training_throughput(models, 1, 9, 99) == 1);
-    training_models_free(models);
 }
 
 /* Pairs that no one measured take the default, and are counted over the models that are used. */
@@ -264,7 +260,7 @@ CASE(pairs_without_a_measurement_take_the_default)
         (void)snprintf(text, sizeof text,
                        "{\"name\":\"m\",\"models\":{\"a\":{},\"b\":{},\"c\":{}},\"pairs\":%s}",
                        cases[c].pairs);
-        struct training_models *models = models_of(text, &error);
+        MODELS *models = models_of(text, &error);
         if (models == NULL) {
             fail_msg("%s", error.message);
             return;
@@ -275,7 +271,6 @@ CASE(pairs_without_a_measurement_take_the_default)
         assert_int_equal(training_pairs_missing(models, &pairs), cases[c].missing);
         assert_int_equal(pairs, 4);
         assert_true(training_pair(models, 1, 0, 1, NULL) == cases[c].slowdown);
-        training_models_free(models);
     }
 }
 
@@ -284,9 +279,8 @@ CASE(pairs_without_a_measurement_take_the_default)
 static double left_out_error(const char *fill, size_t *count)
 {
     struct error error = {0};
-    struct training_models *whole =
-        training_models_read("workloads/models/gavel-v100.json", &error);
-    char *text = json_read_text("workloads/models/gavel-v100.json", NULL, &error);
+    MODELS *whole = training_models_read("workloads/models/gavel-v100.json", &error);
+    TEXT *text = json_read_text("workloads/models/gavel-v100.json", NULL, &error);
     double sum = 0, mean = 0;
     size_t known = 0;
     assert_non_null(whole);
@@ -297,7 +291,7 @@ static double left_out_error(const char *fill, size_t *count)
             if (isfinite(training_pair(whole, a, b, 1, NULL)))
                 mean += (training_pair(whole, a, b, 1, NULL) - mean) / (double)++known;
     for (uint32_t fold = 0; fold < 10; fold++) {
-        cJSON *root = cJSON_Parse(text);
+        JSON *root = cJSON_Parse(text);
         cJSON *pairs = cJSON_GetObjectItemCaseSensitive(root, "pairs");
         for (uint32_t a = 0; a < n; a++)
             for (uint32_t b = 0; b < n; b++)
@@ -306,8 +300,8 @@ static double left_out_error(const char *fill, size_t *count)
                         cJSON_GetObjectItemCaseSensitive(pairs, whole->models[a].name),
                         whole->models[b].name);
         (void)cJSON_AddStringToObject(pairs, "default", fill != NULL ? fill : "none");
-        char *changed = cJSON_PrintUnformatted(root);
-        struct training_models *models = models_of(changed, &error);
+        TEXT *changed = cJSON_PrintUnformatted(root);
+        MODELS *models = models_of(changed, &error);
         assert_non_null(models);
         for (uint32_t a = 0; a < n; a++)
             for (uint32_t b = 0; b < n; b++) {
@@ -322,12 +316,7 @@ static double left_out_error(const char *fill, size_t *count)
                 sum += fabs(said / truth - 1);
                 ++*count;
             }
-        training_models_free(models);
-        free(changed);
-        cJSON_Delete(root);
     }
-    free(text);
-    training_models_free(whole);
     return sum / (double)*count;
 }
 
@@ -350,7 +339,7 @@ CASE(effects_say_more_of_a_pair_left_out_than_one_or_the_mean)
 CASE(effects_are_between_the_sum_and_the_mean)
 {
     struct error error = {0};
-    struct training_models *models = models_of(
+    MODELS *models = models_of(
         "{\"name\":\"m\",\"models\":{\"a\":{},\"b\":{}},\"pairs\":{\"default\":\"effects\","
         "\"a\":{\"a\":1.1111111111111112,\"b\":1.25},\"b\":{\"a\":1.4285714285714286}}}",
         &error);
@@ -358,7 +347,6 @@ CASE(effects_are_between_the_sum_and_the_mean)
     const double derived = 1 / training_pair(models, 1, 1, 1, NULL);
     assert_true(derived >= 0.7 && derived < 0.8);
     assert_true(training_pair(models, 0, 1, 1, NULL) == 1.25);
-    training_models_free(models);
 }
 
 CASE(a_fault_in_the_models_file_is_named_by_its_key)
@@ -424,10 +412,11 @@ CASE(the_shipped_models_cover_the_shipped_traces)
     for (size_t p = 0; p < 4; p++) {
         struct error error = {0};
         const struct training_draw draw = {0};
-        struct training_models *models = training_models_read(pairs[p][0], &error);
-        struct training_trace *trace = training_trace_read(pairs[p][1], pairs[p][2], &error);
+        MODELS *models = training_models_read(pairs[p][0], &error);
+        TRAININGS *trace = training_trace_read(pairs[p][1], pairs[p][2], &error);
         assert_non_null(models);
         assert_non_null(trace);
+        OWNED(free)
         struct training_spec *specs =
             trainings_from_trace(trace, pairs[p][1], models, &draw, 1, &error);
         assert_string_equal(error.message, "");
@@ -441,9 +430,6 @@ CASE(the_shipped_models_cover_the_shipped_traces)
                                      specs[i].iteration_s -
                                  1) < 1e-8);
         }
-        free(specs);
-        training_trace_free(trace);
-        training_models_free(models);
     }
 }
 
@@ -451,8 +437,7 @@ CASE(a_model_that_is_not_in_the_table_is_refused)
 {
     struct error error = {0};
     const struct training_draw draw = {0};
-    struct training_models *models =
-        models_of("{\"name\":\"m\",\"models\":{\"alexnet\":{}}}", &error);
+    MODELS *models = models_of("{\"name\":\"m\",\"models\":{\"alexnet\":{}}}", &error);
     struct training_trace *trace = trace_of("0,alexne,5,10,1\n", "synergy", &error);
     assert_null(trainings_from_trace(trace, "t.csv", models, &draw, 1, &error));
     assert_string_equal(
@@ -464,7 +449,6 @@ CASE(a_model_that_is_not_in_the_table_is_refused)
     assert_null(trainings_from_trace(trace, "t.csv", models, &draw, 1, &error));
     assert_non_null(strstr(error.message, "t.csv: training 8 is a \"alexnet\", which has no"));
     training_trace_free(trace);
-    training_models_free(models);
 }
 
 /* The times of a trace of Muri's layout, by a models file that states an overhead and by another.
@@ -479,19 +463,17 @@ CASE(only_the_models_file_multiplies_the_times_of_a_trace)
     for (int f = 0; f < 2; f++) {
         struct error error = {0};
         const struct training_draw draw = {0};
-        struct training_models *models = models_of(files[f], &error);
-        struct training_trace *trace =
+        MODELS *models = models_of(files[f], &error);
+        TRAININGS *trace =
             trace_of("iteration_time,job_id,num_gpu,submit_time,iterations,model_name\n"
                      "490,3,2,46122000,9,dqn\n",
                      "muri", &error);
         assert_non_null(models);
+        OWNED(free)
         struct training_spec *specs =
             trainings_from_trace(trace, "t.csv", models, &draw, 1, &error);
         assert_non_null(specs);
         assert_true(specs[0].iteration_s == expected_s[f]);
-        free(specs);
-        training_trace_free(trace);
-        training_models_free(models);
     }
 }
 
@@ -499,15 +481,12 @@ CASE(an_arrival_after_the_clocks_end_names_the_trace)
 {
     struct error error = {0};
     const struct training_draw draw = {0};
-    struct training_models *models =
-        models_of("{\"name\":\"m\",\"models\":{\"a\":{\"iteration_s\":1}}}", &error);
-    struct training_trace *trace = trace_of("7,a,1000000000,10,1\n", "synergy", &error);
+    MODELS *models = models_of("{\"name\":\"m\",\"models\":{\"a\":{\"iteration_s\":1}}}", &error);
+    TRAININGS *trace = trace_of("7,a,1000000000,10,1\n", "synergy", &error);
     assert_non_null(trace);
     assert_null(trainings_from_trace(trace, "t.csv", models, &draw, 1, &error));
     assert_non_null(strstr(error.message, "t.csv: training 7 arrives at 1e+09 s"));
     assert_int_equal(error.kind, ERROR_INPUT);
-    training_trace_free(trace);
-    training_models_free(models);
 }
 
 /* ---- Drawn sets ------------------------------------------------------------------------------ */
@@ -517,15 +496,14 @@ CASE(a_drawn_set_follows_its_law)
 {
     enum { COUNT = 40000 };
     struct error error = {0};
-    struct training_models *models =
-        training_models_read("workloads/models/synergy-v100.json", &error);
+    MODELS *models = training_models_read("workloads/models/synergy-v100.json", &error);
     assert_non_null(models);
     const struct training_draw draw = {.split = {20, 70, 10},
                                        .per_hour = 9,
                                        .count = COUNT,
                                        .ranges = {{0.8, 1.5, 3}, {0.2, 3, 4}},
                                        .range_count = 2};
-    struct training_spec *specs = trainings_draw(&draw, models, 7, &error);
+    OWNED(free) struct training_spec *specs = trainings_draw(&draw, models, 7, &error);
     assert_non_null(specs);
     double kinds[TRAINING_CLASSES] = {0};
     double gangs[9] = {0};
@@ -552,8 +530,6 @@ CASE(a_drawn_set_follows_its_law)
     const double mean = 1 / (1 - exp(-1 / 400.0));
     const double measured = sim_to_s(specs[COUNT - 1].arrival) / COUNT;
     assert_true(fabs(measured - mean) < 4 * 400 / sqrt(COUNT));
-    free(specs);
-    training_models_free(models);
 }
 
 SUITE("trainings")

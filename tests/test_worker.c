@@ -10,6 +10,8 @@
 #include "tests/fixture_replay.h"
 #include "tests/fixture_rows.h"
 
+OWNER(experiment_free, struct experiment)
+
 /* Batches of a function end when the file named as the function is in the folder. */
 #define GATED                                                                                      \
     "while read -r _ id f b u; do "                                                                \
@@ -85,7 +87,7 @@ static void play(const struct experiment *experiment, const struct backend *back
                  struct run_rows *rows, struct simulation_result *result)
 {
     struct error error = {0};
-    double *values = NULL;
+    OWNED(free) double *values = NULL;
     const struct policy *policy = runner_policy(experiment, &values, &error);
     const struct recorder recorder = run_rows_recorder(rows);
     const struct simulation_options options = {
@@ -93,7 +95,6 @@ static void play(const struct experiment *experiment, const struct backend *back
     if (policy == NULL ||
         !simulation_run_with(experiment, policy, values, &options, result, &error))
         fail_msg("%s", error.message);
-    free(values);
 }
 
 /* Order, exclusive units, and durations that the sleeping worker cannot undercut. */
@@ -113,7 +114,7 @@ static void check_rows(const struct replay_row *rows, size_t count, sim_time_t l
 
 CASE(a_replay_decides_as_the_simulation)
 {
-    struct experiment *experiment = chain(NULL, NULL);
+    OWNED(experiment_free) struct experiment *experiment = chain(NULL, NULL);
     struct worker *worker = start("sh tests/fake_worker.sh 20");
     struct worker_backend *replayed = create(worker, false, 0);
     const struct backend backend = worker_backend(replayed);
@@ -153,7 +154,6 @@ CASE(a_replay_decides_as_the_simulation)
     }
     worker_backend_destroy(replayed);
     stop(worker);
-    experiment_free(experiment);
 }
 
 /* ---- Warming --------------------------------------------------------------------------------- */
@@ -191,7 +191,7 @@ static void open_run(struct worker_backend *backend, const struct experiment *ex
 
 CASE(a_worker_is_warmed_once_with_all_and_in_a_hurry_with_all_parts)
 {
-    struct experiment *experiment = chain(NULL, NULL);
+    OWNED(experiment_free) struct experiment *experiment = chain(NULL, NULL);
     static struct told told[ENOUGH];
     char path[128];
     /* Two functions at two batch sizes on four sets of one unit and six of two, or three of two
@@ -241,7 +241,6 @@ CASE(a_worker_is_warmed_once_with_all_and_in_a_hurry_with_all_parts)
         stop(worker);
     }
     assert_int_equal(unsetenv("FAKE_LOG"), 0);
-    experiment_free(experiment);
 }
 
 /* ---- Sets of units --------------------------------------------------------------------------- */
@@ -295,7 +294,7 @@ static void two_free_units(bool side_by_side, bool waits)
 {
     char command[COMMAND];
     struct error error = {0};
-    struct experiment *experiment = chain(NULL, NULL);
+    OWNED(experiment_free) struct experiment *experiment = chain(NULL, NULL);
     (void)snprintf(command, sizeof command, GATED, folder);
     struct worker *worker = start(command);
     struct worker_backend *pool = create(worker, side_by_side, 0);
@@ -337,7 +336,6 @@ static void two_free_units(bool side_by_side, bool waits)
     assert_non_null(strstr(error.message, "while no batch executes"));
     worker_backend_destroy(pool);
     stop(worker);
-    experiment_free(experiment);
 }
 
 CASE(free_units_that_are_no_neighbours_serve_a_batch)
@@ -453,15 +451,14 @@ CASE(what_a_worker_cannot_replay_is_refused_with_the_remedy)
     };
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
         struct error error = {0};
-        struct experiment *experiment = chain(cases[i].key, cases[i].value);
+        OWNED(experiment_free) struct experiment *experiment = chain(cases[i].key, cases[i].value);
         assert_false(worker_backend_check(experiment, &error));
         assert_int_equal(error.kind, ERROR_INPUT);
         if (strstr(error.message, cases[i].told) == NULL)
             fail_msg("told: %s", error.message);
-        experiment_free(experiment);
     }
     struct error error = {0};
-    struct experiment *experiment = chain(NULL, NULL);
+    OWNED(experiment_free) struct experiment *experiment = chain(NULL, NULL);
     assert_true(worker_backend_check(experiment, &error));
     experiment->workload.functions[1].configurations[0].vgpu = 0;
     assert_false(worker_backend_check(experiment, &error));
@@ -474,7 +471,6 @@ CASE(what_a_worker_cannot_replay_is_refused_with_the_remedy)
     experiment->workload.cluster.groups[0].gpus[0].units = WORKER_BATCHES + 1;
     assert_false(worker_backend_check(experiment, &error));
     assert_non_null(strstr(error.message, "a GPU of 9 units"));
-    experiment_free(experiment);
 }
 
 static int make_folder(void **state)

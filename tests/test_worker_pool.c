@@ -46,6 +46,8 @@ static void log_clear(struct log *log)
     assert_int_equal(munmap(log->shared, sizeof *log->shared), 0);
 }
 
+#define LOG CLOSED(log_clear) struct log
+
 static bool collect(void *context, size_t job, uint64_t place, const struct error *failure,
                     struct error *error)
 {
@@ -158,7 +160,7 @@ static void assert_ended(const struct log *log, bool (*fails)(size_t job))
 CASE(each_job_is_published_and_then_collected_once_for_any_number_of_workers)
 {
     for (size_t workers = 1; workers <= 3; workers++) {
-        struct log log = log_create();
+        LOG log = log_create();
         struct worker_pool worker_pool = worker_pool_of(&log, JOBS, workers, plain_work);
         struct error error = {0};
         assert_true(worker_pool_run(&worker_pool, &error));
@@ -168,21 +170,19 @@ CASE(each_job_is_published_and_then_collected_once_for_any_number_of_workers)
             assert_int_equal(log.shared->worked[job], 1);
         /* Not each by itself. */
         assert_in_range(log.shared->publications, 1, JOBS / 2);
-        log_clear(&log);
     }
     assert_no_children();
 }
 
 CASE(without_a_time_to_hold_each_job_is_published_by_itself)
 {
-    struct log log = log_create();
+    LOG log = log_create();
     struct worker_pool worker_pool = worker_pool_of(&log, JOBS, 2, quick_work);
     struct error error = {0};
     worker_pool.hold_ms = 0;
     assert_true(worker_pool_run(&worker_pool, &error));
     assert_ended(&log, NULL);
     assert_int_equal(log.shared->publications, JOBS);
-    log_clear(&log);
 }
 
 static bool is_faulty(size_t job)
@@ -192,7 +192,7 @@ static bool is_faulty(size_t job)
 
 CASE(a_worker_that_crashes_fails_its_job_and_what_it_held_is_done_again)
 {
-    struct log log = log_create();
+    LOG log = log_create();
     struct worker_pool worker_pool = worker_pool_of(&log, JOBS, 1, faulty_work);
     struct error error = {0};
     assert_true(worker_pool_run(&worker_pool, &error));
@@ -205,7 +205,6 @@ CASE(a_worker_that_crashes_fails_its_job_and_what_it_held_is_done_again)
     /* Unless the machine was so slow that they were published before. */
     assert_in_range(log.shared->worked[2], 1, 2);
     assert_int_equal(log.shared->worked[12], 1);
-    log_clear(&log);
     assert_no_children();
 }
 
@@ -216,13 +215,12 @@ static bool is_ten(size_t job)
 
 CASE(a_worker_killed_from_outside_its_work_is_told)
 {
-    struct log log = log_create();
+    LOG log = log_create();
     struct worker_pool worker_pool = worker_pool_of(&log, JOBS, 2, endless_work);
     struct error error = {0};
     assert_true(worker_pool_run(&worker_pool, &error));
     assert_ended(&log, is_ten);
     assert_non_null(strstr(log.failures[10].message, "(14)")); /* SIGALRM */
-    log_clear(&log);
 }
 
 /* Only four end. */
@@ -236,7 +234,7 @@ static enum worker_pool_outcome four_work(void *context, size_t job, uint64_t *p
 
 CASE(a_readable_descriptor_stops_the_worker_pool_and_keeps_what_has_ended)
 {
-    struct log log = log_create();
+    LOG log = log_create();
     struct worker_pool worker_pool = worker_pool_of(&log, JOBS, 2, four_work);
     struct error error = {0};
     worker_pool.hold_ms = 0;
@@ -252,7 +250,6 @@ CASE(a_readable_descriptor_stops_the_worker_pool_and_keeps_what_has_ended)
     assert_no_children();
     assert_int_equal(close(log.stop[0]), 0);
     assert_int_equal(close(log.stop[1]), 0);
-    log_clear(&log);
 }
 
 /* As a handler of a fault would. */
@@ -271,26 +268,24 @@ static bool is_failing(size_t job)
 
 CASE(a_job_that_ends_its_worker_with_a_message_fails_alone)
 {
-    struct log log = log_create();
+    LOG log = log_create();
     struct worker_pool worker_pool = worker_pool_of(&log, JOBS, 2, failing_work);
     struct error error = {0};
     assert_true(worker_pool_run(&worker_pool, &error));
     assert_ended(&log, is_failing);
     assert_string_equal(log.failures[4].message, "the words of a handler");
     assert_no_children();
-    log_clear(&log);
 }
 
 CASE(a_collector_that_fails_ends_the_worker_pool_with_its_error)
 {
-    struct log log = log_create();
+    LOG log = log_create();
     struct worker_pool worker_pool = worker_pool_of(&log, JOBS, 3, plain_work);
     struct error error = {0};
     log.refuse_after = 4;
     assert_false(worker_pool_run(&worker_pool, &error));
     assert_string_equal(error.message, "the collector has had enough");
     assert_int_equal(log.count, 4);
-    log_clear(&log);
     assert_no_children();
 }
 
@@ -315,7 +310,7 @@ static bool publish_and_crash(void *context, struct error *error)
 
 CASE(where_no_result_can_be_written_the_worker_pool_ends_with_the_reason)
 {
-    struct log log = log_create();
+    LOG log = log_create();
     struct worker_pool worker_pool = worker_pool_of(&log, JOBS, 1, broken_work);
     struct error error = {0};
     assert_false(worker_pool_run(&worker_pool, &error));
@@ -326,20 +321,18 @@ CASE(where_no_result_can_be_written_the_worker_pool_ends_with_the_reason)
     assert_false(worker_pool_run(&worker_pool, &error));
     assert_string_equal(error.message, "nothing can be published");
     assert_no_children();
-    log_clear(&log);
 }
 
 /* It would again and again. */
 CASE(jobs_whose_worker_crashes_as_it_publishes_fail)
 {
-    struct log log = log_create();
+    LOG log = log_create();
     struct worker_pool worker_pool = worker_pool_of(&log, 3, 1, quick_work);
     struct error error = {0};
     worker_pool.publish = publish_and_crash;
     assert_true(worker_pool_run(&worker_pool, &error));
     assert_int_equal(log.failed_count, 3);
     assert_no_children();
-    log_clear(&log);
 }
 
 static enum worker_pool_outcome pid_work(void *context, size_t job, uint64_t *place,
@@ -360,7 +353,7 @@ static bool is_250(size_t job)
 CASE(workers_serve_many_jobs_and_are_replaced_and_each_job_is_collected_once)
 {
     for (size_t workers = 1; workers <= 2; workers++) {
-        struct log log = log_create();
+        LOG log = log_create();
         struct worker_pool worker_pool = worker_pool_of(&log, MANY, workers, pid_work);
         struct error error = {0};
         assert_true(worker_pool_run(&worker_pool, &error));
@@ -378,19 +371,17 @@ CASE(workers_serve_many_jobs_and_are_replaced_and_each_job_is_collected_once)
         /* 299 jobs by processes that serve 100 each, what one held done again, and job 250 by none.
          */
         assert_in_range(count, 3, 6 + workers);
-        log_clear(&log);
         assert_no_children();
     }
 }
 
 CASE(no_jobs_are_no_work)
 {
-    struct log log = log_create();
+    LOG log = log_create();
     struct worker_pool worker_pool = worker_pool_of(&log, 0, 2, plain_work);
     struct error error = {0};
     assert_true(worker_pool_run(&worker_pool, &error));
     assert_int_equal(log.count, 0);
-    log_clear(&log);
 }
 
 SUITE("worker_pool")
