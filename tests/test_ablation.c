@@ -255,9 +255,9 @@ CASE(without_redistribution_every_stage_keeps_the_plan_of_its_quota)
     struct log *log = log_one();
     char json[WORLD_BYTES];
     world_build(json, &trickle);
-    struct experiment *experiment = load(json);
+    EXPERIMENT *experiment = load(json);
     struct error error = {0};
-    struct arena arena = {0};
+    CLOSED(arena_clear) struct arena arena = {0};
     struct planner *planner =
         planner_create(&arena, &experiment->workload, 65535, PLANNER_DOMINATOR, &error);
     assert_non_null(planner);
@@ -282,8 +282,6 @@ CASE(without_redistribution_every_stage_keeps_the_plan_of_its_quota)
     run_well(json, esg, log, &result);
     simulation_result_clear(&result);
     assert_true(configurations_of(log, 2, &vcpu, &vgpu) > 1);
-    arena_clear(&arena);
-    experiment_free(experiment);
 }
 
 /* Jobs of later stages that ran where the first did. */
@@ -372,7 +370,7 @@ static void run_open(struct log *log, const char *applications, double interval,
 CASE(bounded_plans_of_one_job_are_those_of_batches_of_one)
 {
     static const char *const methods[] = {"'method':'astar'", "'method':'frontier'"};
-    struct log *logs = malloc(3 * sizeof *logs);
+    OWNED(free) struct log *logs = malloc(3 * sizeof *logs);
     assert_non_null(logs);
     for (size_t m = 0; m < 2; m++) {
         static const char *const readings[] = {"'later_batches':'bounded'", "'batching':'off'",
@@ -389,7 +387,6 @@ CASE(bounded_plans_of_one_job_are_those_of_batches_of_one)
             differ += logs[2].batches[i].configuration != logs[0].batches[i].configuration;
         assert_true(differ > 0);
     }
-    free(logs);
 }
 
 /* How many jobs waited when the batch was chosen. */

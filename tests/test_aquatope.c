@@ -8,6 +8,9 @@
 #include "tests/worlds.h"
 #include "tests/suite.h"
 
+OWNER(gp_destroy, struct gp)
+OWNER(gp_paths_destroy, struct gp_paths)
+
 enum { POINTS = 14, DIMENSIONS = 3, STAGES = 2 };
 
 static void assert_near(double actual, double expected, double tolerance)
@@ -29,7 +32,7 @@ CASE(one_observation_gives_the_posterior_worked_out_by_hand)
     const struct gp_hyper hyper = {.length = {0.5}, .signal = 2, .noise = 0.5};
     const double x = 0.25;
     const double y = 3;
-    struct gp *gp = gp_create(4, 1);
+    OWNED(gp_destroy) struct gp *gp = gp_create(4, 1);
     assert_non_null(gp);
     gp_observe(gp, &x, &y, 1, &hyper);
     double mean;
@@ -43,7 +46,6 @@ CASE(one_observation_gives_the_posterior_worked_out_by_hand)
     /* One length away: (1 + √5 + 5/3) e^−√5 = 0.5239941088318203 */
     assert_near(mean, 2 * 0.5239941088318203 / 2.5 * 3, 1e-12);
     assert_near(variance, 2 - 4 * 0.5239941088318203 * 0.5239941088318203 / 2.5, 1e-12);
-    gp_destroy(gp);
 }
 
 CASE(two_observations_give_the_posterior_of_the_two_by_two_inverse)
@@ -51,7 +53,7 @@ CASE(two_observations_give_the_posterior_of_the_two_by_two_inverse)
     const struct gp_hyper hyper = {.length = {1}, .signal = 1, .noise = 0.1};
     const double x[] = {0, 1};
     const double y[] = {1, -1};
-    struct gp *gp = gp_create(2, 1);
+    OWNED(gp_destroy) struct gp *gp = gp_create(2, 1);
     assert_non_null(gp);
     gp_observe(gp, x, y, 2, &hyper);
     const double off = matern(1);
@@ -65,7 +67,6 @@ CASE(two_observations_give_the_posterior_of_the_two_by_two_inverse)
         assert_near(mean, (a * (1.1 + off) - b * (1.1 + off)) / determinant, 1e-12);
         assert_near(variance, 1 - (1.1 * (a * a + b * b) - 2 * off * a * b) / determinant, 1e-12);
     }
-    gp_destroy(gp);
 }
 
 struct data {
@@ -133,7 +134,7 @@ CASE(the_posterior_equals_a_direct_matrix_inverse)
         double inverse[POINTS][POINTS];
         data_draw(&data, instance);
         const double determinant = data_inverse(&data, inverse);
-        struct gp *gp = gp_create(POINTS, DIMENSIONS);
+        OWNED(gp_destroy) struct gp *gp = gp_create(POINTS, DIMENSIONS);
         assert_non_null(gp);
         gp_observe(gp, data.x, data.y, POINTS, &data.hyper);
         const double at[DIMENSIONS] = {0.3, 0.6, 0.1 * (double)(instance % 10)};
@@ -154,7 +155,6 @@ CASE(the_posterior_equals_a_direct_matrix_inverse)
         assert_near(got_variance, data.hyper.signal - explained, 1e-9);
         assert_near(gp_evidence(gp, NULL), -0.5 * (fit + log(determinant) + POINTS * log(2 * M_PI)),
                     1e-9);
-        gp_destroy(gp);
     }
 }
 
@@ -171,7 +171,7 @@ static double evidence_with(struct gp *gp, const struct data *data, size_t which
 
 CASE(the_gradient_of_the_evidence_equals_differences)
 {
-    struct gp *gp = gp_create(POINTS, DIMENSIONS);
+    OWNED(gp_destroy) struct gp *gp = gp_create(POINTS, DIMENSIONS);
     assert_non_null(gp);
     for (uint64_t instance = 0; instance < 10; instance++) {
         struct data data;
@@ -187,15 +187,14 @@ CASE(the_gradient_of_the_evidence_equals_differences)
             assert_near(gradient[i], slope, 1e-5 * (1 + fabs(slope)));
         }
     }
-    gp_destroy(gp);
 }
 
 CASE(leaving_one_out_in_closed_form_equals_leaving_it_out)
 {
     struct data data;
     data_draw(&data, 77);
-    struct gp *all = gp_create(POINTS, DIMENSIONS);
-    struct gp *rest = gp_create(POINTS, DIMENSIONS);
+    OWNED(gp_destroy) struct gp *all = gp_create(POINTS, DIMENSIONS);
+    OWNED(gp_destroy) struct gp *rest = gp_create(POINTS, DIMENSIONS);
     assert_true(all != NULL && rest != NULL);
     gp_observe(all, data.x, data.y, POINTS, &data.hyper);
     for (size_t i = 0; i < POINTS; i++) {
@@ -218,8 +217,6 @@ CASE(leaving_one_out_in_closed_form_equals_leaving_it_out)
         assert_near(variance, expected_variance + data.hyper.noise, 1e-9);
         assert_near(error, data.y[i] - expected_mean, 1e-9);
     }
-    gp_destroy(all);
-    gp_destroy(rest);
 }
 
 CASE(fitting_raises_the_evidence_and_finds_what_does_not_matter)
@@ -234,7 +231,7 @@ CASE(fitting_raises_the_evidence_and_finds_what_does_not_matter)
         x[2 * i + 1] = random_uniform(&stream);
         y[i] = sin(6 * x[2 * i]) + 0.1 * gsl_ran_gaussian(&stream.rng, 1);
     }
-    struct gp *gp = gp_create(MANY, 2);
+    OWNED(gp_destroy) struct gp *gp = gp_create(MANY, 2);
     assert_non_null(gp);
     struct gp_hyper hyper = gp_hyper_default(2);
     gp_observe(gp, x, y, MANY, &hyper);
@@ -243,7 +240,6 @@ CASE(fitting_raises_the_evidence_and_finds_what_does_not_matter)
     assert_true(gp_evidence(gp, NULL) > before + 1);
     assert_true(hyper.length[1] > 2 * hyper.length[0]);
     assert_true(hyper.noise > 0.003 && hyper.noise < 0.03);
-    gp_destroy(gp);
 }
 
 CASE(draws_from_the_posterior_have_its_mean_and_variance)
@@ -251,12 +247,12 @@ CASE(draws_from_the_posterior_have_its_mean_and_variance)
     enum { DRAWS = 4000 };
     struct data data;
     data_draw(&data, 5);
-    struct gp *gp = gp_create(POINTS, DIMENSIONS);
+    OWNED(gp_destroy) struct gp *gp = gp_create(POINTS, DIMENSIONS);
     assert_non_null(gp);
     gp_observe(gp, data.x, data.y, POINTS, &data.hyper);
     struct random_stream stream;
     random_stream_open(&stream, 9, RANDOM_TEST, 0, 0);
-    struct gp_paths *paths = gp_paths_create(gp, DRAWS, &stream);
+    OWNED(gp_paths_destroy) struct gp_paths *paths = gp_paths_create(gp, DRAWS, &stream);
     static double means[DRAWS];
     assert_non_null(paths);
     double solved[POINTS];
@@ -279,8 +275,6 @@ CASE(draws_from_the_posterior_have_its_mean_and_variance)
     for (size_t p = 0; p < DRAWS; p++)
         squares += pow(gp_paths_at(paths, p, 0) - mean, 2);
     assert_near(squares / DRAWS, variance, 0.08 * variance);
-    gp_paths_destroy(paths);
-    gp_destroy(gp);
 }
 
 /* ---- Acquisition ----------------------------------------------------------------------------- */
@@ -343,7 +337,7 @@ CASE(a_planted_outlier_is_found_and_few_others)
         }
         const size_t planted = 5 + instance;
         y[planted] += instance % 2 == 0 ? 1 : -1;
-        struct gp *gp = gp_create(MANY, 1);
+        OWNED(gp_destroy) struct gp *gp = gp_create(MANY, 1);
         assert_non_null(gp);
         struct gp_hyper hyper = gp_hyper_default(1);
         assert_true(gp_fit(gp, x, y, MANY, &hyper, 30));
@@ -351,7 +345,6 @@ CASE(a_planted_outlier_is_found_and_few_others)
         assert_true(flags[planted]);
         assert_int_equal(bo_outliers(gp, MANY, 0.95, flags), 0); /* flags already set */
         others += found - 1;
-        gp_destroy(gp);
     }
     /* An interval of 95 % leaves out 5 % of 20 × 39. */
     assert_true(others < 2 * 39);
@@ -665,7 +658,7 @@ static bool run_setup(const struct setup *setup, const struct policy *instead, s
 {
     char json[WORLD_BYTES];
     setup_world(json, setup);
-    struct experiment *experiment = load(json);
+    EXPERIMENT *experiment = load(json);
     const struct recorder recorder = log_recorder(log);
     double *values = NULL;
     const struct policy *policy = runner_policy(experiment, &values, error);
@@ -674,7 +667,6 @@ static bool run_setup(const struct setup *setup, const struct policy *instead, s
     const bool ok = simulation_run(experiment, instead != NULL ? instead : policy, values,
                                    &recorder, NULL, result, error);
     free(values);
-    experiment_free(experiment);
     return ok;
 }
 
@@ -699,12 +691,11 @@ CASE(every_request_finishes_in_every_world)
         for (unsigned rate = 4; rate <= 256; rate *= 8) {
             const struct setup setup = {rate, rate + (unsigned)p, rate == 32 ? "warm" : "cold",
                                         params[p]};
-            struct simulation_result result = run_setup_well(&setup, &log);
+            RESULT result = run_setup_well(&setup, &log);
             assert_int_equal(log.request_count, 300);
             assert_int_equal(result.overall.dropped, 0);
             for (size_t i = 0; i < log.batch_count; i++)
                 assert_true(log.batches[i].jobs <= log.batches[i].configured_batch);
-            simulation_result_clear(&result);
         }
 }
 
@@ -715,7 +706,7 @@ CASE(a_queue_keeps_its_planned_container_whatever_waits)
         const struct setup setup = {150, 3, "warm",
                                     pad ? ",'batching':'planned','underfilled':'pad'"
                                         : ",'batching':'planned'"};
-        struct simulation_result result = run_setup_well(&setup, &log);
+        RESULT result = run_setup_well(&setup, &log);
         const struct batch_row *first[6] = {NULL};
         size_t partial = 0;
         for (size_t i = 0; i < log.batch_count; i++) {
@@ -737,7 +728,6 @@ CASE(a_queue_keeps_its_planned_container_whatever_waits)
                              (double)partial) < 1e-6);
         else
             assert_true(result.overall.preplanned_miss_rate > 0);
-        simulation_result_clear(&result);
     }
 }
 
@@ -746,13 +736,11 @@ CASE(the_pool_starts_containers_and_avoids_cold_starts)
     static struct log log;
     const struct setup with = {12, 5, "cold", ",'pool_interval_s':0.2,'pool_margin':2"};
     const struct setup without = {12, 5, "cold", ",'pool':'off'"};
-    struct simulation_result pooled = run_setup_well(&with, &log);
-    struct simulation_result plain = run_setup_well(&without, &log);
+    RESULT pooled = run_setup_well(&with, &log);
+    RESULT plain = run_setup_well(&without, &log);
     assert_true(pooled.run.prewarms > 0);
     assert_int_equal(plain.run.prewarms, 0);
     assert_true(pooled.overall.cold_start_rate < plain.overall.cold_start_rate);
-    simulation_result_clear(&pooled);
-    simulation_result_clear(&plain);
 }
 
 /* Gaps between requests are often longer than the platform's second: without the pool containers go
@@ -763,13 +751,11 @@ CASE(the_pool_keeps_the_containers_that_it_predicts)
     static struct log log;
     const struct setup with = {1, 5, "cold", ",'pool_interval_s':2"};
     const struct setup without = {1, 5, "cold", ",'pool':'off'"};
-    struct simulation_result pooled = run_setup_well(&with, &log);
-    struct simulation_result plain = run_setup_well(&without, &log);
+    RESULT pooled = run_setup_well(&with, &log);
+    RESULT plain = run_setup_well(&without, &log);
     assert_true(plain.run.evictions > 100);
     assert_true(pooled.run.evictions < plain.run.evictions / 2);
     assert_true(pooled.overall.cold_start_rate < plain.overall.cold_start_rate / 4);
-    simulation_result_clear(&pooled);
-    simulation_result_clear(&plain);
 }
 
 static bool never_decide(void *state, struct platform *platform)
@@ -794,12 +780,10 @@ CASE(the_same_seed_gives_the_same_run)
     static struct log first;
     static struct log again;
     const struct setup setup = {60, 9, "cold", ",'batching':'planned'"};
-    struct simulation_result a = run_setup_well(&setup, &first);
-    struct simulation_result b = run_setup_well(&setup, &again);
+    RESULT a = run_setup_well(&setup, &first);
+    RESULT b = run_setup_well(&setup, &again);
     assert_memory_equal(&a.overall, &b.overall, sizeof a.overall);
     assert_memory_equal(first.batches, again.batches, sizeof first.batches);
-    simulation_result_clear(&a);
-    simulation_result_clear(&b);
 }
 
 static double default_of(const char *name)

@@ -52,7 +52,7 @@ CASE(blocks_keep_their_bytes_whatever_is_resized_and_released)
 
 CASE(an_array_grows_by_doubling_and_its_new_entries_are_zero)
 {
-    struct arena arena = {0};
+    CLOSED(arena_clear) struct arena arena = {0};
     uint32_t *entries = NULL;
     size_t moves = 0;
     for (uint32_t count = 0; count < 5000; count++) {
@@ -65,7 +65,6 @@ CASE(an_array_grows_by_doubling_and_its_new_entries_are_zero)
     for (uint32_t i = 0; i < 5000; i++)
         assert_int_equal(entries[i], i + 1);
     assert_true(moves < 13);
-    arena_clear(&arena);
 }
 
 static jmp_buf out_of_memory; // NOLINT: a jump target has no other place here
@@ -81,7 +80,7 @@ static void jump(void *context, size_t count, size_t size)
 CASE(more_bytes_than_a_size_holds_exhaust_the_arena)
 {
     size_t asked[2] = {0};
-    struct arena arena = {.exhausted = jump, .context = asked};
+    CLOSED(arena_clear) struct arena arena = {.exhausted = jump, .context = asked};
     void *kept = arena_allocate(&arena, 3, 8);
     if (setjmp(out_of_memory) == 0) {
         arena_allocate(&arena, SIZE_MAX / 4, 8);
@@ -94,7 +93,6 @@ CASE(more_bytes_than_a_size_holds_exhaust_the_arena)
         fail_msg("an allocation of more than the address space returned");
     }
     assert_int_equal(asked[0], 5);
-    arena_clear(&arena);
 }
 
 /* ---- A run whose memory is exhausted --------------------------------------------------------- */
@@ -168,7 +166,7 @@ CASE(a_run_ends_with_one_message_wherever_its_policy_exhausts_memory)
                                             [MEAL_FINISH] = "(finish, at"};
     struct log *log = log_one();
     for (enum meal meal = MEAL_INIT; meal <= MEAL_NEVER; meal++) {
-        struct simulation_result result = {0};
+        RESULT result = {0};
         struct error error = {0};
         table.meal = meal;
         table.finished = 0;
@@ -182,7 +180,6 @@ CASE(a_run_ends_with_one_message_wherever_its_policy_exhausts_memory)
             assert_non_null(strstr(error.message, "policy glutton, seed 3"));
             assert_null(result.applications);
         }
-        simulation_result_clear(&result);
     }
 }
 
@@ -217,14 +214,13 @@ CASE(a_run_within_a_run_ends_alone)
                                          .on_ready = glutton_on_ready,
                                          .decide = glutton_decide,
                                          .finish = nested_finish};
-    struct simulation_result result = {0};
+    RESULT result = {0};
     struct error error = {0};
     struct log *log = log_one();
     table.meal = MEAL_INIT;
     table.finished = 0;
     assert_true(run(diamond, &nested, log, &result, &error));
     assert_int_equal(table.finished, 2);
-    simulation_result_clear(&result);
 }
 
 SUITE("arena")

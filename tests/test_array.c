@@ -41,7 +41,7 @@ CASE(test_reserve_refuses_what_no_size_holds)
 
 CASE(test_zeroed_clears_only_new_entries)
 {
-    uint32_t *items = NULL;
+    OWNED(free) uint32_t *items = NULL;
     size_t room = 0;
     for (size_t i = 0; i < COUNT; i += 7) {
         assert_true(array_reserve_zeroed(&items, &room, i + 1, sizeof *items));
@@ -50,13 +50,12 @@ CASE(test_zeroed_clears_only_new_entries)
     }
     for (size_t i = 0; i < room; i++)
         assert_int_equal(items[i], i < COUNT && i % 7 == 0 ? i + 1 : 0);
-    free(items);
 }
 
 /* Under the sanitizer a room that is too small shows in the writes. */
 CASE(test_extend_needs_no_room_variable)
 {
-    size_t *items = NULL;
+    OWNED(free) size_t *items = NULL;
     for (size_t i = 0; i < COUNT; i++) {
         assert_true(array_extend(&items, i, sizeof *items));
         items[i] = i;
@@ -69,7 +68,6 @@ CASE(test_extend_needs_no_room_variable)
     }
     for (size_t i = 0; i < 70; i++)
         assert_int_equal(items[i], i);
-    free(items);
 }
 
 SUITE("array")

@@ -10,6 +10,9 @@
 #include "workloads/arrivals.h"
 #include "workloads/workload.h"
 
+OWNER(arrival_stream_close, struct arrival_stream)
+OWNER(trace_close, struct trace_reader)
+
 #define SHIPPED "traces/arrivals/"
 #define DATA "tests/data/arrivals/"
 #define CORPUS "tests/corpus/arrivals/"
@@ -36,6 +39,7 @@ static struct summary read_trace(const char *path, const char *format, uint64_t 
     struct error error = {.kind = ERROR_NONE};
     struct summary summary = {.digest = 14695981039346656037u};
     struct trace_record record;
+    OWNED(trace_close)
     struct trace_reader *reader = trace_open_view(path, format, seed, view, &error);
     if (reader == NULL)
         fail_msg("%s", error.message);
@@ -50,7 +54,6 @@ static struct summary read_trace(const char *path, const char *format, uint64_t 
     }
     if (error.kind != ERROR_NONE)
         fail_msg("%s", error.message);
-    trace_close(reader);
     return summary;
 }
 
@@ -59,14 +62,13 @@ static size_t read_records(const char *path, const char *format, const struct tr
                            struct trace_record *records, char sources[][32], size_t most)
 {
     struct error error = {.kind = ERROR_NONE};
-    struct trace_reader *reader = trace_open_view(path, format, 1, view, &error);
+    OWNED(trace_close) struct trace_reader *reader = trace_open_view(path, format, 1, view, &error);
     size_t count = 0;
     if (reader == NULL)
         fail_msg("%s", error.message);
     for (; count < most && trace_next(reader, &records[count], &error); count++)
         snprintf(sources[count], 32, "%s", records[count].source);
     assert_int_equal(error.kind, ERROR_NONE);
-    trace_close(reader);
     return count;
 }
 
@@ -259,7 +261,9 @@ CASE(the_arrivals_of_a_function_do_not_depend_on_the_others_asked_for)
     const struct trace_view both = {.labels = two, .label_count = 2, .others = TRACE_OTHERS_MERGE};
     struct error error = {.kind = ERROR_NONE};
     struct trace_record a, b;
+    OWNED(trace_close)
     struct trace_reader *left = trace_open_view(DATA "azure-2019.csv", NULL, 5, &alone, &error);
+    OWNED(trace_close)
     struct trace_reader *right = trace_open_view(DATA "azure-2019.csv", NULL, 5, &both, &error);
     size_t count = 0;
     assert_non_null(left);
@@ -273,8 +277,6 @@ CASE(the_arrivals_of_a_function_do_not_depend_on_the_others_asked_for)
         count++;
     }
     assert_int_equal(count, 288);
-    trace_close(left);
-    trace_close(right);
 }
 
 /* ---- placing counts ---- */
@@ -298,11 +300,10 @@ CASE(counts_stay_in_their_bins)
         wanted[second] = (unsigned)strtoul(comma + 1, NULL, 10);
     }
     fclose(file);
-    struct trace_reader *reader = trace_open(path, NULL, 2, &error);
+    OWNED(trace_close) struct trace_reader *reader = trace_open(path, NULL, 2, &error);
     assert_non_null(reader);
     while (trace_next(reader, &record, &error))
         counts[record.time / SIM_S]++;
-    trace_close(reader);
     unlink(path);
     assert_memory_equal(counts, wanted, sizeof counts);
 }
@@ -350,7 +351,9 @@ CASE(a_window_is_what_filtering_the_whole_trace_gives)
     for (size_t i = 0; i < 4; i++) {
         struct error error = {.kind = ERROR_NONE};
         struct trace_record whole, part;
+        OWNED(trace_close)
         struct trace_reader *all = trace_open(files[i][0], files[i][1], 1, &error);
+        OWNED(trace_close)
         struct trace_reader *window = trace_open_view(files[i][0], files[i][1], 1, &view, &error);
         size_t count = 0;
         assert_non_null(all);
@@ -365,8 +368,6 @@ CASE(a_window_is_what_filtering_the_whole_trace_gives)
         assert_false(trace_next(window, &part, &error));
         assert_int_equal(error.kind, ERROR_NONE);
         assert_true(count > 0);
-        trace_close(all);
-        trace_close(window);
     }
 }
 
@@ -375,12 +376,11 @@ CASE(a_window_is_what_filtering_the_whole_trace_gives)
 static bool reads_to_end(const char *path, struct error *error)
 {
     struct trace_record record;
-    struct trace_reader *reader = trace_open(path, NULL, 1, error);
+    OWNED(trace_close) struct trace_reader *reader = trace_open(path, NULL, 1, error);
     if (reader == NULL)
         return false;
     while (trace_next(reader, &record, error))
         ;
-    trace_close(reader);
     return error->kind == ERROR_NONE;
 }
 
@@ -471,7 +471,7 @@ static uint32_t drawn_application(uint64_t seed, uint64_t request)
 static void measure_intervals(const struct arrival_spec *spec, double *mean, double *variance,
                               double *beta)
 {
-    struct arrival_stream *stream = open_stream(spec, 11);
+    OWNED(arrival_stream_close) struct arrival_stream *stream = open_stream(spec, 11);
     struct arrival arrival;
     sim_time_t last = 0;
     double squares = 0;
@@ -486,7 +486,6 @@ static void measure_intervals(const struct arrival_spec *spec, double *mean, dou
         *beta += arrival.application == 1 ? 1.0 / DRAWS : 0;
     }
     *variance = squares - *mean * *mean;
-    arrival_stream_close(stream);
 }
 
 /* Tolerances below: five standard errors of the estimate. */
@@ -513,7 +512,7 @@ CASE(poisson_intervals_have_the_mean_and_variance_of_theory)
 static void measure_counts(const struct arrival_spec *spec, sim_time_t width, int windows,
                            double *mean, double *dispersion)
 {
-    struct arrival_stream *stream = open_stream(spec, 23);
+    OWNED(arrival_stream_close) struct arrival_stream *stream = open_stream(spec, 23);
     struct arrival arrival;
     double sum = 0, squares = 0;
     bool more = arrival_stream_next(stream, &arrival, NULL);
@@ -527,7 +526,6 @@ static void measure_counts(const struct arrival_spec *spec, sim_time_t width, in
     }
     *mean = sum / windows;
     *dispersion = (squares - sum * *mean) / (windows - 1) / *mean;
-    arrival_stream_close(stream);
 }
 
 CASE(poisson_counts_have_dispersion_one)
@@ -574,9 +572,10 @@ CASE(a_seed_fixes_every_arrival)
         {.process = ARRIVAL_POISSON, .rate_per_s = 3},
         {.process = ARRIVAL_MMPP, .states = states, .state_count = 2}};
     for (size_t s = 0; s < 3; s++) {
+        OWNED(arrival_stream_close)
         struct arrival_stream *first = open_stream(&specs[s], 1),
                               *again = open_stream(&specs[s], 1);
-        struct arrival_stream *other = open_stream(&specs[s], 2);
+        OWNED(arrival_stream_close) struct arrival_stream *other = open_stream(&specs[s], 2);
         struct arrival a, b, c;
         size_t differ = 0;
         for (uint64_t i = 0; i < 1000; i++) {
@@ -589,9 +588,7 @@ CASE(a_seed_fixes_every_arrival)
             differ += a.time != c.time;
         }
         assert_true(differ > 900);
-        arrival_stream_close(first);
         arrival_stream_close(again);
-        arrival_stream_close(other);
     }
 }
 
@@ -628,7 +625,7 @@ CASE(labels_that_are_applications_go_there_and_others_are_drawn)
     const struct arrival_spec spec = {.process = ARRIVAL_TRACE,
                                       .trace_path = (char[]){DATA "esgsim.csv"}};
     struct arrival arrival[5];
-    struct arrival_stream *stream = open_stream(&spec, 9);
+    OWNED(arrival_stream_close) struct arrival_stream *stream = open_stream(&spec, 9);
     for (size_t i = 0; i < 5; i++)
         assert_true(arrival_stream_next(stream, &arrival[i], NULL));
     assert_int_equal(arrival[0].application, 0);
@@ -642,7 +639,6 @@ CASE(labels_that_are_applications_go_there_and_others_are_drawn)
     assert_int_equal(tally.drawn, 2);
     assert_true(tally.drawn_labels >= 1 && tally.drawn_labels <= 2);
     assert_true(tally.fixed_times);
-    arrival_stream_close(stream);
 }
 
 CASE(a_plain_file_whose_last_line_has_no_end_may_be_cut)
@@ -677,10 +673,9 @@ CASE(a_trace_of_which_nothing_is_left_is_refused)
                                       .mapping_count = 1};
     struct error error = {.kind = ERROR_NONE};
     struct arrival arrival;
-    struct arrival_stream *stream = open_stream(&spec, 9);
+    OWNED(arrival_stream_close) struct arrival_stream *stream = open_stream(&spec, 9);
     assert_false(arrival_stream_next(stream, &arrival, &error));
     assert_int_equal(error.kind, ERROR_INPUT);
-    arrival_stream_close(stream);
 }
 
 CASE(processes_that_cannot_run_are_refused)
@@ -712,10 +707,9 @@ CASE(an_arrival_beyond_the_clock_is_refused)
     const struct arrival_spec spec = {.process = ARRIVAL_POISSON, .rate_per_s = 1e-300};
     struct error error = {.kind = ERROR_NONE};
     struct arrival arrival;
-    struct arrival_stream *stream = open_stream(&spec, 1);
+    OWNED(arrival_stream_close) struct arrival_stream *stream = open_stream(&spec, 1);
     assert_false(arrival_stream_next(stream, &arrival, &error));
     assert_int_equal(error.kind, ERROR_INPUT);
-    arrival_stream_close(stream);
 }
 
 /* ---- command ---- */
@@ -739,7 +733,7 @@ CASE(a_converted_trace_reads_back_as_the_same_arrivals)
     struct error error = {.kind = ERROR_NONE};
     for (int zipped = 0; zipped < 2; zipped++) {
         snprintf(out, sizeof out, "/tmp/esgsim-convert-%ld.csv%s", (long)getpid(),
-                       zipped == 1 ? ".gz" : "");
+                 zipped == 1 ? ".gz" : "");
         if (!command(&error, 5, "trace", "convert", SHIPPED "Azure2021_200.csv.gz", "--out", out))
             fail_msg("%s", error.message);
         struct summary before = read_trace(SHIPPED "Azure2021_200.csv.gz", NULL, 1, NULL);

@@ -380,7 +380,7 @@ CASE(an_interrupted_process_leaves_nothing_and_the_older_file_stays)
 {
     char path[PATH_SIZE];
     const char *given = getenv("TMPDIR");
-    char *old = given == NULL ? NULL : strdup(given);
+    TEXT *old = given == NULL ? NULL : strdup(given);
     assert_int_equal(setenv("TMPDIR", folder, 1), 0);
     write_text(place(path, "out"), "old");
     assert_int_equal(in_child(interrupted, path), 7);
@@ -393,7 +393,6 @@ CASE(an_interrupted_process_leaves_nothing_and_the_older_file_stays)
     assert_int_equal(files_count(), 1);
     assert_int_equal(unlink(path), 0);
     assert_int_equal(old == NULL ? unsetenv("TMPDIR") : setenv("TMPDIR", old, 1), 0);
-    free(old);
 }
 
 static struct atomic_file inherited;

@@ -314,7 +314,7 @@ CASE(acting_on_a_withdrawal_is_refused_within_decide_too)
 CASE(turns_come_in_the_order_of_asking_and_once)
 {
     enum { ROOM = 7, STEPS = 5000 };
-    struct arena arena = {0};
+    CLOSED(arena_clear) struct arena arena = {0};
     struct unique_fifo turns;
     struct random_stream stream;
     uint32_t line[ROOM];
@@ -336,7 +336,6 @@ CASE(turns_come_in_the_order_of_asking_and_once)
             memmove(line, line + 1, length * sizeof *line);
         }
     }
-    arena_clear(&arena);
 }
 
 SUITE("backlog")

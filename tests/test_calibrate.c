@@ -7,6 +7,9 @@
 #include "traces/calibrate/calibrate.h"
 #include "sim/base/json.h"
 
+OWNER(gsl_rng_free, gsl_rng)
+OWNER(profile_free, struct profile)
+
 enum { POINTS = 64, SEEDS = 5, SEVENTHS = 7 };
 
 /* A network that is bound by launches at small work: 6 ms and 0.1 ms an item, else 1.2 ms an item
@@ -77,11 +80,10 @@ CASE(a_known_law_is_recovered_within_one_percent_from_samples_with_two_percent_n
 {
     for (unsigned long seed = 1; seed <= SEEDS; seed++) {
         struct latency_point points[POINTS];
-        gsl_rng *rng = make_rng(seed);
+        OWNED(gsl_rng_free) gsl_rng *rng = make_rng(seed);
         size_t count = make_points(&truth, rng, 0.02, points);
         struct latency_law law = fit(points, count);
         assert_true(mean_distance(&law, points, count) < 0.01);
-        gsl_rng_free(rng);
     }
 }
 
@@ -89,19 +91,18 @@ CASE(outliers_do_not_move_the_robust_fit)
 {
     for (unsigned long seed = 1; seed <= SEEDS; seed++) {
         struct latency_point points[POINTS];
-        gsl_rng *rng = make_rng(seed);
+        OWNED(gsl_rng_free) gsl_rng *rng = make_rng(seed);
         size_t count = make_points(&truth, rng, 0.02, points);
         for (size_t i = 0; i < 4; i++)
             points[gsl_rng_uniform_int(rng, count)].ms *= 3;
         struct latency_law law = fit(points, count);
         assert_true(mean_distance(&law, points, count) < 0.015);
-        gsl_rng_free(rng);
     }
 }
 
 CASE(every_law_rises_with_the_batch_and_falls_with_the_share)
 {
-    gsl_rng *rng = make_rng(7);
+    OWNED(gsl_rng_free) gsl_rng *rng = make_rng(7);
     for (int trial = 0; trial < 200; trial++) {
         struct latency_law law;
         for (size_t i = 0; i < LAW_COEFFICIENTS; i++)
@@ -116,7 +117,6 @@ CASE(every_law_rises_with_the_batch_and_falls_with_the_share)
             assert_true(latency_law_ms(&law, batch, share * 1.01) <= ms * (1 + 1e-12));
         }
     }
-    gsl_rng_free(rng);
 }
 
 CASE(a_fit_of_one_point_is_refused)
@@ -160,22 +160,21 @@ static double error_without(const struct latency_point *rest, size_t count,
                             const struct latency_point *point)
 {
     const struct latency_prior weak = latency_prior_weak(1);
-    struct latency_model model;
+    CLOSED(latency_model_clear) struct latency_model model = {0};
     struct error error = {0};
     assert_true(latency_model_fit(rest, count, NULL, &weak, NULL, &model, &error));
     const double ms = latency_model_at(&model, &(struct latency_point){.batch = point->batch,
                                                                        .share = point->share})
                           .ms;
-    latency_model_clear(&model);
     return fabs(ms / point->ms - 1);
 }
 
 CASE(the_reported_error_is_what_leaving_out_by_hand_gives)
 {
     struct latency_point points[POINTS];
-    gsl_rng *rng = make_rng(3);
+    OWNED(gsl_rng_free) gsl_rng *rng = make_rng(3);
     size_t count = make_few(rng, points);
-    struct surface surface = calibrate(points, count);
+    CLOSED(surface_clear) struct surface surface = calibrate(points, count);
     double sum = 0;
     for (size_t i = 0; i < count; i++) {
         struct latency_point rest[POINTS];
@@ -187,16 +186,14 @@ CASE(the_reported_error_is_what_leaving_out_by_hand_gives)
     }
     assert_int_equal(surface.errors[FOLD_POINT].all.count, count);
     assert_within(surface.errors[FOLD_POINT].all.mape, sum / (double)count, 0.03);
-    surface_clear(&surface);
-    gsl_rng_free(rng);
 }
 
 CASE(leaving_out_a_share_by_hand_gives_the_reported_error)
 {
     struct latency_point points[POINTS];
-    gsl_rng *rng = make_rng(4);
+    OWNED(gsl_rng_free) gsl_rng *rng = make_rng(4);
     size_t count = make_few(rng, points);
-    struct surface surface = calibrate(points, count);
+    CLOSED(surface_clear) struct surface surface = calibrate(points, count);
     double sum = 0;
     for (size_t i = 0; i < count; i++) {
         struct latency_point rest[POINTS];
@@ -207,8 +204,6 @@ CASE(leaving_out_a_share_by_hand_gives_the_reported_error)
         sum += error_without(rest, kept, &points[i]);
     }
     assert_within(surface.errors[FOLD_SHARE].all.mape, sum / (double)count, 0.03);
-    surface_clear(&surface);
-    gsl_rng_free(rng);
 }
 
 CASE(a_line_in_batch_over_share_leaves_the_naive_fit_no_error)
@@ -217,16 +212,15 @@ CASE(a_line_in_batch_over_share_leaves_the_naive_fit_no_error)
     size_t count = make_points(&truth, NULL, 0, points);
     for (size_t i = 0; i < count; i++)
         points[i].ms = 3 + 2 * points[i].batch / points[i].share;
-    struct surface surface = calibrate(points, count);
+    CLOSED(surface_clear) struct surface surface = calibrate(points, count);
     assert_true(surface.naive.all.mape < 1e-9);
-    surface_clear(&surface);
 }
 
 CASE(a_surface_recovers_a_known_law_everywhere_without_noise)
 {
     struct latency_point points[POINTS];
     size_t count = make_points(&truth, NULL, 0, points);
-    struct surface surface = calibrate(points, count);
+    CLOSED(surface_clear) struct surface surface = calibrate(points, count);
     for (double batch = 1; batch <= 64; batch++)
         for (int percent = 5; percent <= 100; percent += 5)
             assert_within(
@@ -234,7 +228,6 @@ CASE(a_surface_recovers_a_known_law_everywhere_without_noise)
                                  &(struct latency_point){.batch = batch, .share = percent / 100.0})
                     .ms,
                 latency_law_ms(&truth, batch, percent / 100.0), 0.03);
-    surface_clear(&surface);
 }
 
 /* The correction stays away from where there is nothing to correct. */
@@ -242,7 +235,7 @@ CASE(a_surface_of_many_points_is_as_good_as_one_of_few)
 {
     enum { MANY = 6 * 100 };
     static struct latency_point points[MANY];
-    gsl_rng *rng = make_rng(5);
+    OWNED(gsl_rng_free) gsl_rng *rng = make_rng(5);
     size_t count = 0;
     for (int batch = 1; batch <= 32; batch *= 2)
         for (int percent = 1; percent <= 100; percent++)
@@ -250,27 +243,24 @@ CASE(a_surface_of_many_points_is_as_good_as_one_of_few)
                 batch, percent / 100.0,
                 latency_law_ms(&truth, batch, percent / 100.0) * gsl_ran_lognormal(rng, 0, 0.02),
                 0};
-    struct surface surface = calibrate(points, count);
+    CLOSED(surface_clear) struct surface surface = calibrate(points, count);
     for (size_t i = 0; i < count; i += 7)
         assert_within(surface.fitted_ms[i],
                       latency_law_ms(&truth, points[i].batch, points[i].share), 0.05);
     assert_true(surface.errors[FOLD_POINT].all.mape > 0.01 &&
                 surface.errors[FOLD_POINT].all.mape < 0.022);
-    surface_clear(&surface);
-    gsl_rng_free(rng);
 }
 
 CASE(the_edges_that_were_left_out_are_the_outermost_fifth)
 {
     struct latency_point points[POINTS];
     size_t count = make_points(&truth, NULL, 0, points);
-    struct surface surface = calibrate(points, count);
+    CLOSED(surface_clear) struct surface surface = calibrate(points, count);
     /* Two of seven shares at six batches, from 3/7 to 1/7 and 2/7; two of six batches. */
     assert_int_equal(surface.errors[FOLD_LEAST_SHARES].all.count, 2 * 6);
     assert_int_equal(surface.errors[FOLD_LARGEST_BATCHES].all.count, 2 * 7);
     assert_int_equal(surface.errors[FOLD_LEAST_SHARES].inner.count, 0);
     assert_true(surface.errors[FOLD_LEAST_SHARES].all.mape < 0.02);
-    surface_clear(&surface);
 }
 
 /* The eight points of one network from which powers of the share above 1 once made 3.7 s of 137 ms.
@@ -280,7 +270,7 @@ CASE(a_prediction_grows_at_most_as_the_batch_and_as_one_over_the_share)
     const struct latency_point points[] = {{1, 0.5, 3.55, 0}, {1, 0.65, 3.45, 0}, {1, 0.7, 3.6, 0},
                                            {1, 0.9, 3.72, 0}, {2, 0.45, 5.48, 0}, {2, 0.9, 3.82, 0},
                                            {2, 0.95, 3.7, 0}, {4, 0.9, 5.5, 0}};
-    struct surface surface = calibrate(points, 8);
+    CLOSED(surface_clear) struct surface surface = calibrate(points, 8);
     assert_true(
         latency_model_at(&surface.model, &(struct latency_point){.batch = 8, .share = 0.05}).ms <
         250);
@@ -296,7 +286,6 @@ CASE(a_prediction_grows_at_most_as_the_batch_and_as_one_over_the_share)
                                       fmax(1, points[i].share * 100 / percent));
             assert_true(value.between || value.ms <= most * (1 + 1e-12));
         }
-    surface_clear(&surface);
 }
 
 static bool is_between(const struct latency_model *model, double batch, double share)
@@ -309,7 +298,7 @@ CASE(what_is_between_is_the_hull_of_the_points)
 {
     const struct latency_point points[] = {{1, 1, 1, 0}, {16, 1, 16, 0}, {1, 1.0 / 16, 16, 0}};
     const struct latency_prior weak = latency_prior_weak(1);
-    struct latency_model model;
+    CLOSED(latency_model_clear) struct latency_model model = {0};
     struct error error = {0};
     assert_true(latency_model_fit(points, 3, NULL, &weak, NULL, &model, &error));
     assert_true(is_between(&model, 2, 0.5));
@@ -319,7 +308,6 @@ CASE(what_is_between_is_the_hull_of_the_points)
     assert_false(is_between(&model, 8, 0.25));
     assert_false(is_between(&model, 32, 1));
     assert_false(is_between(&model, 1, 0.05));
-    latency_model_clear(&model);
 }
 
 CASE(the_inner_grid_is_what_has_neighbours_on_all_sides)
@@ -376,8 +364,8 @@ static void make_co_runs(const struct interference *law, struct sample_set *set)
 CASE(a_constant_law_is_recovered_from_pairs_and_a_triple)
 {
     const struct interference law = {.kind = INTERFERENCE_CONSTANT, .constant = 0.13};
-    struct interference_fit found;
-    struct sample_set set = {0};
+    CLOSED(interference_fit_clear) struct interference_fit found = {0};
+    CLOSED(samples_clear) struct sample_set set = {0};
     struct error error = {0};
     make_co_runs(&law, &set);
     assert_true(interference_calibrate(&set, &found, &error));
@@ -385,16 +373,14 @@ CASE(a_constant_law_is_recovered_from_pairs_and_a_triple)
     for (int fold = 0; fold < INTERFERENCE_FOLDS; fold++)
         assert_true(found.errors[INTERFERENCE_CONSTANT][fold].mape < 1e-12);
     assert_int_equal(found.kind, INTERFERENCE_CONSTANT);
-    interference_fit_clear(&found);
-    samples_clear(&set);
 }
 
 CASE(a_pair_table_is_recovered_and_chosen_where_pairs_differ)
 {
     double excess[16];
     struct interference law = {.kind = INTERFERENCE_PAIRS, .pair_count = 4, .pairs = excess};
-    struct interference_fit found;
-    struct sample_set set = {0};
+    CLOSED(interference_fit_clear) struct interference_fit found = {0};
+    CLOSED(samples_clear) struct sample_set set = {0};
     struct error error = {0};
     for (size_t i = 0; i < 16; i++)
         excess[i] = 0.02 * (double)((7 * i) % 11);
@@ -411,8 +397,6 @@ CASE(a_pair_table_is_recovered_and_chosen_where_pairs_differ)
         }
     /* Functions that never met are another matter: there the table knows its constant alone. */
     assert_true(found.errors[INTERFERENCE_PAIRS][FOLD_FUNCTIONS].mape > 0.01);
-    interference_fit_clear(&found);
-    samples_clear(&set);
 }
 
 /* The triple is not fitted. It is the sum of its pairs until its times are 10 % longer. */
@@ -424,7 +408,7 @@ CASE(a_shape_is_recovered_and_chosen_and_groups_are_the_sum_of_their_pairs)
                                .pairs = excess,
                                .shape = {2, 0.5, -0.1, 0.3, 0.05, 0.2, 0.2, 0.1}};
     struct interference_fit found;
-    struct sample_set set = {0};
+    CLOSED(samples_clear) struct sample_set set = {0};
     struct error error = {0};
     for (size_t i = 0; i < 16; i++)
         excess[i] = 0.05 + 0.02 * (double)((7 * i) % 11);
@@ -441,7 +425,6 @@ CASE(a_shape_is_recovered_and_chosen_and_groups_are_the_sum_of_their_pairs)
     assert_true(interference_calibrate(&set, &found, &error));
     assert_true(fabs(found.errors[INTERFERENCE_SHAPED][FOLD_GROUPS].mape - 0.1 / 1.1) < 1e-4);
     interference_fit_clear(&found);
-    samples_clear(&set);
 }
 
 CASE(a_bandwidth_law_is_recovered_and_speaks_of_functions_that_never_met)
@@ -450,8 +433,8 @@ CASE(a_bandwidth_law_is_recovered_and_speaks_of_functions_that_never_met)
                                      .coefficient = 0.8,
                                      .victim_exponent = 0.5,
                                      .share_exponent = 0.7};
-    struct interference_fit found;
-    struct sample_set set = {0};
+    CLOSED(interference_fit_clear) struct interference_fit found = {0};
+    CLOSED(samples_clear) struct sample_set set = {0};
     struct error error = {0};
     make_co_runs(&law, &set);
     gsl_error_handler_t *before = gsl_set_error_handler_off();
@@ -461,8 +444,6 @@ CASE(a_bandwidth_law_is_recovered_and_speaks_of_functions_that_never_met)
     assert_within(found.laws[INTERFERENCE_BANDWIDTH].coefficient, 0.8, 1e-4);
     assert_within(found.laws[INTERFERENCE_BANDWIDTH].share_exponent, 0.7, 1e-4);
     assert_true(found.errors[INTERFERENCE_BANDWIDTH][FOLD_FUNCTIONS].mape < 1e-4);
-    interference_fit_clear(&found);
-    samples_clear(&set);
 }
 
 /* ---- Tables ---------------------------------------------------------------------------------- */
@@ -506,7 +487,7 @@ CASE(published_formats_are_known_by_their_first_line)
          138},
     };
     for (size_t i = 0; i < sizeof formats / sizeof formats[0]; i++) {
-        struct sample_set set = {0};
+        CLOSED(samples_clear) struct sample_set set = {0};
         struct error error = {0};
         write_file(in_folder(formats[i].file), formats[i].text);
         if (!sample_table_read(&set, in_folder(formats[i].file), &error))
@@ -518,7 +499,6 @@ CASE(published_formats_are_known_by_their_first_line)
         assert_int_equal(set.latencies[0].share, formats[i].share);
         assert_int_equal(set.latencies[0].vcpu, formats[i].vcpu);
         assert_within(set.latencies[0].ms, formats[i].ms, 1e-12);
-        samples_clear(&set);
     }
 }
 
@@ -543,7 +523,7 @@ CASE(faulty_tables_are_refused_with_the_line_and_the_fault)
     };
     for (size_t i = 0; i < sizeof faults / sizeof faults[0]; i++) {
         char text[256];
-        struct sample_set set = {0};
+        CLOSED(samples_clear) struct sample_set set = {0};
         struct error error = {0};
         snprintf(text, sizeof text, "%s%s", head, faults[i].rows);
         write_file(in_folder("fault.csv"), text);
@@ -551,7 +531,6 @@ CASE(faulty_tables_are_refused_with_the_line_and_the_fault)
         assert_int_equal(error.kind, ERROR_INPUT);
         if (strstr(error.message, faults[i].message) == NULL)
             fail_msg("'%s' does not say '%s'", error.message, faults[i].message);
-        samples_clear(&set);
     }
 }
 
@@ -559,31 +538,29 @@ CASE(a_table_of_something_else_is_refused)
 {
     static const char *const texts[] = {"", "a,b,c\n1,2,3\n", "{}\n", "1,2,3,x\n"};
     for (size_t i = 0; i < sizeof texts / sizeof texts[0]; i++) {
-        struct sample_set set = {0};
+        CLOSED(samples_clear) struct sample_set set = {0};
         struct error error = {0};
         write_file(in_folder("other.csv"), texts[i]);
         assert_false(sample_table_read(&set, in_folder("other.csv"), &error));
         assert_int_equal(error.kind, ERROR_INPUT);
-        samples_clear(&set);
     }
 }
 
 CASE(devices_of_different_units_are_not_mixed)
 {
-    struct sample_set set = {0};
+    CLOSED(samples_clear) struct sample_set set = {0};
     struct error error = {0};
     write_file(in_folder("one.csv"), "model,batch,mps_pct,latency_ms\nx,2,40,3.5\n");
     assert_true(sample_table_read(&set, in_folder("one.csv"), &error));
     write_file(in_folder("two.csv"), "model,batch,mig_gpcs,latency_ms\nx,2,4,3.5\n");
     assert_false(sample_table_read(&set, in_folder("two.csv"), &error));
     assert_non_null(strstr(error.message, "calibrate one device at a time"));
-    samples_clear(&set);
 }
 
 CASE(repeats_become_their_median_and_their_spread)
 {
     static const double times[] = {10, 12, 11, 30, 9};
-    struct sample_set set = {0};
+    CLOSED(samples_clear) struct sample_set set = {0};
     struct error error = {0};
     for (size_t i = 0; i < 5; i++) {
         const struct latency_sample sample = {0, 2, 1, 3, times[i], 1, NAN, 0};
@@ -600,7 +577,6 @@ CASE(repeats_become_their_median_and_their_spread)
     for (size_t i = 0; i < 5; i++)
         squares += (log(times[i]) - mean) * (log(times[i]) - mean);
     assert_within(set.latencies[0].cv, sqrt(squares / 4), 1e-9);
-    samples_clear(&set);
 }
 
 static void add_times(struct sample_set *set, const char *name, int vcpu, int count)
@@ -618,8 +594,8 @@ static void add_times(struct sample_set *set, const char *name, int vcpu, int co
 
 CASE(a_function_of_one_point_is_left_out_by_name_and_the_others_are_not)
 {
-    struct sample_set set = {0};
-    struct calibration calibration;
+    CLOSED(samples_clear) struct sample_set set = {0};
+    CLOSED(calibration_clear) struct calibration calibration = {0};
     struct error error = {0};
     add_times(&set, "first", 1, 1);
     add_times(&set, "many", 1, 3);
@@ -636,13 +612,11 @@ CASE(a_function_of_one_point_is_left_out_by_name_and_the_others_are_not)
     assert_string_equal(set.functions.names[calibration.surfaces[0].function], "many");
     assert_int_equal(calibration.surfaces[0].count, 4);
     assert_string_equal(set.functions.names[calibration.surfaces[1].function], "two");
-    calibration_clear(&calibration);
-    samples_clear(&set);
 }
 
 CASE(nothing_but_single_points_is_refused_unless_there_are_pairs)
 {
-    struct sample_set set = {0};
+    CLOSED(samples_clear) struct sample_set set = {0};
     struct error error = {0};
     add_times(&set, "a", 1, 1);
     add_times(&set, "b", 1, 1);
@@ -654,7 +628,6 @@ CASE(nothing_but_single_points_is_refused_unless_there_are_pairs)
     add_run(&set, 0, "b", 4, 1.2);
     assert_true(samples_leave_out_lone(&set, &error));
     assert_int_equal(set.latency_count, 0);
-    samples_clear(&set);
 }
 
 /* ---- Profiles -------------------------------------------------------------------------------- */
@@ -662,7 +635,7 @@ CASE(nothing_but_single_points_is_refused_unless_there_are_pairs)
 /* Two functions at sevenths, each point three times with 3 % noise, one configuration missing. */
 static void make_set(struct sample_set *set)
 {
-    gsl_rng *rng = make_rng(11);
+    OWNED(gsl_rng_free) gsl_rng *rng = make_rng(11);
     struct error error = {0};
     assert_true(samples_set_unit(set, 7, "test", &error));
     for (uint32_t f = 0; f < 2; f++) {
@@ -689,7 +662,6 @@ static void make_set(struct sample_set *set)
         add_run(set, group, "b", 4, 1.2 + 0.01 * (group % 3));
     }
     samples_reduce(set);
-    gsl_rng_free(rng);
 }
 
 static struct profile *load(const char *path)
@@ -705,7 +677,7 @@ static struct profile *load(const char *path)
 
 static void write_profile(const struct sample_set *set, int extend, const char *name)
 {
-    struct calibration calibration = {0};
+    CLOSED(calibration_clear) struct calibration calibration = {0};
     struct error error = {0};
     struct atomic_file file = {0};
     const struct profile_options options = {.extend_batch = extend};
@@ -717,17 +689,16 @@ static void write_profile(const struct sample_set *set, int extend, const char *
         fail_msg("%s", error.message);
     calibration_write_points(&calibration, file.stream);
     assert_true(atomic_file_end(&file, true, &error));
-    calibration_clear(&calibration);
 }
 
 CASE(a_written_profile_is_read_back_with_the_measured_values)
 {
-    struct sample_set set = {0};
-    struct calibration calibration;
+    CLOSED(samples_clear) struct sample_set set = {0};
+    CLOSED(calibration_clear) struct calibration calibration = {0};
     struct error error = {0};
     make_set(&set);
     write_profile(&set, 0, "profile.json");
-    struct profile *profile = load(in_folder("profile.json"));
+    OWNED(profile_free) struct profile *profile = load(in_folder("profile.json"));
     assert_true(calibration_run(&set, NULL, NULL, &calibration, &error));
     for (size_t s = 0; s < calibration.surface_count; s++) {
         const struct calibrated_surface *surface = &calibration.surfaces[s];
@@ -749,17 +720,14 @@ CASE(a_written_profile_is_read_back_with_the_measured_values)
     assert_int_equal(profile->unit, 7);
     assert_non_null(profile->interference);
     assert_int_equal(profile->interference->kind, INTERFERENCE_PAIRS);
-    calibration_clear(&calibration);
-    profile_free(profile);
-    samples_clear(&set);
 }
 
 CASE(a_law_that_is_asked_for_extends_the_grid_without_a_step)
 {
-    struct sample_set set = {0};
+    CLOSED(samples_clear) struct sample_set set = {0};
     make_set(&set);
     write_profile(&set, 64, "extended.json");
-    struct profile *profile = load(in_folder("extended.json"));
+    OWNED(profile_free) struct profile *profile = load(in_folder("extended.json"));
     const struct profile_function *function = &profile->functions[0];
     double edge = profile_latency_ms(function, 8, 1, 7);
     double beyond = profile_latency_ms(function, 9, 1, 7);
@@ -767,21 +735,18 @@ CASE(a_law_that_is_asked_for_extends_the_grid_without_a_step)
     assert_within(profile_latency_ms(function, 32, 1, 7), latency_law_ms(&truth, 32, 1), 0.2);
     assert_true(isnan(profile_latency_ms(function, 65, 1, 7)));
     assert_true(isnan(profile_latency_ms(function, 32, 2, 7)));
-    profile_free(profile);
-    samples_clear(&set);
 }
 
 CASE(equal_samples_give_equal_bytes)
 {
     char *texts[2] = {NULL, NULL};
     for (int i = 0; i < 2; i++) {
-        struct sample_set set = {0};
+        CLOSED(samples_clear) struct sample_set set = {0};
         struct error error = {0};
         make_set(&set);
         write_profile(&set, 64, "bytes.json");
         texts[i] = json_read_text(in_folder("bytes.json"), NULL, &error);
         assert_non_null(texts[i]);
-        samples_clear(&set);
     }
     assert_string_equal(texts[0], texts[1]);
     free(texts[0]);
@@ -790,8 +755,8 @@ CASE(equal_samples_give_equal_bytes)
 
 CASE(a_share_that_is_not_whole_in_the_unit_is_not_written)
 {
-    struct sample_set set = {0};
-    struct calibration calibration;
+    CLOSED(samples_clear) struct sample_set set = {0};
+    CLOSED(calibration_clear) struct calibration calibration = {0};
     struct error error = {0};
     struct atomic_file file;
     const struct profile_options options = {.unit = 3};
@@ -800,12 +765,9 @@ CASE(a_share_that_is_not_whole_in_the_unit_is_not_written)
     assert_true(atomic_file_open(&file, in_folder("three.json"), &error));
     assert_true(calibration_write_profile(&calibration, &options, file.stream, &error));
     assert_true(atomic_file_end(&file, true, &error));
-    struct profile *profile = load(in_folder("three.json"));
+    OWNED(profile_free) struct profile *profile = load(in_folder("three.json"));
     assert_int_equal(profile->functions[0].vgpu.count, 1); /* the whole GPU alone */
     assert_int_equal(profile->functions[0].vgpu.values[0], 3);
-    profile_free(profile);
-    calibration_clear(&calibration);
-    samples_clear(&set);
 }
 
 /* A coarser unit admits what a table rounds; two shares never become the same units. */
@@ -898,9 +860,9 @@ static double law_off_at_the_whole(const struct calibrated_surface *surface)
 
 CASE(a_law_over_counted_multiprocessors_is_recovered_up_to_the_whole_gpu)
 {
-    struct sample_set set = {0};
+    CLOSED(samples_clear) struct sample_set set = {0};
     make_slices(&set, true);
-    struct calibration calibration = calibrate_set(&set);
+    CLOSED(calibration_clear) struct calibration calibration = calibrate_set(&set);
     const struct calibrated_surface *surface = &calibration.surfaces[0];
     for (size_t i = 0; i < surface->count; i++) {
         const double wanted =
@@ -911,27 +873,23 @@ CASE(a_law_over_counted_multiprocessors_is_recovered_up_to_the_whole_gpu)
                       wanted, 1e-3);
     }
     assert_true(calibration_error(&calibration, FOLD_POINT, false).worst < 0.02);
-    calibration_clear(&calibration);
-    samples_clear(&set);
 }
 
 /* Without the counts no law of this kind describes the same times: what the counts are for. */
 CASE(the_same_times_over_named_shares_miss_the_whole_gpu)
 {
-    struct sample_set set = {0};
+    CLOSED(samples_clear) struct sample_set set = {0};
     make_slices(&set, false);
-    struct calibration calibration = calibrate_set(&set);
+    CLOSED(calibration_clear) struct calibration calibration = calibrate_set(&set);
     assert_true(law_off_at_the_whole(&calibration.surfaces[0]) > 0.05);
-    calibration_clear(&calibration);
-    samples_clear(&set);
 }
 
 CASE(a_profile_of_counted_multiprocessors_is_asked_by_the_shares_names)
 {
-    struct sample_set set = {0};
+    CLOSED(samples_clear) struct sample_set set = {0};
     make_slices(&set, true);
     write_profile(&set, 64, "sliced.json");
-    struct profile *profile = load(in_folder("sliced.json"));
+    OWNED(profile_free) struct profile *profile = load(in_folder("sliced.json"));
     const struct profile_function *function = &profile->functions[0];
     assert_int_equal(profile->unit, SEVENTHS);
     assert_int_equal(function->vgpu.count, SEVENTHS);
@@ -943,8 +901,6 @@ CASE(a_profile_of_counted_multiprocessors_is_asked_by_the_shares_names)
         assert_within(function->extension->parts[share - 1], sms_of(share) / (double)SMS_WHOLE,
                       1e-5);
     }
-    profile_free(profile);
-    samples_clear(&set);
 }
 
 /* 30 % and two sevenths can come to the same multiprocessors: two names of one place. */
@@ -958,14 +914,13 @@ CASE(two_shares_that_came_to_the_same_are_left_out_together)
                 points[count++] =
                     (struct latency_point){batch, (double)sms_of(share) / SMS_WHOLE,
                                            (1 + 0.2 * twin) * slice_ms(batch, sms_of(share)), 0};
-    struct surface surface = calibrate(points, count);
+    CLOSED(surface_clear) struct surface surface = calibrate(points, count);
     for (size_t i = 0; i < count; i++)
         for (size_t j = 0; j < i; j++)
             if (points[i].batch == points[j].batch && points[i].share == points[j].share) {
                 assert_true(surface.left_out_ms[i] == surface.left_out_ms[j]);
                 assert_within(surface.fitted_ms[i], surface.fitted_ms[j], 1e-12);
             }
-    surface_clear(&surface);
 }
 
 /* ---- Public measurements --------------------------------------------------------------------- */
@@ -989,21 +944,19 @@ CASE(public_tables_calibrate_within_what_is_reported_of_them)
     } sets[] = {{"traces/profiles/raw/parvagpu/parvagpu_all.csv", 0.035},
                 {"traces/profiles/raw/dilu/dilu_all.csv", 0.031}};
     for (size_t i = 0; i < 2; i++) {
-        struct sample_set set = {0};
-        struct calibration calibration;
+        CLOSED(samples_clear) struct sample_set set = {0};
+        CLOSED(calibration_clear) struct calibration calibration = {0};
         calibrate_file(sets[i].path, &set, &calibration);
         double error = calibration_error(&calibration, FOLD_POINT, true).mape;
         double naive = calibration_naive_error(&calibration, true).mape;
         assert_true(error < sets[i].bound);
         assert_true(naive > 2 * error);
-        calibration_clear(&calibration);
-        samples_clear(&set);
     }
 }
 
 CASE(igniter_resnet50_calibrates_within_what_is_reported_of_it)
 {
-    struct sample_set all = {0};
+    CLOSED(samples_clear) struct sample_set all = {0};
     struct latency_point points[256];
     struct error error = {0};
     size_t count = 0;
@@ -1014,16 +967,14 @@ CASE(igniter_resnet50_calibrates_within_what_is_reported_of_it)
             all.latencies[i].batch % 2 == 0)
             points[count++] = (struct latency_point){
                 all.latencies[i].batch, all.latencies[i].share / 100.0, all.latencies[i].ms, 0};
-    struct surface surface = calibrate(points, count);
+    CLOSED(surface_clear) struct surface surface = calibrate(points, count);
     assert_true(surface.errors[FOLD_POINT].inner.mape < 0.025);
-    surface_clear(&surface);
-    samples_clear(&all);
 }
 
 CASE(igniter_pairs_calibrate_within_what_is_reported_of_them)
 {
-    struct sample_set set = {0};
-    struct calibration calibration;
+    CLOSED(samples_clear) struct sample_set set = {0};
+    CLOSED(calibration_clear) struct calibration calibration = {0};
     calibrate_file("traces/profiles/raw/igniter/pairs.csv", &set, &calibration);
     assert_int_equal(calibration.interference.none.count, 1500);
     assert_int_equal(calibration.interference.kind, INTERFERENCE_SHAPED);
@@ -1032,8 +983,6 @@ CASE(igniter_pairs_calibrate_within_what_is_reported_of_them)
     assert_true(pairs[FOLD_LOCATION].mape < 0.02 && pairs[FOLD_FUNCTIONS].mape < 0.034);
     assert_true(shaped[FOLD_LOCATION].mape < 0.015 && shaped[FOLD_BATCHES].mape < 0.015);
     assert_true(shaped[FOLD_FUNCTIONS].mape < pairs[FOLD_FUNCTIONS].mape);
-    calibration_clear(&calibration);
-    samples_clear(&set);
 }
 
 /* ---- Main ------------------------------------------------------------------------------------ */

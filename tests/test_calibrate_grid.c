@@ -19,6 +19,9 @@
 #include "traces/calibrate/calibrate_grid.h"
 #include "workloads/experiment.h"
 
+OWNER(gsl_rng_free, gsl_rng)
+OWNER(profile_free, struct profile)
+
 /* 2 ms and 0.5 ms an item over the share. */
 static const struct latency_law truth = {{2, 0, 0, 0.5, 0.2, 0.01, 6, 1}};
 
@@ -78,11 +81,10 @@ static struct profile *make_profile(struct sample_set *set, const struct profile
     samples_reduce(set);
     if (!calibration_run(set, NULL, NULL, calibration, &error))
         fail_msg("%s", error.message);
-    char *text = profile_text(calibration, options);
+    TEXT *text = profile_text(calibration, options);
     struct profile *profile = profile_parse(text, "test", &error);
     if (profile == NULL)
         fail_msg("%s", error.message);
-    free(text);
     return profile;
 }
 
@@ -91,7 +93,7 @@ static struct profile *make_profile(struct sample_set *set, const struct profile
 /* A table on a full grid, less `skipped` of every 10 points. */
 static char *law_table(int skipped, double cv, unsigned long seed)
 {
-    gsl_rng *rng = gsl_rng_alloc(gsl_rng_mt19937);
+    OWNED(gsl_rng_free) gsl_rng *rng = gsl_rng_alloc(gsl_rng_mt19937);
     gsl_rng_set(rng, seed);
     char *text = NULL;
     size_t size = 0;
@@ -102,10 +104,9 @@ static char *law_table(int skipped, double cv, unsigned long seed)
             double noise = gsl_ran_lognormal(rng, 0, cv);
             if (gsl_rng_uniform(rng) * 10 >= skipped)
                 fprintf(out, "net,%d,%d,%.9g\n", batch, share,
-                              latency_law_ms(&truth, batch, share / 100.0) * noise);
+                        latency_law_ms(&truth, batch, share / 100.0) * noise);
         }
     fclose(out);
-    gsl_rng_free(rng);
     return text;
 }
 
@@ -113,11 +114,11 @@ static void a_cell_that_was_measured_keeps_the_median_and_every_other_has_a_mark
 {
     static const struct profile_options options = {0};
     for (unsigned long seed = 1; seed <= 3; seed++) {
-        struct sample_set set = {0};
-        struct calibration calibration;
-        char *text = law_table(6, 0.03, seed);
+        CLOSED(samples_clear) struct sample_set set = {0};
+        CLOSED(calibration_clear) struct calibration calibration = {0};
+        TEXT *text = law_table(6, 0.03, seed);
         read_table(&set, text);
-        struct profile *profile = make_profile(&set, &options, &calibration);
+        OWNED(profile_free) struct profile *profile = make_profile(&set, &options, &calibration);
         const struct profile_function *f = profile_find(profile, "net");
         const struct calibrated_surface *surface = &calibration.surfaces[0];
         size_t counts[256] = {0};
@@ -146,21 +147,17 @@ static void a_cell_that_was_measured_keeps_the_median_and_every_other_has_a_mark
         assert_int_equal(counts[PROFILE_MEASURED], surface->count);
         assert_true(counts[PROFILE_INTERPOLATED] > 5);
         assert_int_equal(counts[PROFILE_NONE], 0);
-        profile_free(profile);
-        calibration_clear(&calibration);
-        samples_clear(&set);
-        free(text);
     }
 }
 
 static void a_full_grid_has_every_share_and_every_power_of_two(void **state)
 {
     const struct profile_options options = {.full_grid = true, .extend_batch = 64};
-    struct sample_set set = {0};
-    struct calibration calibration;
-    char *text = law_table(5, 0, 4);
+    CLOSED(samples_clear) struct sample_set set = {0};
+    CLOSED(calibration_clear) struct calibration calibration = {0};
+    TEXT *text = law_table(5, 0, 4);
     read_table(&set, text);
-    struct profile *profile = make_profile(&set, &options, &calibration);
+    OWNED(profile_free) struct profile *profile = make_profile(&set, &options, &calibration);
     const struct profile_function *f = profile_find(profile, "net");
     assert_int_equal(f->batch.count, 7);
     assert_int_equal(f->vgpu.count, 100);
@@ -173,30 +170,23 @@ static void a_full_grid_has_every_share_and_every_power_of_two(void **state)
     assert_int_equal(profile_origin_at(f, 1, 1, 3).source, PROFILE_EXTRAPOLATED);
     assert_int_equal(profile_origin_at(f, 6, 1, 53).source, PROFILE_INTERPOLATED);
     assert_true(profile_origin_at(f, 6, 1, 53).expected_error_50 < 0.02);
-    profile_free(profile);
-    calibration_clear(&calibration);
-    samples_clear(&set);
-    free(text);
 }
 
 static void what_did_not_run_is_null_and_so_is_what_needs_more(void **state)
 {
     static const struct profile_options options = {0};
-    struct sample_set set = {0};
-    struct calibration calibration;
+    CLOSED(samples_clear) struct sample_set set = {0};
+    CLOSED(calibration_clear) struct calibration calibration = {0};
     read_table(&set,
                "model,batch,mig_gpcs,latency_ms\nx,1,1,4\nx,1,2,3\nx,1,7,2\nx,4,2,9\nx,4,7,5\n"
                "x,8,1,oom\nx,8,2,17\nx,8,7,8\nx,16,2,\nx,16,7,14\nx,32,7,27\n");
-    struct profile *profile = make_profile(&set, &options, &calibration);
+    OWNED(profile_free) struct profile *profile = make_profile(&set, &options, &calibration);
     const struct profile_function *f = profile_find(profile, "x");
     static const char *const sources[] = {"mmm", "xmm", "-mm", "--m", "--m"};
     for (size_t b = 0; b < 5; b++)
         assert_memory_equal(f->sources + 3 * b, sources[b], 3);
     assert_true(isnan(profile_latency_ms(f, 32, 1, 2)));
     assert_true(profile_latency_ms(f, 4, 1, 1) > 9);
-    profile_free(profile);
-    calibration_clear(&calibration);
-    samples_clear(&set);
 }
 
 /* At 50 % the latency is a quarter more than at 40 %, in three repeats. */
@@ -206,8 +196,8 @@ static void a_bump_that_was_measured_repeatedly_is_kept(void **state)
     static const double repeats[] = {0.99, 1, 1.01};
     char text[8192];
     size_t used = (size_t)snprintf(text, sizeof text, "model,batch,mps_pct,latency_ms\n");
-    struct sample_set set = {0};
-    struct calibration calibration;
+    CLOSED(samples_clear) struct sample_set set = {0};
+    CLOSED(calibration_clear) struct calibration calibration = {0};
     for (int batch = 1; batch <= 8; batch *= 2)
         for (int share = 20; share <= 100; share += 10)
             for (size_t r = 0; r < 3; r++)
@@ -216,7 +206,7 @@ static void a_bump_that_was_measured_repeatedly_is_kept(void **state)
                                          latency_law_ms(&truth, batch, share / 100.0) *
                                              (share == 50 ? 1.5 : 1) * repeats[r]);
     read_table(&set, text);
-    struct profile *profile = make_profile(&set, &options, &calibration);
+    OWNED(profile_free) struct profile *profile = make_profile(&set, &options, &calibration);
     const struct profile_function *f = profile_find(profile, "x");
     for (int batch = 1; batch <= 8; batch *= 2) {
         assert_within(profile_latency_ms(f, batch, 1, 50), 1.5 * latency_law_ms(&truth, batch, 0.5),
@@ -227,9 +217,6 @@ static void a_bump_that_was_measured_repeatedly_is_kept(void **state)
                       0.05);
         assert_true(profile_latency_ms(f, batch, 1, 50) > profile_latency_ms(f, batch, 1, 40));
     }
-    profile_free(profile);
-    calibration_clear(&calibration);
-    samples_clear(&set);
 }
 
 static void several_vcpu_counts_have_each_their_law(void **state)
@@ -237,8 +224,8 @@ static void several_vcpu_counts_have_each_their_law(void **state)
     const struct profile_options options = {.extend_batch = 16};
     char text[4096];
     size_t used = (size_t)snprintf(text, sizeof text, "model,vcpu,batch,mps_pct,latency_ms\n");
-    struct sample_set set = {0};
-    struct calibration calibration;
+    CLOSED(samples_clear) struct sample_set set = {0};
+    CLOSED(calibration_clear) struct calibration calibration = {0};
     for (int vcpu = 1; vcpu <= 2; vcpu++)
         for (int batch = 1; batch <= 8; batch *= 2)
             for (int share = 25; share <= 100; share += 25)
@@ -246,7 +233,7 @@ static void several_vcpu_counts_have_each_their_law(void **state)
                                          batch, share,
                                          latency_law_ms(&truth, batch, share / 100.0) / vcpu);
     read_table(&set, text);
-    struct profile *profile = make_profile(&set, &options, &calibration);
+    OWNED(profile_free) struct profile *profile = make_profile(&set, &options, &calibration);
     const struct profile_function *f = profile_find(profile, "x");
     assert_int_equal(f->extension_count, 2);
     for (int vcpu = 1; vcpu <= 2; vcpu++) {
@@ -256,9 +243,6 @@ static void several_vcpu_counts_have_each_their_law(void **state)
                       0.05);
     }
     assert_true(isnan(profile_latency_ms(f, 3, 3, 60)));
-    profile_free(profile);
-    calibration_clear(&calibration);
-    samples_clear(&set);
 }
 
 /* A table as INFless's: a batch needs half as many vCPUs, so most of the grid is empty. The factors
@@ -272,7 +256,7 @@ static double staircase_ms(int batch, int vcpu, int percent)
 
 static void read_staircase(struct sample_set *set)
 {
-    char *text = NULL;
+    TEXT *text = NULL;
     size_t size = 0;
     FILE *out = open_memstream(&text, &size);
     fputs("model,batch,cpu_cores,gpu_pct,latency_ms\n", out);
@@ -281,23 +265,22 @@ static void read_staircase(struct sample_set *set)
             for (int percent = 0; percent <= 50; percent += 10)
                 if (batch <= 2 * vcpu)
                     fprintf(out, "x,%d,%d,%d,%.9g\n", batch, vcpu, percent,
-                                  staircase_ms(batch, vcpu, percent));
+                            staircase_ms(batch, vcpu, percent));
                 else
                     fprintf(out, "x,%d,%d,%d,oom\n", batch, vcpu, percent);
     fclose(out);
     read_table(set, text);
-    free(text);
 }
 
 static void empty_cells_follow_from_other_vcpu_counts(void **state)
 {
     const struct profile_options options = {.unit = 10};
-    struct sample_set set = {0};
-    struct calibration calibration;
+    CLOSED(samples_clear) struct sample_set set = {0};
+    CLOSED(calibration_clear) struct calibration calibration = {0};
     size_t measured = 0, predicted = 0;
     read_staircase(&set);
     const size_t points = set.latency_count;
-    struct profile *profile = make_profile(&set, &options, &calibration);
+    OWNED(profile_free) struct profile *profile = make_profile(&set, &options, &calibration);
     const struct profile_function *f = profile_find(profile, "x");
     assert_int_equal(calibration.surface_count, 2);
     for (int vcpu = 2; vcpu <= 16; vcpu *= 2)
@@ -320,9 +303,6 @@ static void empty_cells_follow_from_other_vcpu_counts(void **state)
             }
     assert_int_equal(measured, points);
     assert_true(predicted > 0);
-    profile_free(profile);
-    calibration_clear(&calibration);
-    samples_clear(&set);
 }
 
 /* What lacks memory on a GPU may run without it, and between no GPU and the least share there is
@@ -330,11 +310,11 @@ static void empty_cells_follow_from_other_vcpu_counts(void **state)
 static void a_cell_without_a_gpu_is_no_small_share(void **state)
 {
     const struct profile_options options = {.extend_batch = 8};
-    struct sample_set set = {0};
-    struct calibration calibration;
+    CLOSED(samples_clear) struct sample_set set = {0};
+    CLOSED(calibration_clear) struct calibration calibration = {0};
     read_table(&set, "model,batch,gpu_pct,latency_ms\nx,1,0,40\nx,2,0,70\nx,4,0,130\n"
                      "x,1,50,10\nx,1,100,7\nx,2,50,16\nx,2,100,11\nx,4,50,oom\nx,4,100,18\n");
-    struct profile *profile = make_profile(&set, &options, &calibration);
+    OWNED(profile_free) struct profile *profile = make_profile(&set, &options, &calibration);
     const struct profile_function *f = profile_find(profile, "x");
     assert_within(profile_latency_ms(f, 4, 1, 0), 130, 1e-9);
     assert_true(isnan(profile_latency_ms(f, 4, 1, 50)));
@@ -342,16 +322,13 @@ static void a_cell_without_a_gpu_is_no_small_share(void **state)
     assert_true(isnan(profile_latency_ms(f, 8, 1, 0)));
     const double between = profile_latency_ms(f, 1, 1, 75);
     assert_true(between > 7 && between < 10);
-    profile_free(profile);
-    calibration_clear(&calibration);
-    samples_clear(&set);
 }
 
 /* The table of INFless, whose predicted cells a shipped world runs on. */
 static void infless_is_predicted_within_6_percent(void **state)
 {
-    struct sample_set set = {0};
-    struct calibration calibration;
+    CLOSED(samples_clear) struct sample_set set = {0};
+    CLOSED(calibration_clear) struct calibration calibration = {0};
     struct error error = {0};
     assert_true(
         sample_table_read(&set, "traces/profiles/raw/infless/infless_profiles_clean.csv", &error));
@@ -366,8 +343,6 @@ static void infless_is_predicted_within_6_percent(void **state)
     assert_true(all.mape < 0.06 && inner.mape < 0.06);
     /* All cells of a batch at a vCPU count, as the empty ones are. */
     assert_true(calibration_error(&calibration, FOLD_BATCH, false).mape < 0.1);
-    calibration_clear(&calibration);
-    samples_clear(&set);
 }
 
 /* ---- Marks of a file ------------------------------------------------------------------------- */
@@ -393,10 +368,10 @@ static void faulty_marks_are_refused_with_their_place(void **state)
         char text[512];
         struct error error = {0};
         snprintf(text, sizeof text,
-                       "{\"unit\": 2, \"functions\": {\"f\": {\"grid\": {\"batch\": [1, 2], "
-                       "\"vcpu\": [1], \"vgpu\": [1, 2]}, \"latency_ms\": [[[2, 1]], [[3, null]]], "
-                       "%s}}}",
-                       faults[i].keys);
+                 "{\"unit\": 2, \"functions\": {\"f\": {\"grid\": {\"batch\": [1, 2], "
+                 "\"vcpu\": [1], \"vgpu\": [1, 2]}, \"latency_ms\": [[[2, 1]], [[3, null]]], "
+                 "%s}}}",
+                 faults[i].keys);
         assert_null(profile_parse(text, "marks.json", &error));
         assert_int_equal(error.kind, ERROR_INPUT);
         if (strstr(error.message, faults[i].message) == NULL)
@@ -416,7 +391,7 @@ static const char steep_law[] =
 static void an_older_profile_is_read_and_its_law_bounded_outside_the_grid(void **state)
 {
     struct error error = {0};
-    struct profile *profile = profile_parse(steep_law, "steep.json", &error);
+    OWNED(profile_free) struct profile *profile = profile_parse(steep_law, "steep.json", &error);
     if (profile == NULL)
         fail_msg("%s", error.message);
     const struct profile_function *f = profile_find(profile, "f");
@@ -426,12 +401,12 @@ static void an_older_profile_is_read_and_its_law_bounded_outside_the_grid(void *
     assert_within(profile_origin_at(f, 1, 1, 100).expected_error_50, 0.1, 1e-9);
     assert_true(isnan(profile_origin_at(f, 1, 1, 100).expected_error_90));
     assert_within(profile_origin_at(f, 1, 1, 75).expected_error_50, 0.2, 1e-9);
-    profile_free(profile);
 }
 
 static void a_profile_without_marks_tells_cells_from_what_is_between(void **state)
 {
     struct error error = {0};
+    OWNED(profile_free)
     struct profile *profile = profile_load("traces/profiles/v100-mps-igniter.json", &error);
     assert_non_null(profile);
     const struct profile_function *f = profile_find(profile, "resnet50");
@@ -439,7 +414,6 @@ static void a_profile_without_marks_tells_cells_from_what_is_between(void **stat
     assert_int_equal(profile_origin_at(f, 8, 1, 45).source, PROFILE_INTERPOLATED);
     assert_int_equal(profile_origin_at(f, 64, 1, 40).source, PROFILE_EXTRAPOLATED);
     assert_true(isnan(profile_origin_at(f, 8, 1, 45).expected_error_50));
-    profile_free(profile);
 }
 
 /* ---- Columns --------------------------------------------------------------------------------- */
@@ -467,7 +441,7 @@ static void a_column_that_is_not_known_is_refused_selected_or_ignored(void **sta
 
 static void fractions_of_a_percent_make_the_unit_finer(void **state)
 {
-    struct sample_set set = {0};
+    CLOSED(samples_clear) struct sample_set set = {0};
     struct error error = {0};
     read_table(&set, "model,batch,mps_pct,latency_ms\nx,1,50,4\nx,1,12.5,9\n");
     assert_int_equal(set.unit, 200);
@@ -480,29 +454,25 @@ static void fractions_of_a_percent_make_the_unit_finer(void **state)
     assert_int_equal(set.latencies[2].share, 333);
     assert_int_equal(set.latencies[3].share, 1000);
     assert_false(samples_set_unit(&set, 7, "seven", &error));
-    samples_clear(&set);
 }
 
 static void a_table_without_shares_is_of_whole_gpus(void **state)
 {
     static const struct profile_options options = {.unit = 7};
-    struct sample_set set = {0};
-    struct calibration calibration;
+    CLOSED(samples_clear) struct sample_set set = {0};
+    CLOSED(calibration_clear) struct calibration calibration = {0};
     read_table(&set, "model,batch,latency_ms\nx,1,4\nx,2,6\nx,4,10\n");
     assert_int_equal(set.unit, 1);
-    struct profile *profile = make_profile(&set, &options, &calibration);
+    OWNED(profile_free) struct profile *profile = make_profile(&set, &options, &calibration);
     assert_int_equal(profile->unit, 7);
     assert_within(profile_latency_ms(profile_find(profile, "x"), 2, 1, 7), 6, 1e-9);
-    profile_free(profile);
-    calibration_clear(&calibration);
-    samples_clear(&set);
 }
 
 static void deviations_memory_and_cold_starts_reach_the_profile(void **state)
 {
     static const struct profile_options options = {0};
-    struct sample_set set = {0};
-    struct calibration calibration = {0};
+    CLOSED(samples_clear) struct sample_set set = {0};
+    CLOSED(calibration_clear) struct calibration calibration = {0};
     struct error error = {0};
     read_table(&set, "model,batch,mps_pct,latency_ms,std_ms,memory_mb\nx,1,50,10,0.2,530\n"
                      "x,2,50,16,0.32,560\nx,4,50,30,0.6,620\nx,4,100,18,0.36,620\n");
@@ -513,8 +483,8 @@ static void deviations_memory_and_cold_starts_reach_the_profile(void **state)
     read_table(&set, "function,cold_start_ms\nx,812.5\nx,790\ny,5\n");
     assert_true(calibration_run(&set, NULL, NULL, &calibration, &error));
     assert_within(calibration_noise(&calibration, 0), 0.02, 1e-9);
-    char *text = profile_text(&calibration, &options);
-    cJSON *root = cJSON_Parse(text);
+    TEXT *text = profile_text(&calibration, &options);
+    JSON *root = cJSON_Parse(text);
     const cJSON *function = cJSON_GetObjectItem(cJSON_GetObjectItem(root, "functions"), "x");
     const cJSON *cold =
         cJSON_GetObjectItem(cJSON_GetObjectItem(function, "cold_start_ms"), "samples_ms");
@@ -523,10 +493,6 @@ static void deviations_memory_and_cold_starts_reach_the_profile(void **state)
     assert_true(cJSON_GetArrayItem(cold, 1)->valuedouble == 790);
     assert_within(cJSON_GetObjectItem(cJSON_GetObjectItem(function, "noise"), "cv")->valuedouble,
                   0.02, 1e-6);
-    cJSON_Delete(root);
-    free(text);
-    calibration_clear(&calibration);
-    samples_clear(&set);
 }
 
 /* ---- What was not seen, on public measurements ------------------------------------------------
@@ -563,17 +529,17 @@ static void predict_unseen(const char *table, double known, unsigned long seed,
                            struct unseen *unseen)
 {
     static const struct profile_options options = {.full_grid = true};
-    struct sample_set all = {0};
-    struct sample_set part = {0};
-    struct calibration calibration;
+    CLOSED(samples_clear) struct sample_set all = {0};
+    CLOSED(samples_clear) struct sample_set part = {0};
+    CLOSED(calibration_clear) struct calibration calibration = {0};
     struct error error = {0};
-    gsl_rng *rng = gsl_rng_alloc(gsl_rng_mt19937);
+    OWNED(gsl_rng_free) gsl_rng *rng = gsl_rng_alloc(gsl_rng_mt19937);
     gsl_rng_set(rng, seed);
     if (!sample_table_read(&all, table, &error))
         fail_msg("%s", error.message);
     samples_reduce(&all);
     assert_true(samples_set_unit(&part, all.unit, table, &error));
-    bool *seen = calloc(all.latency_count, sizeof *seen);
+    OWNED(free) bool *seen = calloc(all.latency_count, sizeof *seen);
     assert_non_null(seen);
     for (size_t i = 0; i < all.functions.count; i++) {
         uint32_t index = 0;
@@ -584,14 +550,8 @@ static void predict_unseen(const char *table, double known, unsigned long seed,
         if (seen[i])
             assert_true(samples_add_latency(&part, &all.latencies[i], &error));
     }
-    struct profile *profile = make_profile(&part, &options, &calibration);
+    OWNED(profile_free) struct profile *profile = make_profile(&part, &options, &calibration);
     compare_unseen(profile, &all, seen, unseen);
-    profile_free(profile);
-    calibration_clear(&calibration);
-    samples_clear(&part);
-    samples_clear(&all);
-    gsl_rng_free(rng);
-    free(seen);
 }
 
 /* The bounds are for two seeds, which differ from those with which the predictor was developed.
@@ -626,7 +586,7 @@ static void most_of_a_surface_is_predicted_from_a_part_as_a_simulation_sees_it(v
 /* Some cells of a grid of batches 1, 2, 4 and random shares and vCPUs, with batch 1 among them. */
 static void random_table(gsl_rng *rng, struct sample_set *set)
 {
-    char *text = NULL;
+    TEXT *text = NULL;
     size_t size = 0;
     FILE *out = open_memstream(&text, &size);
     const int vcpus = 1 + (int)gsl_rng_uniform_int(rng, 2);
@@ -636,18 +596,17 @@ static void random_table(gsl_rng *rng, struct sample_set *set)
             for (int share = 20 + (int)gsl_rng_uniform_int(rng, 30); share <= 100; share += 25)
                 if (batch == 1 || gsl_rng_uniform(rng) < 0.8)
                     fprintf(out, "net,%d,%d,%d,%.9g\n", batch, share, vcpu,
-                                  latency_law_ms(&truth, batch, share / 100.0) / vcpu *
-                                      gsl_ran_lognormal(rng, 0, 0.02));
+                            latency_law_ms(&truth, batch, share / 100.0) / vcpu *
+                                gsl_ran_lognormal(rng, 0, 0.02));
     fclose(out);
     read_table(set, text);
-    free(text);
 }
 
 /* An experiment whose SLO and load are relative to the reference. */
 static struct experiment *experiment_on(const char *profile)
 {
     struct error error = {0};
-    char *json = NULL;
+    TEXT *json = NULL;
     assert_true(
         asprintf(
             &json,
@@ -662,28 +621,26 @@ static struct experiment *experiment_on(const char *profile)
     struct experiment *experiment = experiment_parse(json, "test", ".", NULL, 0, &error);
     if (experiment == NULL)
         fail_msg("%s", error.message);
-    free(json);
     return experiment;
 }
 
 static void a_full_grid_moves_no_slo_and_no_load(void **state)
 {
     static const struct profile_options options[] = {{0}, {.full_grid = true, .extend_batch = 8}};
-    gsl_rng *rng = gsl_rng_alloc(gsl_rng_mt19937);
+    OWNED(gsl_rng_free) gsl_rng *rng = gsl_rng_alloc(gsl_rng_mt19937);
     size_t smaller = 0;
     gsl_rng_set(rng, 26);
     for (int table = 0; table < 6; table++) {
-        struct sample_set set = {0};
-        struct calibration calibration;
+        CLOSED(samples_clear) struct sample_set set = {0};
+        CLOSED(calibration_clear) struct calibration calibration = {0};
         struct error error = {0};
         struct experiment *on[2];
         random_table(rng, &set);
         samples_reduce(&set);
         assert_true(calibration_run(&set, NULL, NULL, &calibration, &error));
         for (int i = 0; i < 2; i++) {
-            char *text = profile_text(&calibration, &options[i]);
+            TEXT *text = profile_text(&calibration, &options[i]);
             on[i] = experiment_on(text);
-            free(text);
         }
         const struct function *plain = &on[0]->workload.functions[0];
         const struct function *dense = &on[1]->workload.functions[0];
@@ -701,11 +658,8 @@ static void a_full_grid_moves_no_slo_and_no_load(void **state)
                    dense->configurations[0].grade == CONFIGURATION_EXTRAPOLATED;
         experiment_free(on[0]);
         experiment_free(on[1]);
-        calibration_clear(&calibration);
-        samples_clear(&set);
     }
     assert_int_equal(smaller, 6); /* policies may still choose what was predicted */
-    gsl_rng_free(rng);
 }
 
 static void evidence_counts_the_cells_that_are_predicted(void **state)
@@ -722,19 +676,16 @@ static void evidence_counts_the_cells_that_are_predicted(void **state)
     };
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
         const struct profile_options options = {.full_grid = cases[i].full};
-        struct sample_set set = {0};
-        struct calibration calibration;
+        CLOSED(samples_clear) struct sample_set set = {0};
+        CLOSED(calibration_clear) struct calibration calibration = {0};
         struct error error = {0};
         char text[256];
         snprintf(text, sizeof text, "model,batch,mps_pct,latency_ms\n%s", cases[i].table);
         read_table(&set, text);
         if (cases[i].evidence != NULL)
             assert_true(samples_set_text(&set.evidence, cases[i].evidence, &error));
-        struct profile *profile = make_profile(&set, &options, &calibration);
+        OWNED(profile_free) struct profile *profile = make_profile(&set, &options, &calibration);
         assert_string_equal(profile->evidence, cases[i].wanted);
-        profile_free(profile);
-        calibration_clear(&calibration);
-        samples_clear(&set);
     }
 }
 

@@ -262,7 +262,7 @@ static int scan_answer(const char *path, const struct scan_case *scan, double va
                                          scan->fixed[2],
                                          {"policy.name", scan->policy},
                                          {scan->key, text}};
-    struct experiment *experiment = experiment_load(path, overrides, 5, &error);
+    EXPERIMENT *experiment = experiment_load(path, overrides, 5, &error);
     assert_non_null(experiment);
     const struct policy *policy = runner_policy(experiment, &values, &error);
     for (unsigned seed = 1; seed <= SEEDS; seed++) {
@@ -273,7 +273,6 @@ static int scan_answer(const char *path, const struct scan_case *scan, double va
         squares += result.overall.slo_hit_rate * result.overall.slo_hit_rate;
     }
     free(values);
-    experiment_free(experiment);
     const double mean = sum / SEEDS;
     const double variance = fmax(0, (squares - SEEDS * mean * mean) / (SEEDS - 1));
     const double half = t_of_scan * sqrt(variance / SEEDS);
@@ -308,7 +307,7 @@ CASE(the_value_found_is_that_of_a_scan)
         char path[] = "/tmp/esgsim-test-XXXXXX";
         char json[WORLD_BYTES];
         const struct scan_case scan = scan_case_of(c);
-        struct capacity_answer answer;
+        CLOSED(capacity_answer_clear) struct capacity_answer answer = {0};
         struct error error = {0};
         scan_world(json, c);
         write_temporary(path, json);
@@ -332,7 +331,6 @@ CASE(the_value_found_is_that_of_a_scan)
         assert_int_equal(answer.first_seed, 1);
         assert_int_equal(answer.whole, scan.whole);
         agreed += scan_agrees(c, path, &scan, &answer.curves[0].search);
-        capacity_answer_clear(&answer);
         unlink(path);
     }
     /* A curve that is not monotone has several answers, of which the search finds one. */
@@ -537,14 +535,13 @@ CASE(the_platform_finds_the_edge_of_theory)
                                                    .jobs = 2,
                                                    .quiet = true};
         struct tries tries = {0};
-        struct capacity_answer answer;
+        CLOSED(capacity_answer_clear) struct capacity_answer answer = {0};
         struct error error = {0};
         if (!capacity_run(&question, &answer, &error))
             fail_msg("%s", error.message);
         tries_add(&tries, &stations[s], &answer.curves[0].search);
         tries_print(&tries, &stations[s]);
         all.held += tries.held;
-        capacity_answer_clear(&answer);
     }
     assert_true(all.held >= 3);
 }

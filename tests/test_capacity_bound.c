@@ -7,6 +7,8 @@
 #include "tests/suite.h"
 #include "tests/worlds.h"
 
+OWNER(capacity_bound_destroy, struct capacity_bound)
+
 /* ---- The best of all schedules --------------------------------------------------------------- */
 
 enum { TINY_REQUESTS = 4, TINY_CASES = 80, RUNNING_MAX = 8, TINY_KINDS = 2 };
@@ -211,6 +213,7 @@ static double bound_of(const struct tiny *tiny)
                                                       1, 1, 1, 1, 1, 1, 1, 1};
     struct error error = {0};
     double hits = 0;
+    OWNED(capacity_bound_destroy)
     struct capacity_bound *bound = capacity_bound_create(tiny->workload, &error);
     assert_non_null(bound);
     for (size_t r = TINY_REQUESTS; r-- > 0;) {
@@ -219,7 +222,6 @@ static double bound_of(const struct tiny *tiny)
                                        request->deadline - request->arrival, noise, true, &error));
     }
     assert_true(capacity_bound_hits(bound, &hits, &error));
-    capacity_bound_destroy(bound);
     return hits;
 }
 
@@ -228,7 +230,7 @@ static void tiny_case(struct random_stream *stream, bool unlike, size_t number, 
 {
     char json[WORLD_BYTES];
     tiny_world(json, &stream->rng, unlike);
-    struct experiment *experiment = load(json);
+    EXPERIMENT *experiment = load(json);
     struct tiny tiny = {.workload = &experiment->workload, .best = -1};
     const struct invoker_group *group = &experiment->workload.cluster.groups[0];
     struct tiny_state start = {.now = -1, .vcpus = group->vcpus};
@@ -249,7 +251,6 @@ static void tiny_case(struct random_stream *stream, bool unlike, size_t number, 
         fail_msg("case %zu: %d hits, and the bound is %g", number, tiny.best, bound);
     *binding += bound < TINY_REQUESTS;
     *equal += bound == tiny.best;
-    experiment_free(experiment);
 }
 
 CASE(no_schedule_of_a_tiny_case_has_more_hits)
@@ -331,13 +332,13 @@ static double station_hits(const struct experiment *experiment, size_t count, do
 {
     struct error error = {0};
     double hits = 0;
+    OWNED(capacity_bound_destroy)
     struct capacity_bound *bound = capacity_bound_create(&experiment->workload, &error);
     for (size_t r = 0; r < count; r++)
         assert_true(capacity_bound_add(bound, 0, sim_from_ms(interval_ms * (double)r),
                                        experiment->workload.applications[0].slo,
                                        &times_ms[r % times], true, &error));
     assert_true(capacity_bound_hits(bound, &hits, &error));
-    capacity_bound_destroy(bound);
     return hits;
 }
 
@@ -346,11 +347,10 @@ CASE(a_burst_has_as_many_hits_as_fit_before_its_deadline)
     static const double ten = 10;
     for (unsigned vcpus = 1; vcpus <= 4; vcpus++)
         for (unsigned rounds = 1; rounds <= 5; rounds++) {
-            struct experiment *experiment = station(vcpus, 10.0 * rounds);
+            EXPERIMENT *experiment = station(vcpus, 10.0 * rounds);
             const double most = vcpus * rounds;
             assert_true(station_hits(experiment, 50, 0, &ten, 1) == most);
             assert_true(station_hits(experiment, (size_t)most, 0, &ten, 1) == most);
-            experiment_free(experiment);
         }
 }
 
@@ -359,12 +359,11 @@ CASE(a_burst_has_as_many_hits_as_fit_before_its_deadline)
 CASE(in_overload_the_shortest_are_served)
 {
     static const double times[] = {5, 20};
-    struct experiment *experiment = station(1, 40);
+    EXPERIMENT *experiment = station(1, 40);
     const double hits = station_hits(experiment, 4000, 6.25, times, 2);
     const double expected = 2000 + (4000 * 6.25 - 2000 * 5) / 20;
     print_message("%g hits, in theory about %g\n", hits, expected);
     assert_true(hits >= expected && hits <= expected + 5);
-    experiment_free(experiment);
 }
 
 CASE(all_hit_at_low_load_and_none_below_the_fastest_time)

@@ -6,6 +6,8 @@
 #include "tests/suite.h"
 #include "workloads/experiment.h"
 
+OWNER(sweep_free, struct sweep)
+
 static void assert_near(double value, double wanted, double tolerance)
 {
     if (!(fabs(value - wanted) <= tolerance))
@@ -90,7 +92,7 @@ static void assert_claim(const char *claim, double mean, double half_width,
                          enum claim_verdict verdict)
 {
     char text[2048];
-    struct judged judged;
+    CLOSED(judged_clear) struct judged judged = {0};
     struct error error = {0};
     struct estimate ours;
     snprintf(text, sizeof text, CLAIMS("%s"), claim);
@@ -107,7 +109,6 @@ static void assert_claim(const char *claim, double mean, double half_width,
         assert_near(ours.half_width, half_width, 1e-3);
     assert_string_equal(claim_verdict_name(claim_judge(&judged.claims->list[0], ours)),
                         claim_verdict_name(verdict));
-    judged_clear(&judged);
 }
 
 /* Student's t for 2 degrees of freedom: 4.3027. */
@@ -209,7 +210,7 @@ CASE(a_setting_may_be_named_by_its_keys)
 /* Half of the GPUs' capacity is held for 100 s, and a fifth of the GPUs in use is free: 62.5 s. */
 CASE(the_time_of_gpus_in_use_follows_from_what_they_hold)
 {
-    struct judged judged;
+    CLOSED(judged_clear) struct judged judged = {0};
     judge(&judged, CLAIMS("{" HEAD "\"kind\": \"open\", \"metric\": \"gpu_use_s\", " OF(
                        "clockwork", "light") "\"low\": 0}"));
     struct error error = {0};
@@ -220,7 +221,6 @@ CASE(the_time_of_gpus_in_use_follows_from_what_they_hold)
     }
     assert_true(claim_estimate(judged.report, &judged.claims->list[0], &ours, &error));
     assert_near(ours.mean, 62.5, 1e-9);
-    judged_clear(&judged);
 }
 
 /* A measure of trainings is known, and has no value where there are none. */
@@ -245,7 +245,7 @@ CASE(runs_that_are_not_there_and_runs_in_several_settings_are_refused)
     };
     for (size_t i = 0; i < sizeof wrong / sizeof wrong[0]; i++) {
         char text[2048];
-        struct judged judged;
+        CLOSED(judged_clear) struct judged judged = {0};
         struct error error = {0};
         struct estimate ours;
         snprintf(text, sizeof text, CLAIMS("%s"), wrong[i][0]);
@@ -254,7 +254,6 @@ CASE(runs_that_are_not_there_and_runs_in_several_settings_are_refused)
         assert_int_equal(error.kind, ERROR_INPUT);
         if (strstr(error.message, wrong[i][1]) == NULL)
             fail_msg("%s", error.message);
-        judged_clear(&judged);
     }
 }
 
@@ -295,7 +294,7 @@ CASE(faults_of_the_file_are_named_with_their_place)
 
 CASE(exact_claims_come_first_and_open_ones_last)
 {
-    struct judged judged;
+    CLOSED(judged_clear) struct judged judged = {0};
     struct error error = {0};
     struct estimate ours[3];
     judge(&judged, CLAIMS(HITS("open") OF("clockwork", "heavy")
@@ -339,10 +338,9 @@ CASE(exact_claims_come_first_and_open_ones_last)
         }
     }
     free(text);
-    cJSON *made = claims_json(judged.claims, ours);
+    JSON *made = claims_json(judged.claims, ours);
     text = cJSON_Print(made);
-    cJSON_Delete(made);
-    cJSON *root = cJSON_Parse(text);
+    JSON *root = cJSON_Parse(text);
     const cJSON *claim = cJSON_GetArrayItem(cJSON_GetObjectItem(root, "claims"), 2);
     assert_string_equal(cJSON_GetObjectItem(claim, "verdict")->valuestring, "contradicted");
     assert_string_equal(cJSON_GetObjectItem(claim, "standing")->valuestring, "below");
@@ -350,9 +348,7 @@ CASE(exact_claims_come_first_and_open_ones_last)
     assert_near(cJSON_GetObjectItem(claim, "mean")->valuedouble, 0.75, 1e-12);
     assert_true(cJSON_IsNull(cJSON_GetObjectItem(claim, "high")));
     assert_int_equal(cJSON_GetObjectItem(claim, "seeds")->valueint, 3);
-    cJSON_Delete(root);
     free(text);
-    judged_clear(&judged);
 }
 
 /* The acceptance of the shipped claims: at least five seeds for each, a source, no repetition. */
@@ -367,12 +363,11 @@ CASE(the_shipped_claims_have_sources_and_five_seeds)
         const struct expectation *claim = &claims->list[c];
         assert_true(strlen(claim->source) > 10);
         assert_non_null(claim->expected);
-        struct sweep *sweep = sweep_load(claim->sweep, NULL, 0, &error);
+        OWNED(sweep_free) struct sweep *sweep = sweep_load(claim->sweep, NULL, 0, &error);
         if (sweep == NULL)
             fail_msg("%s", error.message);
         else if (sweep->seeds < 5)
             fail_msg("%s has fewer than 5 seeds", claim->sweep);
-        sweep_free(sweep);
     }
     expectations_free(claims);
 }

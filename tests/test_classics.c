@@ -99,7 +99,7 @@ static uint64_t look_run(const char *json, const char *name, const char *key, do
     looking = &look;
     inner_decide = policy->decide;
     inner_check = check;
-    struct experiment *experiment = load(json);
+    EXPERIMENT *experiment = load(json);
     const struct recorder recorder = {
         .context = log, .request = log_request, .batch = log_batch, .decision = look_decision};
     double *values = policy_values(policy, key, number);
@@ -107,7 +107,6 @@ static uint64_t look_run(const char *json, const char *name, const char *key, do
     if (!simulation_run(experiment, &watched, values, &recorder, NULL, result, &error))
         fail_msg("%s: %s", policy->name, error.message);
     free(values);
-    experiment_free(experiment);
     looking = NULL;
     late_batches += look.late;
     return look.choices;
@@ -590,7 +589,7 @@ CASE(a_sliding_window_has_the_percentiles_of_clockworks_test)
         {70, {70, 70, 70, 70, 70}},    {50, {50, 55, 60, 65, 70}},   {90, {50, 60, 70, 80, 90}},
         {110, {50, 70, 90, 100, 110}}, {20, {20, 55, 90, 100, 110}}, {20, {20, 20, 20, 65, 110}},
     };
-    struct arena arena = {0};
+    CLOSED(arena_clear) struct arena arena = {0};
     struct sliding_window window;
     sliding_window_init(&window, &arena, 3);
     assert_int_equal(sliding_window_percentile(&window, 0.5), 0);
@@ -600,7 +599,6 @@ CASE(a_sliding_window_has_the_percentiles_of_clockworks_test)
             assert_int_equal(sliding_window_percentile(&window, quarter / 4.0),
                              steps[i].at[quarter]);
     }
-    arena_clear(&arena);
 }
 
 /* One function of five batches, 10 ms a job, one GPU of one unit, containers ready. */

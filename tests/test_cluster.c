@@ -4,6 +4,8 @@
 #include "sim/engine/random.h"
 #include "tests/suite.h"
 
+OWNER(cluster_clear, struct cluster)
+
 enum { FUNCTIONS = 4, INVOKERS = 23, STEPS = 20000, KINDS = 3 };
 
 /* A workload of our own, without files: four functions, unlike invokers. */
@@ -402,7 +404,7 @@ CASE(best_fit_looks_for_the_gpu_that_fits_and_not_for_the_emptiest)
     fixture.groups[1].gpu_count = 1;
     fixture.workload.cluster.group_count = 2;
     fixture.workload.cluster.invoker_count = 2;
-    struct cluster *cluster = &fixture.cluster;
+    OWNED(cluster_clear) struct cluster *cluster = &fixture.cluster;
     assert_true(cluster_init(cluster, &fixture.workload, REUSE_MRU, NULL));
     struct configuration *held = fixture.configurations[0];
     held[1].vgpu = 6, held[2].vgpu = 3, held[3].vgpu = 5;
@@ -416,7 +418,6 @@ CASE(best_fit_looks_for_the_gpu_that_fits_and_not_for_the_emptiest)
     assert_int_equal(cluster_best_fit(cluster, 1, &fixture.configurations[1][0], false), 0);
     assert_true(cluster_place(cluster, 1, &fixture.configurations[1][0], 0, false, &placement));
     assert_int_equal(placement.gpu, 0);
-    cluster_clear(cluster);
 }
 
 /* NVIDIA's MIG user guide lists the layouts of an A100; these sums of slices it does and does not
@@ -454,7 +455,7 @@ CASE(a_full_gpu_evicts_the_least_recently_used_idle_container)
 {
     struct fixture fixture;
     assert_int_equal(fixture_make(&fixture, SHARING_MPS), 0);
-    struct cluster *cluster = &fixture.cluster;
+    OWNED(cluster_clear) struct cluster *cluster = &fixture.cluster;
     const uint32_t small = 20; /* 6,000 MB of GPU memory */
     uint32_t ids[3];
     for (uint32_t f = 0; f < 3; f++) { /* 500 + 1,000 + 1,500 MB of weights */
@@ -474,7 +475,6 @@ CASE(a_full_gpu_evicts_the_least_recently_used_idle_container)
     assert_int_equal(cluster->containers[ids[1]].state, CONTAINER_IDLE);
     huge.gpu_memory_mb = 6001;
     assert_false(cluster_place(cluster, 0, &huge, small, false, &placement));
-    cluster_clear(cluster);
 }
 
 /* What a list of idle containers should be, the latest first; entries after `count` do not count.
@@ -521,7 +521,7 @@ CASE(lists_of_idle_containers_are_in_order_of_last_use)
     fixture.groups[0] = (struct invoker_group){INVOKERS, 64, 65536, &fixture.gpus[0], 1};
     fixture.workload.cluster.group_count = 1;
     assert_true(cluster_init(&fixture.cluster, &fixture.workload, REUSE_MRU, NULL));
-    struct cluster *cluster = &fixture.cluster;
+    OWNED(cluster_clear) struct cluster *cluster = &fixture.cluster;
     const uint32_t f = 3, invoker = 5;
     const struct configuration *c = &fixture.configurations[f][0];
     struct plain_list idle = {.count = 0}, busy = {.count = 0};
@@ -554,7 +554,6 @@ CASE(lists_of_idle_containers_are_in_order_of_last_use)
         assert_list(cluster, invoker, f, &idle);
     }
     assert_true(from_middle > 200);
-    cluster_clear(cluster);
 }
 
 CASE(home_walks_visit_every_invoker_once)
@@ -821,7 +820,7 @@ CASE(a_broken_account_is_noticed)
 {
     struct fixture fixture;
     assert_int_equal(fixture_make(&fixture, SHARING_MPS), 0);
-    struct cluster *cluster = &fixture.cluster;
+    OWNED(cluster_clear) struct cluster *cluster = &fixture.cluster;
     struct invoker_state *invoker = &cluster->invokers[1];
     struct gpu_state *gpu = &cluster->gpus[1];
     const int64_t memory_kb = cluster->sizes[1].memory_kb;
@@ -831,7 +830,6 @@ CASE(a_broken_account_is_noticed)
     ASSERT_NOTICED(cluster, invoker->idle_kb, -1, "host memory");
     ASSERT_NOTICED(cluster, gpu->free_parts, (uint32_t)gpu->spec->units * UNIT_PARTS + 1, "vGPU");
     assert_true(cluster_check(cluster, true, NULL));
-    cluster_clear(cluster);
 }
 
 SUITE("cluster")

@@ -15,6 +15,10 @@
 #include "tests/suite.h"
 #include "tests/worlds.h"
 
+OWNER(compare_free, struct comparison)
+OWNER(emulated_destroy, struct emulated)
+OWNER(run_record_free, struct run_record)
+
 enum { RUNS_MAX = 4, PATH_SIZE = 64 };
 
 /* ---- Pairs of files -------------------------------------------------------------------------- */
@@ -39,7 +43,7 @@ static void pair_clear(struct pair *pair)
 static void simulate_into(struct store *store, const struct experiment *experiment)
 {
     struct error error = {0};
-    struct simulation_result result;
+    RESULT result = {0};
     double *values = NULL;
     const struct policy *policy = runner_policy(experiment, &values, &error);
     bool good = policy != NULL && store_begin_experiment(store, experiment, policy, values, &error);
@@ -48,7 +52,6 @@ static void simulate_into(struct store *store, const struct experiment *experime
            store_end_run(store, &result, &error);
     if (!good)
         fail_msg("%s", error.message);
-    simulation_result_clear(&result);
     free(values);
 }
 
@@ -68,13 +71,13 @@ static void replay_into(struct store *store, const struct experiment *experiment
                         double jitter_cv, bool gpu)
 {
     struct error error = {0};
-    struct simulation_result result;
+    RESULT result = {0};
     double *values = NULL;
     if (experiment == NULL)
         return;
     const struct emulated_options options = {
         .factor = factor, .jitter_cv = jitter_cv, .seed = experiment->seed};
-    struct emulated *rehearsal = emulated_create(&options, &error);
+    OWNED(emulated_destroy) struct emulated *rehearsal = emulated_create(&options, &error);
     struct replay_target target = replay_rehearsal(rehearsal);
     const struct policy *policy = runner_policy(experiment, &values, &error);
     if (gpu)
@@ -82,8 +85,6 @@ static void replay_into(struct store *store, const struct experiment *experiment
     if (policy == NULL ||
         !replay_record(store, experiment, policy, values, &target, NULL, &result, &error))
         fail_msg("%s", error.message);
-    simulation_result_clear(&result);
-    emulated_destroy(rehearsal);
     free(values);
 }
 
@@ -162,7 +163,7 @@ CASE(a_reality_as_modelled_has_no_error_at_all)
 {
     struct pair pair =
         pair_of(world(1, "esg", NULL, NULL), world(1, "esg", NULL, NULL), 1, 0, false);
-    struct comparison *against = compare(&pair);
+    OWNED(compare_free) struct comparison *against = compare(&pair);
     assert_int_equal(against->run_count, 1);
     assert_int_equal(against->alone_count, 0);
     assert_false(against->gpu);
@@ -184,7 +185,6 @@ CASE(a_reality_as_modelled_has_no_error_at_all)
         assert_int_equal(compare_stands(run, limited[m], NULL), COMPARE_MET);
     assert_int_equal(compare_stands(run, COMPARE_P99, NULL), COMPARE_UNTOLD);
     assert_true(run->time_difference_ms == 0);
-    compare_free(against);
     pair_clear(&pair);
 }
 
@@ -194,7 +194,7 @@ CASE(an_error_of_the_profile_is_found_where_it_is)
 {
     struct pair pair = pair_of(lone(NULL, "arrivals.rate_per_s", "1"),
                                lone(NULL, "arrivals.rate_per_s", "1"), 1.25, 0, true);
-    struct comparison *against = compare(&pair);
+    OWNED(compare_free) struct comparison *against = compare(&pair);
     const struct compare_run *run = &against->runs[0];
     const struct compare_part *part = whole(run);
     double by = 0;
@@ -223,7 +223,6 @@ CASE(an_error_of_the_profile_is_found_where_it_is)
     assert_true(against->gpu && run->gpu);
     assert_true(run->late_us_mean == 12.5 && run->late_us_p99 == 40 && run->late_us_max == 155);
     assert_string_equal(run->device, "a GPU that is none");
-    compare_free(against);
     pair_clear(&pair);
 }
 
@@ -232,7 +231,7 @@ CASE(an_error_of_the_interference_shows_in_company_alone)
 {
     struct pair pair =
         pair_of(lone(NULL, "platform.interference", "true"), lone(NULL, NULL, NULL), 1, 0, false);
-    struct comparison *against = compare(&pair);
+    OWNED(compare_free) struct comparison *against = compare(&pair);
     const struct compare_run *run = &against->runs[0];
     assert_true(run->company_count >= 3);
     for (size_t c = 0; c < run->company_count; c++) {
@@ -241,7 +240,6 @@ CASE(an_error_of_the_interference_shows_in_company_alone)
     }
     assert_true(run->company[0].slowdown[0] < 1.15);
     assert_true(run->company[2].slowdown[0] > 1.2);
-    compare_free(against);
     pair_clear(&pair);
 }
 
@@ -265,11 +263,12 @@ CASE(figures_are_those_of_the_rows)
 {
     struct pair pair = pair_of(world(2, "esg", "slo.factor", "1.1"),
                                world(2, "esg", "slo.factor", "1.1"), 1.1, 0.2, false);
-    struct comparison *against = compare(&pair);
+    OWNED(compare_free) struct comparison *against = compare(&pair);
     const struct compare_run *run = &against->runs[0];
     const char *const hashes[] = {run->simulated->hash, run->real->hash};
     for (size_t s = 0; s < 2; s++) {
         struct error error = {0};
+        OWNED(run_record_free)
         struct run_record *record = run_record_load(pair.paths[s], hashes[s], &error);
         assert_non_null(record);
         for (uint32_t a = 0; a < 3; a++) {
@@ -281,7 +280,6 @@ CASE(figures_are_those_of_the_rows)
                             1e-9 * expected);
             }
         }
-        run_record_free(record);
     }
     /* All together: what the runs' own tables say. */
     const struct measures *measures[] = {&run->simulated->measures, &run->real->measures};
@@ -302,7 +300,6 @@ CASE(figures_are_those_of_the_rows)
         for (size_t f = 0; f < sizeof pairs / sizeof *pairs; f++)
             assert_true(fabs(pairs[f][0] - pairs[f][1]) <= 1e-9 * fabs(pairs[f][0]));
     }
-    compare_free(against);
     pair_clear(&pair);
 }
 
@@ -328,13 +325,14 @@ CASE(company_and_causes_are_what_pairwise_counting_gives)
 {
     struct pair pair =
         pair_of(world(3, "esg", NULL, NULL), world(3, "esg", NULL, NULL), 0.9, 0.2, false);
-    struct comparison *against = compare(&pair);
+    OWNED(compare_free) struct comparison *against = compare(&pair);
     const struct compare_run *run = &against->runs[0];
     const char *const hashes[] = {run->simulated->hash, run->real->hash};
     size_t counted[2][16] = {{0}};
     double jobs[2] = {0}, execution[2] = {0};
     for (size_t s = 0; s < 2; s++) {
         struct error error = {0};
+        OWNED(run_record_free)
         struct run_record *record = run_record_load(pair.paths[s], hashes[s], &error);
         assert_non_null(record);
         for (size_t i = 0; i < record->batch_count; i++) {
@@ -345,7 +343,6 @@ CASE(company_and_causes_are_what_pairwise_counting_gives)
             jobs[s] += row->jobs;
             execution[s] += row->jobs * sim_to_ms(row->finished_ns - row->started_ns);
         }
-        run_record_free(record);
         assert_true(fabs(run->execution_ms[s] - execution[s] / jobs[s]) < 1e-9);
     }
     for (size_t c = 0; c < run->company_count; c++)
@@ -358,7 +355,6 @@ CASE(company_and_causes_are_what_pairwise_counting_gives)
     /* A reality a tenth faster: what is alike took longer in the simulation. */
     assert_true(run->time_difference_ms > 0);
     assert_true(kinds[0] > 0 && kinds[1] > 0);
-    compare_free(against);
     pair_clear(&pair);
 }
 
@@ -373,12 +369,11 @@ CASE(the_interval_holds_the_truth_as_often_as_it_says)
         snprintf(seed, sizeof seed, "%u", trial + 1);
         struct pair pair =
             pair_of(lone(NULL, "seed", seed), lone(NULL, "seed", seed), 1, 0.3, false);
-        struct comparison *against = compare(&pair);
+        OWNED(compare_free) struct comparison *against = compare(&pair);
         const struct compare_figure *figure = &whole(&against->runs[0])->figures[COMPARE_EXECUTION];
         assert_true(figure->low <= figure->error && figure->error <= figure->high);
         assert_true(figure->high - figure->low < 15);
         held += figure->low <= 0 && figure->high >= 0;
-        compare_free(against);
         pair_clear(&pair);
     }
     assert_in_range(held, TRIALS * 85 / 100, TRIALS);
@@ -388,10 +383,9 @@ CASE(few_requests_have_no_interval)
 {
     struct pair pair =
         pair_of(lone(NULL, "requests", "30"), lone(NULL, "requests", "30"), 1.1, 0, false);
-    struct comparison *against = compare(&pair);
+    OWNED(compare_free) struct comparison *against = compare(&pair);
     assert_true(isnan(whole(&against->runs[0])->figures[COMPARE_MEAN].low));
     assert_true(isfinite(whole(&against->runs[0])->figures[COMPARE_MEAN].error));
-    compare_free(against);
     pair_clear(&pair);
 }
 
@@ -403,16 +397,14 @@ CASE(runs_are_paired_by_policy_and_seed_and_the_rest_is_told)
                                       lone("fifo", "seed", "6")};
     struct experiment *replayed[] = {lone("fifo", "seed", "6"), lone("edf", NULL, NULL),
                                      lone("openwhisk", NULL, NULL)};
-    struct pair pair = pair_make(simulated, 3, replayed, 3, 1, 0, false);
-    struct comparison *against = compare(&pair);
+    CLOSED(pair_clear) struct pair pair = pair_make(simulated, 3, replayed, 3, 1, 0, false);
+    OWNED(compare_free) struct comparison *against = compare(&pair);
     assert_int_equal(against->run_count, 2);
     assert_string_equal(against->runs[0].title, "lone, fifo, seed 6");
     assert_string_equal(against->runs[1].title, "lone, edf, seed 5");
     assert_int_equal(against->alone_count, 2);
     assert_string_equal(against->alone[0], "lone, openwhisk, seed 5: replayed, not simulated");
     assert_string_equal(against->alone[1], "lone, fifo, seed 5: simulated, not replayed");
-    compare_free(against);
-    pair_clear(&pair);
 }
 
 CASE(what_a_replay_changes_may_differ)
@@ -420,9 +412,8 @@ CASE(what_a_replay_changes_may_differ)
     struct pair pair = pair_of(
         lone(NULL, "platform.interference", "true"),
         lone(NULL, "platform.decision_cost", "{\"model\":\"fixed\",\"ms\":1}"), 1, 0, false);
-    struct comparison *against = compare(&pair);
+    OWNED(compare_free) struct comparison *against = compare(&pair);
     assert_int_equal(against->run_count, 1);
-    compare_free(against);
     pair_clear(&pair);
 }
 
@@ -447,6 +438,7 @@ CASE(other_experiments_are_refused_by_the_first_key_that_differs)
 
 CASE(files_of_the_wrong_kind_are_refused)
 {
+    CLOSED(pair_clear)
     struct pair pair = pair_of(lone(NULL, NULL, NULL), lone(NULL, NULL, NULL), 1, 0, false);
     struct pair swapped = {{{0}}}, same = {{{0}}}, none = {{{0}}};
     memcpy(swapped.paths[0], pair.paths[1], PATH_SIZE);
@@ -463,7 +455,6 @@ CASE(files_of_the_wrong_kind_are_refused)
     refused(&none, "tests/test_compare.c");
     snprintf(none.paths[1], PATH_SIZE, "/no/such/file.h5");
     refused(&none, "/no/such/file.h5");
-    pair_clear(&pair);
 }
 
 CASE(runs_without_rows_or_partners_are_refused)
@@ -495,11 +486,12 @@ static char *printed(const struct comparison *against, print *function)
 
 CASE(the_formats_agree_and_say_that_no_gpu_took_part)
 {
+    CLOSED(pair_clear)
     struct pair pair = pair_of(lone(NULL, NULL, NULL), lone(NULL, NULL, NULL), 1.25, 0.1, false);
-    struct comparison *against = compare(&pair);
-    char *text = printed(against, compare_text), *again = printed(against, compare_text);
-    char *page = printed(against, compare_html), *csv = printed(against, compare_csv);
-    char *object = printed(against, compare_json);
+    OWNED(compare_free) struct comparison *against = compare(&pair);
+    TEXT *text = printed(against, compare_text), *again = printed(against, compare_text);
+    TEXT *page = printed(against, compare_html), *csv = printed(against, compare_csv);
+    TEXT *object = printed(against, compare_json);
     const double error = whole(&against->runs[0])->figures[COMPARE_EXECUTION].error;
     char number[64];
     assert_string_equal(text, again);
@@ -516,34 +508,24 @@ CASE(the_formats_agree_and_say_that_no_gpu_took_part)
             commas += *at == ',';
         assert_int_equal(commas, 14);
     }
-    cJSON *root = cJSON_Parse(object);
+    JSON *root = cJSON_Parse(object);
     assert_non_null(root);
     assert_true(cJSON_IsFalse(cJSON_GetObjectItem(root, "gpu")));
     const cJSON *run = cJSON_GetArrayItem(cJSON_GetObjectItem(root, "runs"), 0);
     const cJSON *all = cJSON_GetArrayItem(cJSON_GetObjectItem(run, "all"), 0);
     const cJSON *figure = cJSON_GetObjectItem(all, "exec_ms_mean");
     assert_true(cJSON_GetNumberValue(cJSON_GetObjectItem(figure, "error")) == error);
-    cJSON_Delete(root);
-    free(text);
-    free(again);
-    free(page);
-    free(csv);
-    free(object);
-    compare_free(against);
-    pair_clear(&pair);
 }
 
 CASE(a_gpu_is_named_and_nothing_is_called_a_rehearsal)
 {
+    CLOSED(pair_clear)
     struct pair pair = pair_of(lone(NULL, NULL, NULL), lone(NULL, NULL, NULL), 1, 0, true);
-    struct comparison *against = compare(&pair);
-    char *text = printed(against, compare_text);
+    OWNED(compare_free) struct comparison *against = compare(&pair);
+    TEXT *text = printed(against, compare_text);
     assert_null(strstr(text, "rehearsal"));
     assert_non_null(strstr(text, "Executed on a GPU that is none (none) through made up."));
     assert_non_null(strstr(text, "late by 12.5 us in the mean, 40.0 us at p99, 155.0 us at most"));
-    free(text);
-    compare_free(against);
-    pair_clear(&pair);
 }
 
 /* ---- The figure ------------------------------------------------------------------------------ */
@@ -565,7 +547,7 @@ static void figure_make(const struct comparison *against, char **csv, char **svg
     char folder[] = "/tmp/esgsim-figure-XXXXXX";
     struct error error = {0};
     assert_non_null(mkdtemp(folder));
-    struct figure_list list = {.folder = folder};
+    CLOSED(figure_list_clear) struct figure_list list = {.folder = folder};
     if (!plot_compare(against, &list, &error))
         fail_msg("%s", error.message);
     assert_int_equal(list.count, 1);
@@ -579,7 +561,6 @@ static void figure_make(const struct comparison *against, char **csv, char **svg
         unlink(list.figures[0].picture);
     }
     unlink(list.figures[0].csv);
-    figure_list_clear(&list);
     assert_int_equal(rmdir(folder), 0);
 }
 
@@ -587,8 +568,8 @@ CASE(the_figure_is_drawn_twice_alike)
 {
     struct experiment *simulated[] = {lone("fifo", NULL, NULL), lone("edf", NULL, NULL)};
     struct experiment *replayed[] = {lone("fifo", NULL, NULL), lone("edf", NULL, NULL)};
-    struct pair pair = pair_make(simulated, 2, replayed, 2, 1.2, 0.1, false);
-    struct comparison *against = compare(&pair);
+    CLOSED(pair_clear) struct pair pair = pair_make(simulated, 2, replayed, 2, 1.2, 0.1, false);
+    OWNED(compare_free) struct comparison *against = compare(&pair);
     char *csv[2], *svg[2];
     for (size_t i = 0; i < 2; i++)
         figure_make(against, &csv[i], &svg[i]);
@@ -603,8 +584,6 @@ CASE(the_figure_is_drawn_twice_alike)
         free(csv[i]);
         free(svg[i]);
     }
-    compare_free(against);
-    pair_clear(&pair);
 }
 
 SUITE("compare")

@@ -112,12 +112,11 @@ CASE(one_sample_is_a_constant)
 
 CASE(planners_see_mean_and_cv_of_the_samples)
 {
-    struct experiment *e = parse(PROFILED("{\"samples_ms\":[100,200,600]}", ""), NULL, NULL);
+    EXPERIMENT *e = parse(PROFILED("{\"samples_ms\":[100,200,600]}", ""), NULL, NULL);
     const struct profile_function *profiled = profile_find(e->workload.kinds[0].profile, "net");
     assert_true(fabs(profiled->cold_start_mean_ms - 300) < 1e-9);
     assert_true(fabs(profiled->cold_start_cv - sqrt(140000.0 / 3) / 300) < 1e-12);
     assert_non_null(strstr(e->resolved_json, "\"cold_start_ms\":{\"samples_ms\":[100,200,600]}"));
-    experiment_free(e);
 }
 
 /* What the canonical form says of the cold start. */
@@ -139,26 +138,22 @@ CASE(the_functions_file_overrides_the_profile)
     };
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
         char wanted[128];
-        struct experiment *e = parse(cases[i].text, NULL, NULL);
+        EXPERIMENT *e = parse(cases[i].text, NULL, NULL);
         snprintf(wanted, sizeof wanted, "\"cold_start_ms\":%s", cases[i].found);
         if (strstr(e->resolved_json, wanted) == NULL)
             fail_msg("%d: no %s in %s", (int)i, wanted, e->resolved_json);
-        experiment_free(e);
     }
 }
 
 CASE(the_canonical_form_with_samples_is_an_experiment_of_the_same_hash)
 {
-    struct experiment *e = parse(
+    EXPERIMENT *e = parse(
         SERVED("\"cold_start_ms\":{\"samples_ms\":[0.1,1234.5678901,3]},", COLD, "10"), NULL, NULL);
-    struct experiment *again = parse(e->resolved_json, NULL, NULL);
-    struct experiment *other = parse(
+    EXPERIMENT *again = parse(e->resolved_json, NULL, NULL);
+    EXPERIMENT *other = parse(
         SERVED("\"cold_start_ms\":{\"samples_ms\":[0.1,1234.5678902,3]},", COLD, "10"), NULL, NULL);
     assert_string_equal(e->hash, again->hash);
     assert_string_not_equal(e->hash, other->hash);
-    experiment_free(e);
-    experiment_free(again);
-    experiment_free(other);
 }
 
 CASE(samples_that_are_none_are_refused_with_their_place)
@@ -222,11 +217,10 @@ CASE(the_papers_settings_grow_with_the_cluster)
     static const struct override many = {"cluster.invokers.0.count", "1000"};
     struct error error = {0};
     for (size_t i = 0; i < 3; i++) {
-        struct experiment *e = experiment_load(paths[i], &many, 1, &error);
+        EXPERIMENT *e = experiment_load(paths[i], &many, 1, &error);
         assert_non_null(e);
         for (size_t f = 0; f < e->workload.function_count; f++)
             assert_int_equal(e->platform.initial_counts[f], 5000);
-        experiment_free(e);
     }
 }
 

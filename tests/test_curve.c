@@ -6,6 +6,9 @@
 #include "results/store/run_label.h"
 #include "tests/suite.h"
 
+OWNER(gsl_rng_free, gsl_rng)
+OWNER(made_free, struct made)
+
 enum { RUNS_MOST = 400 };
 
 /* Results in memory: run after run is added. */
@@ -63,7 +66,7 @@ static void add_pair(struct made *made, const char *policy, double factor, doubl
 {
     char label[128];
     snprintf(label, sizeof label, "setting=mig slo.factor=%g arrivals.load=%g policy.name=%s",
-                   factor, load, policy);
+             factor, load, policy);
     made_add(made, "mig", policy, label, 1, hit - spread);
     made_add(made, "mig", policy, label, 2, hit + spread);
 }
@@ -108,7 +111,7 @@ static struct made *some(void)
 
 CASE(a_line_ends_before_the_first_value_at_which_its_interval_leaves_the_limit)
 {
-    struct made *made = some();
+    OWNED(made_free) struct made *made = some();
     const struct curves *curves = made->report->curves;
     assert_non_null(curves);
     assert_string_equal(curves->key, "arrivals.load");
@@ -126,12 +129,11 @@ CASE(a_line_ends_before_the_first_value_at_which_its_interval_leaves_the_limit)
         assert_sustained(panel, "late", "0.2");
         assert_sustained(panel, "hole", "0.2");
     }
-    made_free(made);
 }
 
 CASE(with_one_seed_the_value_alone_is_compared)
 {
-    struct made *made = made_create();
+    OWNED(made_free) struct made *made = made_create();
     for (int i = 1; i <= 3; i++) {
         char label[64];
         snprintf(label, sizeof label, "arrivals.load=%d policy.name=fifo", i);
@@ -141,17 +143,16 @@ CASE(with_one_seed_the_value_alone_is_compared)
     assert_string_equal(made->report->curves->groups[0].title, "made-up");
     assert_string_equal(made->report->curves->groups[0].panels[0].title, "");
     assert_sustained(&made->report->curves->groups[0].panels[0], "fifo", "2");
-    made_free(made);
 }
 
 /* The definition read directly, over random sweeps: the greatest value v such that at each swept
  * value up to v the limit is below the interval. */
 CASE(the_end_is_that_of_the_definition)
 {
-    gsl_rng *random = gsl_rng_alloc(gsl_rng_mt19937);
+    OWNED(gsl_rng_free) gsl_rng *random = gsl_rng_alloc(gsl_rng_mt19937);
     assert_non_null(random);
     for (int trial = 0; trial < 200; trial++) {
-        struct made *made = made_create();
+        OWNED(made_free) struct made *made = made_create();
         const size_t values = 3 + gsl_rng_uniform_int(random, 5);
         double ends = NAN;
         bool open = true;
@@ -179,21 +180,19 @@ CASE(the_end_is_that_of_the_definition)
         if (!(line->sustained == ends || (isnan(line->sustained) && isnan(ends))) ||
             line->beyond != open)
             fail_msg("trial %d: %g is not %g", trial, line->sustained, ends);
-        made_free(made);
     }
-    gsl_rng_free(random);
 }
 
 /* A parameter of the policy is part of a contender; without it, contenders become one line. */
 CASE(a_parameter_of_a_policy_can_be_followed)
 {
-    struct made *made = made_create();
+    OWNED(made_free) struct made *made = made_create();
     struct error error = {0};
     for (int k = 1; k <= 3; k++)
         for (int g = 1; g <= 2; g++) {
             char label[128];
             snprintf(label, sizeof label,
-                           "policy.name=esg policy.params.k=%d policy.params.group=%d", k, g);
+                     "policy.name=esg policy.params.k=%d policy.params.group=%d", k, g);
             made_add(made, "", "esg", label, 1, k <= 2 || g == 1 ? 0.96 : 0.5);
         }
     made_build(made);
@@ -204,18 +203,16 @@ CASE(a_parameter_of_a_policy_can_be_followed)
     assert_int_equal(panel->line_count, 2);
     assert_sustained(panel, "esg group=1", "≥ 3");
     assert_sustained(panel, "esg group=2", "2");
-    made_free(made);
 }
 
 CASE(another_metric_and_limit_can_be_asked_for)
 {
-    struct made *made = some();
+    OWNED(made_free) struct made *made = some();
     struct error error = {0};
     const struct curve_request request = {"arrivals.load", "cost_per_request_usd", 0.00096, false};
     assert_true(report_follow(made->report, &request, &error));
     assert_sustained(&made->report->curves->groups[0].panels[0], "good", "≥ 0.6");
     assert_sustained(&made->report->curves->groups[0].panels[0], "falls", "< 0.2");
-    made_free(made);
 }
 
 CASE(what_cannot_be_followed_is_told)
@@ -229,7 +226,7 @@ CASE(what_cannot_be_followed_is_told)
          "it sets: setting, slo.factor, arrivals.load, policy.name"},
         {{"setting", CURVE_METRIC, 0.9, false}, "\"setting\""},
         {{NULL, "hits", 0.9, false}, "there is no metric \"hits\""}};
-    struct made *made = some();
+    OWNED(made_free) struct made *made = some();
     const struct curves *before = made->report->curves;
     for (size_t i = 0; i < sizeof faults / sizeof *faults; i++) {
         struct error error = {0};
@@ -239,12 +236,11 @@ CASE(what_cannot_be_followed_is_told)
             fail_msg("%s", error.message);
         assert_ptr_equal(made->report->curves, before);
     }
-    made_free(made);
 }
 
 CASE(two_loads_are_no_curve_unless_asked_for)
 {
-    struct made *made = made_create();
+    OWNED(made_free) struct made *made = made_create();
     struct error error = {0};
     made_add(made, "", "fifo", "arrivals.load=1", 1, 0.99);
     made_add(made, "", "fifo", "arrivals.load=2", 1, 0.99);
@@ -254,7 +250,6 @@ CASE(two_loads_are_no_curve_unless_asked_for)
     const struct curve_request request = {"arrivals.load", CURVE_METRIC, CURVE_AT_LEAST, false};
     assert_true(report_follow(made->report, &request, &error));
     assert_int_equal(made->report->curves->groups[0].panels[0].value_count, 2);
-    made_free(made);
 }
 
 /* ---- Output ---------------------------------------------------------------------------------- */
@@ -291,7 +286,7 @@ static void squeeze(char *text)
 
 CASE(the_text_begins_with_what_is_sustained)
 {
-    struct made *made = some();
+    OWNED(made_free) struct made *made = some();
     char *text = printed(made, report_text);
     assert_has(text, "arrivals.load sustained with SLO hit % of at least 95\n");
     assert_has(text, "         slo.factor=0.8  slo.factor=1.2\n"
@@ -321,7 +316,6 @@ CASE(the_text_begins_with_what_is_sustained)
     text = printed(made, report_text);
     assert_has(text, "How to read the tables");
     free(text);
-    made_free(made);
 }
 
 /* Mean completion times of 1, 2, 4 and 7 h at loads of 1 to 4 per hour; those of the seeds differ,
@@ -330,12 +324,11 @@ CASE(trainings_are_followed_by_their_completion_time_with_no_limit_or_an_upper_o
 {
     static const double jct[] = {1, 2, 4, 7};
     struct training_summary_row trainings[8] = {0};
-    struct made *made = made_create();
+    OWNED(made_free) struct made *made = made_create();
     struct error error = {0};
     for (size_t i = 0; i < 8; i++) {
         char label[64];
-        snprintf(label, sizeof label, "training.arrivals.per_hour=%zu policy.name=sjf",
-                       i / 2 + 1);
+        snprintf(label, sizeof label, "training.arrivals.per_hour=%zu policy.name=sjf", i / 2 + 1);
         made_add(made, "", "sjf", label, i % 2 + 1, 0);
         memcpy(trainings[i].hash, made->runs[i].hash, sizeof trainings[i].hash);
         const double spread = i / 2 == 2 ? 0.1 : 0.01; /* half-width: 12.7 x spread */
@@ -363,12 +356,11 @@ CASE(trainings_are_followed_by_their_completion_time_with_no_limit_or_an_upper_o
     text = printed(made, report_text);
     assert_has(text, "sustained with mean JCT h of at most 4.5\n");
     free(text);
-    made_free(made);
 }
 
 CASE(csv_and_json_hold_the_ends_and_the_points)
 {
-    struct made *made = some();
+    OWNED(made_free) struct made *made = some();
     char *text = printed(made, report_csv);
     assert_has(text, "made-up,mig,slo.factor=0.8,falls,,,arrivals.load_sustained,1,slo_hit_rate at "
                      "least 0.95,2,0.4,,,,0.4,,,,\r\n");
@@ -376,7 +368,7 @@ CASE(csv_and_json_hold_the_ends_and_the_points)
                      "least 0.95,2,,,,,< 0.2,,,,\r\n");
     free(text);
     text = printed(made, report_json);
-    cJSON *root = cJSON_Parse(text);
+    JSON *root = cJSON_Parse(text);
     const cJSON *curves = cJSON_GetObjectItem(root, "curves");
     assert_string_equal(cJSON_GetObjectItem(curves, "key")->valuestring, "arrivals.load");
     const cJSON *panel = cJSON_GetArrayItem(cJSON_GetObjectItem(curves, "panels"), 1);
@@ -400,9 +392,7 @@ CASE(csv_and_json_hold_the_ends_and_the_points)
         assert_true(fabs(cJSON_GetObjectItem(change, "sd")->valuedouble - 0.001 * i * sqrt(2)) <
                     1e-12);
     }
-    cJSON_Delete(root);
     free(text);
-    made_free(made);
 }
 
 /* ---- Labels ---------------------------------------------------------------------------------- */
@@ -421,10 +411,9 @@ CASE(a_label_gives_its_numbers_and_keys)
     assert_false(run_label_number(label, "x", &value));
     assert_false(run_label_number("x=inf", "x", &value));
     assert_false(run_label_number("x=", "x", &value));
-    char *rest = run_label_drop(label, "arrivals.load");
+    TEXT *rest = run_label_drop(label, "arrivals.load");
     assert_string_equal(rest,
                         "setting=a b slo.factor=1e1 cluster={\"n\": 3} policy.params.k=7 x=5s");
-    free(rest);
     char *keys = run_label_keys(label);
     assert_string_equal(keys, "setting, arrivals.load, slo.factor, cluster, policy.params.k, x");
     free(keys);

@@ -350,7 +350,7 @@ static const struct dilu_lazy_rule paper_rule = {.window = 40, .out = 20, .in = 
 
 CASE(one_more_after_twenty_of_forty_samples_and_one_less_after_thirty)
 {
-    struct arena arena = {0};
+    CLOSED(arena_clear) struct arena arena = {0};
     struct dilu_window window;
     dilu_window_init(&window, &arena, 40);
     for (int i = 0; i < 19; i++)
@@ -373,7 +373,6 @@ CASE(one_more_after_twenty_of_forty_samples_and_one_less_after_thirty)
     dilu_window_add(&window, 4);
     assert_int_equal(dilu_lazy(&window, &paper_rule, 10, 5, 2), -1);
     assert_int_equal(dilu_lazy(&window, &paper_rule, 10, 5, 1), 0); /* the only one stays */
-    arena_clear(&arena);
 }
 
 CASE(the_window_counts_what_came_last)
@@ -387,7 +386,7 @@ CASE(the_window_counts_what_came_last)
         rule.in = 1 + pick(rng, (uint32_t)rule.window);
         double history[60];
         size_t start = 0;
-        struct arena arena = {0};
+        CLOSED(arena_clear) struct arena arena = {0};
         struct dilu_window window;
         dilu_window_init(&window, &arena, rule.window);
         for (size_t t = 0; t < 60; t++) {
@@ -408,7 +407,6 @@ CASE(the_window_counts_what_came_last)
                 start = t + 1;
             }
         }
-        arena_clear(&arena);
     }
     assert_true(steps[0] > 500 && steps[1] > 500 && steps[2] > 500);
 }

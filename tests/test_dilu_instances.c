@@ -33,19 +33,18 @@ static bool try_run(unsigned invokers, const char *policy, const struct policy *
     char json[1024];
     double *values = NULL;
     snprintf(json, sizeof json,
-                   "{\"cluster\": {\"invokers\": [{\"count\": %u, \"vcpus\": 8, \"memory_mb\": "
-                   "65536, \"gpus\": [{\"model\": \"A100\", \"sharing\": \"mps\", \"units\": 100, "
-                   "\"memory_mb\": 40960, \"count\": 4}]}]}, \"training\": {\"arrivals\": "
-                   "{\"process\": \"trace\", \"file\": \"%s\"}}, \"policy\": %s, \"seed\": 1}",
-                   invokers, trace_path, policy);
-    struct experiment *experiment = load(json);
+             "{\"cluster\": {\"invokers\": [{\"count\": %u, \"vcpus\": 8, \"memory_mb\": "
+             "65536, \"gpus\": [{\"model\": \"A100\", \"sharing\": \"mps\", \"units\": 100, "
+             "\"memory_mb\": 40960, \"count\": 4}]}]}, \"training\": {\"arrivals\": "
+             "{\"process\": \"trace\", \"file\": \"%s\"}}, \"policy\": %s, \"seed\": 1}",
+             invokers, trace_path, policy);
+    EXPERIMENT *experiment = load(json);
     const struct policy *found = own != NULL ? own : runner_policy(experiment, &values, error);
     simulation_result_clear(&result);
     lease_count = 0;
     const bool good =
         found != NULL && simulation_run(experiment, found, values, &recorder, NULL, &result, error);
     free(values);
-    experiment_free(experiment);
     return good;
 }
 
@@ -72,11 +71,11 @@ static void trace_write(const struct event *events, size_t count)
             jobs[event->id] = event->job;
         const struct dilu_job *job = &jobs[event->id];
         fprintf(file,
-                      "{'Time': '2024-01-01 %02zu:%02zu:%02zu', 'Action': '%s', 'Instance': "
-                      "{'service_name': 's%u', 'type': '%s', 'gpu_num': %u, 'sm_requests': %.17g, "
-                      "'sm_limits': %.17g, 'memory': [%g",
-                      e / 3600, e / 60 % 60, e % 60, event->start ? "start" : "delete", event->id,
-                      types[job->kind], job->gpus, job->request, job->limit, job->memory);
+                "{'Time': '2024-01-01 %02zu:%02zu:%02zu', 'Action': '%s', 'Instance': "
+                "{'service_name': 's%u', 'type': '%s', 'gpu_num': %u, 'sm_requests': %.17g, "
+                "'sm_limits': %.17g, 'memory': [%g",
+                e / 3600, e / 60 % 60, e % 60, event->start ? "start" : "delete", event->id,
+                types[job->kind], job->gpus, job->request, job->limit, job->memory);
         for (uint32_t g = 1; g < job->gpus; g++)
             fprintf(file, ", %g", job->memory);
         fputs("]}}\n", file);
@@ -108,7 +107,7 @@ static void compare(const struct event *events, size_t count, enum dilu_scheme s
         uint32_t instance, first, gpus, lease;
         size_t start;
     } placed[JOBS];
-    struct arena arena = {0};
+    CLOSED(arena_clear) struct arena arena = {0};
     struct dilu_pool pool;
     uint32_t started = 0;
     *expected = (struct expected){0};
@@ -135,7 +134,6 @@ static void compare(const struct event *events, size_t count, enum dilu_scheme s
         }
     }
     assert_int_equal(lease_count, started);
-    arena_clear(&arena);
 }
 
 static bool is_near(double a, double b, double part)
@@ -148,7 +146,7 @@ static bool is_near(double a, double b, double part)
 CASE(the_platform_places_as_the_pool_does)
 {
     static struct event events[EVENTS];
-    struct line_reader lines = {0};
+    CLOSED(line_reader_close) struct line_reader lines = {0};
     size_t count = 0;
     unsigned size = 0, sets = 0;
     for (placements_open(&lines); placements_next(&lines, &size, events, &count); sets++) {
@@ -158,7 +156,7 @@ CASE(the_platform_places_as_the_pool_does)
             struct expected expected;
             double theirs = 0, most = 0;
             snprintf(policy, sizeof policy,
-                           "{\"name\": \"dilu\", \"params\": {\"scheme\": \"%s\"}}", schemes[s]);
+                     "{\"name\": \"dilu\", \"params\": {\"scheme\": \"%s\"}}", schemes[s]);
             simulate(1000, policy);
             compare(events, count, (enum dilu_scheme)s, &expected);
             const struct training_measures *measures = result.training;
@@ -175,7 +173,6 @@ CASE(the_platform_places_as_the_pool_does)
             assert_true(is_near(measures->gpus_active_event_mean, theirs, 0.01));
         }
     }
-    line_reader_close(&lines);
     assert_int_equal(sets, 2);
 }
 

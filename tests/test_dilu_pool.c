@@ -13,7 +13,7 @@ static void replay(const struct event *events, size_t count, enum dilu_scheme sc
                    struct outcome *outcome)
 {
     static uint32_t instances[JOBS];
-    struct arena arena = {0};
+    CLOSED(arena_clear) struct arena arena = {0};
     struct dilu_pool pool;
     *outcome = (struct outcome){0};
     dilu_pool_init(&pool, &arena, &rules[scheme], 1000, 4, 40);
@@ -41,14 +41,13 @@ static void replay(const struct event *events, size_t count, enum dilu_scheme sc
         if (theirs >= 100)
             outcome->worst = fmax(outcome->worst, fabs(ours / theirs - 1));
     }
-    arena_clear(&arena);
 }
 
 CASE(active_gpus_are_those_of_the_original)
 {
     static const char *const names[] = {"Dilu", "INFless-l", "INFless-r", "exclusive"};
     static struct event events[EVENTS];
-    struct line_reader lines = {0};
+    CLOSED(line_reader_close) struct line_reader lines = {0};
     size_t count = 0;
     unsigned size = 0;
     placements_open(&lines);
@@ -69,7 +68,6 @@ CASE(active_gpus_are_those_of_the_original)
             assert_true(outcome.fragmentation <= 0.02);
         }
     }
-    line_reader_close(&lines);
 }
 
 /* ---- Properties ------------------------------------------------------------------------------ */
@@ -92,7 +90,7 @@ static void check_pool(const struct dilu_pool *pool, bool exclusive)
 CASE(the_pool_stays_within_its_bounds)
 {
     for (unsigned s = 0; s < SCHEMES; s++) {
-        struct arena arena = {0};
+        CLOSED(arena_clear) struct arena arena = {0};
         struct dilu_pool pool;
         struct random_stream random;
         uint32_t running[256];
@@ -134,7 +132,6 @@ CASE(the_pool_stays_within_its_bounds)
             check_pool(&pool, s == DILU_EXCLUSIVE);
         }
         assert_true(refused > 0);
-        arena_clear(&arena);
     }
 }
 
@@ -142,7 +139,7 @@ CASE(the_pool_stays_within_its_bounds)
  * still has room and a better score. */
 CASE(a_function_follows_the_training_that_it_runs_beside)
 {
-    struct arena arena = {0};
+    CLOSED(arena_clear) struct arena arena = {0};
     struct dilu_pool pool;
     const struct dilu_job gang = {
         .kind = DILU_TRAINING, .gpus = 2, .request = 0.4, .limit = 0.6, .memory = 10};
@@ -158,7 +155,6 @@ CASE(a_function_follows_the_training_that_it_runs_beside)
     assert_int_equal(pool.placed[instance].gpus[0], 1);
     instance = dilu_pool_start(&pool, &other);
     assert_int_equal(pool.placed[instance].gpus[0], 0);
-    arena_clear(&arena);
 }
 
 SUITE("dilu_pool")

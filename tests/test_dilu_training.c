@@ -153,14 +153,13 @@ static bool try_run(const char *json, struct error *error)
 {
     const struct recorder recorder = {.training = keep_training, .lease = keep_lease};
     double *values = NULL;
-    struct experiment *experiment = load(json);
+    EXPERIMENT *experiment = load(json);
     const struct policy *policy = runner_policy(experiment, &values, error);
     trained_count = lease_count = 0;
     simulation_result_clear(&result);
     const bool good = policy != NULL &&
                       simulation_run(experiment, policy, values, &recorder, NULL, &result, error);
     free(values);
-    experiment_free(experiment);
     return good;
 }
 
@@ -198,12 +197,11 @@ static const char *world(unsigned invokers, const char *gpus, const char *trace,
             "\"%s\", \"format\": \"synergy\"}, \"share_exponent\": %g}, ",
             trace_path, share_exponent);
     }
-    snprintf(
-        json, sizeof json,
-        "{\"cluster\": {\"invokers\": [{\"count\": %u, \"vcpus\": 32, \"memory_mb\": 249856, "
-        "\"gpus\": [%s]}], \"price\": {\"vcpu_hour_usd\": 0.034, \"vgpu_hour_usd\": 0.03}}, "
-        "%s%s\"policy\": %s, \"seed\": 1}",
-        invokers, gpus, training, arrivals, policy);
+    snprintf(json, sizeof json,
+             "{\"cluster\": {\"invokers\": [{\"count\": %u, \"vcpus\": 32, \"memory_mb\": 249856, "
+             "\"gpus\": [%s]}], \"price\": {\"vcpu_hour_usd\": 0.034, \"vgpu_hour_usd\": 0.03}}, "
+             "%s%s\"policy\": %s, \"seed\": 1}",
+             invokers, gpus, training, arrivals, policy);
     return json;
 }
 
@@ -333,8 +331,8 @@ CASE(shares_on_the_platform_stay_within_limits)
                           arrival, 1 + (unsigned)(random_uniform(&random) * 40),
                           1U << (unsigned)(random_uniform(&random) * 3));
         }
-        snprintf(policy, sizeof policy,
-                       "{\"name\": \"dilu\", \"params\": {\"scheme\": \"%s\"}}", schemes[i % 4]);
+        snprintf(policy, sizeof policy, "{\"name\": \"dilu\", \"params\": {\"scheme\": \"%s\"}}",
+                 schemes[i % 4]);
         simulate(world(4, four_gpus, trace,
                        REQUESTS(FOUR, "{\"process\": \"poisson\", \"rate_per_s\": 60}", "3000"),
                        policy));
@@ -409,9 +407,9 @@ CASE(trainings_go_on_where_a_node_has_no_vcpus_left)
     for (size_t i = 0; i < 4; i++) {
         char policy[160];
         snprintf(policy, sizeof policy,
-                       "{\"name\": \"dilu\", \"params\": {\"scheme\": \"%s\", "
-                       "\"training_vcpus\": 32}}",
-                       schemes[i]);
+                 "{\"name\": \"dilu\", \"params\": {\"scheme\": \"%s\", "
+                 "\"training_vcpus\": 32}}",
+                 schemes[i]);
         simulate(
             world(3, four_gpus, "0,b,0,60,1\n1,b,0,60,1\n2,b,0,60,1\n3,b,0,60,1\n", "", policy));
         for (size_t t = 0; t < 4; t++)

@@ -5,6 +5,9 @@
 #include "tests/event_queue_check.h"
 #include "tests/suite.h"
 
+OWNER(event_queue_destroy, struct event_queue)
+OWNER(model_destroy, struct model)
+
 enum { MODEL_LIMIT = 4096, STALE_KEPT = 64 };
 
 struct model_event {
@@ -172,14 +175,13 @@ CASE(any_mix_of_operations_gives_the_order_of_a_sorted_list)
         {10, 10, 0, 0, 0} /* a plain queue */
     };
     for (uint32_t instance = 0; instance < 60; instance++) {
-        struct model *model = model_create(instance, instance % 3 * 100);
+        OWNED(model_destroy) struct model *model = model_create(instance, instance % 3 * 100);
         for (int step = 0; step < 1500; step++) {
             model_step(model, mixes[instance % 5]);
             if (step % 16 == 0)
                 assert_true(event_queue_is_sound(model->event_queue));
         }
         model_drain(model);
-        model_destroy(model);
     }
 }
 
@@ -187,18 +189,17 @@ CASE(mixes_that_change_from_one_to_another_stay_in_order)
 {
     static const unsigned grow[5] = {9, 1, 1, 3, 1}, shrink[5] = {1, 6, 6, 3, 1};
     for (uint32_t instance = 100; instance < 106; instance++) {
-        struct model *model = model_create(instance, 0);
+        OWNED(model_destroy) struct model *model = model_create(instance, 0);
         for (int step = 0; step < 6000; step++)
             model_step(model, step / 1000 % 2 == 0 ? grow : shrink);
         model_drain(model);
-        model_destroy(model);
     }
 }
 
 CASE(events_at_one_time_come_in_the_order_they_were_set)
 {
     enum { EVENTS = 1000 };
-    struct event_queue *event_queue = event_queue_create(0);
+    OWNED(event_queue_destroy) struct event_queue *event_queue = event_queue_create(0);
     event_queue_handle handles[EVENTS];
     for (uint32_t i = 0; i < EVENTS; i++)
         handles[i] = event_queue_push(event_queue, 42, 0, i);
@@ -215,13 +216,12 @@ CASE(events_at_one_time_come_in_the_order_they_were_set)
         assert_int_equal(event.subject, i);
     }
     assert_false(event_queue_pop(event_queue, &event));
-    event_queue_destroy(event_queue);
 }
 
 CASE(a_large_heap_pops_in_order)
 {
     enum { EVENTS = 200000 };
-    struct event_queue *event_queue = event_queue_create(0);
+    OWNED(event_queue_destroy) struct event_queue *event_queue = event_queue_create(0);
     struct random_stream stream;
     random_stream_open(&stream, 1, RANDOM_TEST, 7, 0);
     for (uint32_t i = 0; i < EVENTS; i++)
@@ -237,7 +237,6 @@ CASE(a_large_heap_pops_in_order)
     }
     assert_int_equal(event_queue_size(event_queue), 0);
     assert_true(event_queue_next_time(event_queue) == SIM_FOREVER);
-    event_queue_destroy(event_queue);
 }
 
 /* A binary heap with lazy deletion, the plainest thing that is quick enough for many pending. */
@@ -369,7 +368,7 @@ static void crowd_pop(struct crowd *crowd)
 
 CASE(thousands_pending_with_delays_of_all_lengths_come_in_order)
 {
-    struct crowd *crowd = calloc(1, sizeof *crowd);
+    OWNED(free) struct crowd *crowd = calloc(1, sizeof *crowd);
     assert_non_null(crowd);
     crowd->event_queue = event_queue_create(0);
     crowd->heap = malloc(2 * CROWD_STEPS * sizeof *crowd->heap);
@@ -398,7 +397,6 @@ CASE(thousands_pending_with_delays_of_all_lengths_come_in_order)
     assert_true(event_queue_is_sound(crowd->event_queue));
     event_queue_destroy(crowd->event_queue);
     free(crowd->heap);
-    free(crowd);
 }
 
 /* Each subject has one order for ever and one event, which is set anew again and again; the other
@@ -406,7 +404,7 @@ CASE(thousands_pending_with_delays_of_all_lengths_come_in_order)
 CASE(orders_drawn_first_come_first_however_often_they_are_used)
 {
     enum { SUBJECTS = 40, STEPS = 200000, OTHER = 1, OWN = 2 };
-    struct event_queue *queue = event_queue_create(0);
+    OWNED(event_queue_destroy) struct event_queue *queue = event_queue_create(0);
     struct random_stream stream;
     random_stream_open(&stream, 5, RANDOM_TEST, 0, 0);
     const uint64_t first = event_queue_draw_order(queue);
@@ -444,7 +442,6 @@ CASE(orders_drawn_first_come_first_however_often_they_are_used)
     assert_true(popped > STEPS / 20 && popped < STEPS / 3);
     assert_true(event_queue_keys(queue) <= 4 * event_queue_size(queue) + 64);
     assert_null(event_queue_fault(queue));
-    event_queue_destroy(queue);
 }
 
 /* What comes before the overflow heap that are already known of, when the near ones have run out.
@@ -452,7 +449,7 @@ CASE(orders_drawn_first_come_first_however_often_they_are_used)
 CASE(a_burst_before_a_far_crowd_comes_first)
 {
     enum { FAR = 20000, BURST = 5000 };
-    struct event_queue *event_queue = event_queue_create(0);
+    OWNED(event_queue_destroy) struct event_queue *event_queue = event_queue_create(0);
     struct event event;
     for (uint32_t i = 0; i < FAR; i++)
         assert_true(event_queue_push(event_queue, 600 * SIM_S + i % 1000, 0, i) != 0);
@@ -470,12 +467,11 @@ CASE(a_burst_before_a_far_crowd_comes_first)
         assert_true(event_queue_pop(event_queue, &event));
         assert_int_equal(event.subject, i % 20 * 1000 + i / 20);
     }
-    event_queue_destroy(event_queue);
 }
 
 CASE(a_handle_is_stale_once_its_slot_serves_another_event)
 {
-    struct event_queue *event_queue = event_queue_create(0);
+    OWNED(event_queue_destroy) struct event_queue *event_queue = event_queue_create(0);
     struct event event;
     event_queue_handle first = event_queue_push(event_queue, 1, 0, 1);
     assert_true(event_queue_pop(event_queue, &event));
@@ -487,13 +483,12 @@ CASE(a_handle_is_stale_once_its_slot_serves_another_event)
     assert_true(event_queue_cancel(event_queue, second));
     assert_false(event_queue_cancel(event_queue, second));
     assert_null(event_queue_fault(event_queue));
-    event_queue_destroy(event_queue);
 }
 
 CASE(stale_keys_are_swept_when_they_outnumber_the_live_ones)
 {
     enum { EVENTS = 10, RETIMES = 200000 };
-    struct event_queue *event_queue = event_queue_create(0);
+    OWNED(event_queue_destroy) struct event_queue *event_queue = event_queue_create(0);
     event_queue_handle handles[EVENTS];
     sim_time_t times[EVENTS];
     for (uint32_t i = 0; i < EVENTS; i++)
@@ -512,12 +507,11 @@ CASE(stale_keys_are_swept_when_they_outnumber_the_live_ones)
         assert_true(event.time == times[event.subject] && event.time >= last);
         last = event.time;
     }
-    event_queue_destroy(event_queue);
 }
 
 CASE(an_event_before_the_present_is_refused_and_remembered)
 {
-    struct event_queue *event_queue = event_queue_create(0);
+    OWNED(event_queue_destroy) struct event_queue *event_queue = event_queue_create(0);
     struct event event;
     event_queue_push(event_queue, 10, 0, 0);
     event_queue_handle later = event_queue_push(event_queue, 20, 0, 1);
@@ -532,14 +526,13 @@ CASE(an_event_before_the_present_is_refused_and_remembered)
     assert_true(event_queue_pop(event_queue, &event) && event.subject == 3);
     assert_true(event_queue_pop(event_queue, &event) && event.subject == 1 && event.time == 20);
     assert_non_null(event_queue_fault(event_queue));
-    event_queue_destroy(event_queue);
 }
 
 CASE(the_end_of_the_sequence_numbers_changes_nothing)
 {
     static const unsigned mix[5] = {5, 4, 1, 3, 1};
     for (uint32_t instance = 200; instance < 212; instance++) {
-        struct model *model = model_create(instance, 0);
+        OWNED(model_destroy) struct model *model = model_create(instance, 0);
         for (int step = 0; step < 1500; step++) {
             if (step % 300 == 250)
                 event_queue_age(model->event_queue, UINT64_MAX);
@@ -547,13 +540,12 @@ CASE(the_end_of_the_sequence_numbers_changes_nothing)
             assert_true(event_queue_is_sound(model->event_queue));
         }
         model_drain(model);
-        model_destroy(model);
     }
 }
 
 CASE(a_slot_whose_generations_are_used_up_is_laid_aside)
 {
-    struct event_queue *event_queue = event_queue_create(0);
+    OWNED(event_queue_destroy) struct event_queue *event_queue = event_queue_create(0);
     struct event event;
     event_queue_handle first = event_queue_push(event_queue, 1, 0, 1);
     assert_true(event_queue_cancel(event_queue, first));
@@ -566,12 +558,11 @@ CASE(a_slot_whose_generations_are_used_up_is_laid_aside)
     assert_false(event_queue_cancel(event_queue, first));
     assert_false(event_queue_cancel(event_queue, last_use));
     assert_true(event_queue_is_sound(event_queue));
-    event_queue_destroy(event_queue);
 }
 
 CASE(more_than_two_to_the_24_pending_events_are_refused)
 {
-    struct event_queue *event_queue = event_queue_create(1 << 24);
+    OWNED(event_queue_destroy) struct event_queue *event_queue = event_queue_create(1 << 24);
     assert_non_null(event_queue);
     for (uint32_t i = 0; i < 1u << 24; i++)
         if (event_queue_push(event_queue, i, 0, i) == 0)
@@ -584,7 +575,6 @@ CASE(more_than_two_to_the_24_pending_events_are_refused)
     assert_true(event_queue_pop(event_queue, &event) && event.subject == 0);
     assert_true(event_queue_push(event_queue, 0, 0, 77) != 0);
     assert_true(event_queue_pop(event_queue, &event) && event.subject == 77);
-    event_queue_destroy(event_queue);
 }
 
 SUITE("event_queue")

@@ -11,6 +11,10 @@
 #include "workloads/experiment.h"
 #include "workloads/gpu_sharing.h"
 
+OWNER(cJSON_free, char)
+OWNER(experiment_free, struct experiment)
+OWNER(gsl_rng_free, gsl_rng)
+
 static const char plain[] =
     "{\"cluster\": {\"invokers\": [{\"count\": 2, \"vcpus\": 4, \"memory_mb\": 4096}]},"
     " \"functions\": {\"functions\": ["
@@ -73,7 +77,7 @@ static void assert_close(double a, double b)
 
 CASE(what_is_left_out_has_the_documented_default)
 {
-    struct experiment *e = parse(plain, NULL, 0);
+    OWNED(experiment_free) struct experiment *e = parse(plain, NULL, 0);
     assert_int_equal(e->platform.initial, INITIAL_WARM);
     assert_int_equal(e->platform.reuse, REUSE_MRU);
     assert_true(e->platform.keep_alive == 600 * SIM_S);
@@ -91,12 +95,11 @@ CASE(what_is_left_out_has_the_documented_default)
     assert_int_equal(e->warmup_requests, 10);
     assert_int_equal(e->record, RECORD_REQUESTS);
     assert_string_equal(e->name, "e");
-    experiment_free(e);
 }
 
 CASE(service_functions_have_one_configuration_and_their_mean)
 {
-    struct experiment *e = parse(plain, NULL, 0);
+    OWNED(experiment_free) struct experiment *e = parse(plain, NULL, 0);
     const struct function *f = &e->workload.functions[0];
     const struct function *g = &e->workload.functions[1];
     assert_int_equal(e->workload.function_count, 2);
@@ -115,24 +118,22 @@ CASE(service_functions_have_one_configuration_and_their_mean)
     assert_close(g->configurations[0].cost_per_job_usd, 0.003 / 3600 * 3 * 0.034 / 2);
     assert_true(e->workload.applications[0].base_latency == 13 * SIM_MS);
     assert_true(e->workload.applications[0].slo == 26 * SIM_MS);
-    experiment_free(e);
 }
 
 CASE(policy_parameters_are_sorted_and_typed)
 {
-    struct experiment *e = parse(plain, NULL, 0);
+    OWNED(experiment_free) struct experiment *e = parse(plain, NULL, 0);
     assert_string_equal(e->policy_name, "fifo");
     assert_int_equal(e->policy_setting_count, 3);
     assert_string_equal(e->policy_settings[0].key, "a");
     assert_close(e->policy_settings[0].number, 3);
     assert_close(e->policy_settings[1].number, 1);
     assert_string_equal(e->policy_settings[2].text, "x");
-    experiment_free(e);
 }
 
 CASE(configurations_are_the_grid_less_what_cannot_run)
 {
-    struct experiment *e = parse(profiled, NULL, 0);
+    OWNED(experiment_free) struct experiment *e = parse(profiled, NULL, 0);
     const struct function *net = &e->workload.functions[0];
     assert_int_equal(net->configuration_count, 15); /* 16, one of them null */
     const struct configuration *c = &net->configurations[net->minimum_configuration];
@@ -151,15 +152,13 @@ CASE(configurations_are_the_grid_less_what_cannot_run)
         assert_true(a->batch < b->batch || (a->batch == b->batch && a->vcpu < b->vcpu) ||
                     (a->batch == b->batch && a->vcpu == b->vcpu && a->vgpu < b->vgpu));
     }
-    experiment_free(e);
 }
 
 static size_t configurations_with(const char *key, const char *value)
 {
     struct override override = {key, value};
-    struct experiment *e = parse(profiled, &override, 1);
+    OWNED(experiment_free) struct experiment *e = parse(profiled, &override, 1);
     size_t count = e->workload.functions[0].configuration_count;
-    experiment_free(e);
     return count;
 }
 
@@ -187,7 +186,7 @@ CASE(a_functions_file_goes_before_the_profile)
         {"functions", "[{\"name\": \"net\", \"cold_start_ms\": 70, \"noise\": 0,"
                       " \"gpu_memory_mb\": {\"per_item\": 10}, \"host_memory_mb\": 5,"
                       " \"configurations\": {\"batch\": [1, 2, 4], \"vgpu\": [1, 2]}}]"}};
-    struct experiment *e = parse(profiled, overrides, 1);
+    OWNED(experiment_free) struct experiment *e = parse(profiled, overrides, 1);
     const struct function *net = &e->workload.functions[0];
     assert_close(net->gpus[0].cold_start_mean_ms, 70);
     assert_close(net->gpus[0].cold_start_cv, 0.2);
@@ -199,7 +198,6 @@ CASE(a_functions_file_goes_before_the_profile)
     assert_int_equal(net->configurations[1].vgpu, 2);
     assert_true(net->configurations[1].time < 40 * SIM_MS &&
                 net->configurations[1].time > 20 * SIM_MS);
-    experiment_free(e);
     assert_refused(profiled, "functions",
                    "[{\"name\": \"net\", \"configurations\": {\"batch\": [1, 5]}}]",
                    "functions[0].configurations.batch[1]: is 5, must lie within 1..4");
@@ -243,6 +241,7 @@ CASE(the_papers_settings_are_read_as_published)
                     {"workloads/experiments/relaxed-heavy.json", 1.2, 10, 16.8}};
     for (size_t i = 0; i < 3; i++) {
         struct error error = {0};
+        OWNED(experiment_free)
         struct experiment *e = experiment_load(settings[i].path, NULL, 0, &error);
         if (e == NULL) {
             fail_msg("%s", error.message);
@@ -264,7 +263,6 @@ CASE(the_papers_settings_are_read_as_published)
         assert_int_equal(e->requests, 10000);
         assert_int_equal(e->warmup_requests, 1000);
         assert_string_equal(e->policy_name, "esg");
-        experiment_free(e);
     }
 }
 
@@ -321,7 +319,7 @@ static void write_dag(const struct random_dag *dag, char *text, size_t size)
         used += (size_t)snprintf(text + used, size - used, "]}");
     }
     snprintf(text + used, size - used,
-                   "]}],\"arrivals\":{\"process\":\"poisson\",\"rate_per_s\":1}}");
+             "]}],\"arrivals\":{\"process\":\"poisson\",\"rate_per_s\":1}}");
 }
 
 static double longest_to(const struct random_dag *dag, int t)
@@ -367,18 +365,16 @@ static void assert_same_dag(const struct random_dag *dag, const struct applicati
 
 CASE(stages_in_any_order_become_the_same_graph_in_topological_order)
 {
-    gsl_rng *rng = gsl_rng_alloc(gsl_rng_mt19937);
+    OWNED(gsl_rng_free) gsl_rng *rng = gsl_rng_alloc(gsl_rng_mt19937);
     gsl_rng_set(rng, 7);
     char text[8192];
     for (int round = 0; round < 200; round++) {
         struct random_dag dag;
         draw_dag(rng, &dag);
         write_dag(&dag, text, sizeof text);
-        struct experiment *e = parse(text, NULL, 0);
+        OWNED(experiment_free) struct experiment *e = parse(text, NULL, 0);
         assert_same_dag(&dag, &e->workload.applications[0]);
-        experiment_free(e);
     }
-    gsl_rng_free(rng);
 }
 
 /* ---- Overrides ------------------------------------------------------------------------------- */
@@ -464,34 +460,29 @@ static void shuffle_members(gsl_rng *rng, cJSON *node)
         unsigned long which = gsl_rng_uniform_int(rng, (unsigned long)(count - i));
         cJSON *member = cJSON_GetArrayItem(node, (int)which);
         cJSON *taken = cJSON_DetachItemViaPointer(node, member);
-        char *key = strdup(taken->string);
+        TEXT *key = strdup(taken->string);
         assert_true(cJSON_AddItemToObject(node, key, taken));
-        free(key);
     }
 }
 
 CASE(the_hash_does_not_depend_on_key_order_or_white_space)
 {
-    gsl_rng *rng = gsl_rng_alloc(gsl_rng_mt19937);
+    OWNED(gsl_rng_free) gsl_rng *rng = gsl_rng_alloc(gsl_rng_mt19937);
     gsl_rng_set(rng, 11);
     static const char *const texts[] = {plain, profiled};
     for (int round = 0; round < 200; round++) {
         const char *text = texts[round % 2];
-        struct experiment *e = parse(text, NULL, 0);
-        cJSON *root = cJSON_Parse(text);
+        OWNED(experiment_free) struct experiment *e = parse(text, NULL, 0);
+        JSON *root = cJSON_Parse(text);
         shuffle_members(rng, root);
+        OWNED(cJSON_free)
         char *shuffled = round % 4 < 2 ? cJSON_Print(root) : cJSON_PrintUnformatted(root);
-        struct experiment *other = parse(shuffled, NULL, 0);
+        OWNED(experiment_free) struct experiment *other = parse(shuffled, NULL, 0);
         assert_string_equal(e->resolved_json, other->resolved_json);
         assert_string_equal(e->hash, other->hash);
         assert_int_equal(strlen(e->hash), 16);
         assert_null(strchr(e->resolved_json, '\n'));
-        experiment_free(other);
-        experiment_free(e);
-        cJSON_free(shuffled);
-        cJSON_Delete(root);
     }
-    gsl_rng_free(rng);
 }
 
 CASE(the_hash_knows_what_decides_a_run_and_nothing_else)
@@ -515,27 +506,22 @@ CASE(the_hash_knows_what_decides_a_run_and_nothing_else)
                                                 {"cluster.price.vcpu_hour_usd", "1"},
                                                 {"functions.functions.0.input_bytes", "1"},
                                                 {"applications.0.stages.0.output_bytes", "1"}};
-    struct experiment *e = parse(plain, NULL, 0);
+    OWNED(experiment_free) struct experiment *e = parse(plain, NULL, 0);
     for (size_t i = 0; i < sizeof same / sizeof same[0]; i++) {
-        struct experiment *other = parse(plain, &same[i], 1);
+        OWNED(experiment_free) struct experiment *other = parse(plain, &same[i], 1);
         assert_string_equal(e->hash, other->hash);
-        experiment_free(other);
     }
     for (size_t i = 0; i < sizeof different / sizeof different[0]; i++) {
-        struct experiment *other = parse(plain, &different[i], 1);
+        OWNED(experiment_free) struct experiment *other = parse(plain, &different[i], 1);
         assert_string_not_equal(e->hash, other->hash);
-        experiment_free(other);
     }
-    experiment_free(e);
 }
 
 CASE(the_canonical_form_is_an_experiment_of_the_same_hash)
 {
-    struct experiment *e = parse(plain, NULL, 0);
-    struct experiment *again = parse(e->resolved_json, NULL, 0);
+    OWNED(experiment_free) struct experiment *e = parse(plain, NULL, 0);
+    OWNED(experiment_free) struct experiment *again = parse(e->resolved_json, NULL, 0);
     assert_string_equal(e->resolved_json, again->resolved_json);
-    experiment_free(again);
-    experiment_free(e);
 }
 
 static void write_file(const char *path, const char *text)
@@ -566,24 +552,21 @@ CASE(the_hash_does_not_depend_on_where_files_lie)
                                      cJSON_CreateString("application.json")));
     cJSON *const parts[] = {cluster, application, root};
     for (int i = 0; i < 3; i++) {
-        char *text = cJSON_Print(parts[i]);
+        OWNED(cJSON_free) char *text = cJSON_Print(parts[i]);
         write_file(path[i + 1], text);
-        cJSON_free(text);
         cJSON_Delete(parts[i]);
     }
     struct error error = {0};
     assert_null(experiment_load(path[3], NULL, 0, &error));
     assert_non_null(strstr(error.message, "cluster: file \"cluster.json\" does not exist"));
     assert_int_equal(setenv("ESGSIM_DATA", path[0], 1), 0);
-    struct experiment *split = experiment_load(path[3], NULL, 0, &error);
+    OWNED(experiment_free) struct experiment *split = experiment_load(path[3], NULL, 0, &error);
     if (split == NULL) {
         fail_msg("%s", error.message);
         abort(); /* fail_msg does not return; analysers do not know */
     }
-    struct experiment *whole = parse(plain, NULL, 0);
+    OWNED(experiment_free) struct experiment *whole = parse(plain, NULL, 0);
     assert_string_equal(split->hash, whole->hash);
-    experiment_free(split);
-    experiment_free(whole);
     /* A fault is told with the file to mend. */
     write_file(path[1], "{\"invokers\": [{\"vcpus\": 0, \"memory_mb\": 1}]}");
     assert_null(experiment_load(path[3], NULL, 0, &error));
@@ -601,7 +584,7 @@ CASE(every_malformed_file_of_the_corpus_is_refused_in_one_line)
 {
     struct error fault = {0};
     size_t files = 0;
-    char *table = json_read_text("tests/corpus/loaders.md", NULL, &fault);
+    TEXT *table = json_read_text("tests/corpus/loaders.md", NULL, &fault);
     assert_non_null(table);
     char *rest = NULL;
     for (char *line = strtok_r(table, "\n", &rest); line != NULL;
@@ -624,7 +607,6 @@ CASE(every_malformed_file_of_the_corpus_is_refused_in_one_line)
             fail_msg("%s: \"%s\" lacks \"%s\"", path, error.message, fragment);
         files++;
     }
-    free(table);
     assert_true(files >= 45);
 }
 
@@ -634,7 +616,7 @@ CASE(an_experiment_cut_off_anywhere_or_short_of_any_part_is_refused)
     static const char *const texts[] = {plain, profiled};
     for (size_t t = 0; t < 2; t++) {
         size_t length = strlen(texts[t]);
-        char *text = strdup(texts[t]);
+        TEXT *text = strdup(texts[t]);
         for (size_t cut = 0; cut < length; cut++) {
             struct error error = {0};
             memcpy(text, texts[t], length);
@@ -645,11 +627,10 @@ CASE(an_experiment_cut_off_anywhere_or_short_of_any_part_is_refused)
             memcpy(text, texts[t], length);
             text[cut] = "0]}\"-x"[cut % 6];
             error = (struct error){0};
+            OWNED(experiment_free)
             struct experiment *e = experiment_parse(text, "e.json", ".", NULL, 0, &error);
             assert_true(e != NULL || error.kind == ERROR_INPUT);
-            experiment_free(e);
         }
-        free(text);
     }
 }
 

@@ -58,7 +58,7 @@ static void temporary(char path[64], const char *text)
 static void record(const char *json, const struct policy *policy, struct recorded *recorded)
 {
     struct error error = {0};
-    struct experiment *experiment = load(json);
+    EXPERIMENT *experiment = load(json);
     double *values = policy_values(policy, NULL, 0);
     temporary(recorded->path, "");
     struct store *store = store_create(recorded->path, &error);
@@ -70,7 +70,6 @@ static void record(const char *json, const struct policy *policy, struct recorde
         fail_msg("%s", error.message);
     assert_true(store_end_run(store, &result, &error));
     assert_true(store_finish(store, &error));
-    experiment_free(experiment);
     free(values);
     recorded->results = results_load(recorded->path, &error);
     assert_non_null(recorded->results);
@@ -125,7 +124,7 @@ static void assert_ms(sim_time_t time, double ms)
 
 CASE(a_request_that_waited_for_room_is_told_to_the_nanosecond)
 {
-    struct recorded recorded;
+    CLOSED(recorded_clear) struct recorded recorded = {0};
     record_by_hand("all", &recorded);
     assert_non_null(recorded.record);
     struct error error = {0};
@@ -150,7 +149,6 @@ CASE(a_request_that_waited_for_room_is_told_to_the_nanosecond)
     assert_true(told->stages[0].on_path && told->stages[1].on_path);
     assert_ms(told->path.no_room, 142);
     explanation_free(told);
-    recorded_clear(&recorded);
 }
 
 static void add_a_faster_gpu(char *json)
@@ -164,7 +162,7 @@ static void add_a_faster_gpu(char *json)
 /* The same beside an invoker that is free, with a GPU of another kind. */
 CASE(room_on_a_gpu_of_another_kind_is_no_room)
 {
-    struct recorded recorded;
+    CLOSED(recorded_clear) struct recorded recorded = {0};
     struct error error = {0};
     record_changed("all", add_a_faster_gpu, &recorded);
     struct explanation *told =
@@ -173,12 +171,11 @@ CASE(room_on_a_gpu_of_another_kind_is_no_room)
     assert_ms(told->stages[0].time.no_room, 81);
     assert_ms(told->stages[0].time.behind + told->stages[0].time.held_back, 0);
     explanation_free(told);
-    recorded_clear(&recorded);
 }
 
 CASE(a_cold_start_and_a_slowed_execution_are_told_apart)
 {
-    struct recorded recorded;
+    CLOSED(recorded_clear) struct recorded recorded = {0};
     record_by_hand("all", &recorded);
     struct error error = {0};
     struct explanation *told =
@@ -195,16 +192,15 @@ CASE(a_cold_start_and_a_slowed_execution_are_told_apart)
     assert_true(told->stages[0].decision->plan_cost_usd == 0.25);
     assert_ms(told->stages[0].decision->plan_time_ns, 120);
     explanation_free(told);
-    recorded_clear(&recorded);
 }
 
 /* In words, from the second line on: the first names the run's hash, which depends on the name of
  * the trace. */
 CASE(the_words_are_those_of_the_golden_file)
 {
-    struct recorded recorded;
+    CLOSED(recorded_clear) struct recorded recorded = {0};
     record_by_hand("all", &recorded);
-    char *text = NULL;
+    TEXT *text = NULL;
     size_t size = 0;
     FILE *out = open_memstream(&text, &size);
     assert_non_null(out);
@@ -230,41 +226,36 @@ CASE(the_words_are_those_of_the_golden_file)
         fputs(text, stderr);
         fail_msg("tests/golden/explain.txt differs from the text above");
     }
-    free(text);
-    recorded_clear(&recorded);
 }
 
 CASE(the_json_holds_the_same_figures)
 {
-    struct recorded recorded;
+    CLOSED(recorded_clear) struct recorded recorded = {0};
     record_by_hand("all", &recorded);
     struct error error = {0};
     struct explanation *told =
         explanation_build(&recorded.results->runs[0], recorded.record, 2, &error);
     assert_non_null(told);
-    char *text = NULL;
+    TEXT *text = NULL;
     size_t size = 0;
     FILE *out = open_memstream(&text, &size);
     assert_true(explanation_json(told, out, &error));
     fclose(out);
-    cJSON *root = cJSON_Parse(text);
+    JSON *root = cJSON_Parse(text);
     const cJSON *stages = cJSON_GetObjectItemCaseSensitive(root, "stages");
     assert_int_equal(cJSON_GetArraySize(stages), 2);
     const cJSON *time = cJSON_GetObjectItemCaseSensitive(cJSON_GetArrayItem(stages, 1), "time");
     assert_true(cJSON_GetObjectItemCaseSensitive(time, "no_room_ms")->valuedouble == 61);
     assert_true(cJSON_GetObjectItemCaseSensitive(time, "slowed_ms")->valuedouble == 6.5);
     assert_true(cJSON_GetObjectItemCaseSensitive(root, "finish_ms")->valuedouble == 330.5);
-    cJSON_Delete(root);
-    free(text);
     explanation_free(told);
-    recorded_clear(&recorded);
 }
 
 CASE(a_file_that_lacks_what_it_takes_says_what_to_do)
 {
     static const char *const levels[] = {"summary", "requests"};
     for (size_t i = 0; i < 2; i++) {
-        struct recorded recorded;
+        CLOSED(recorded_clear) struct recorded recorded = {0};
         record_by_hand(levels[i], &recorded);
         assert_null(recorded.record);
         struct error error = {0};
@@ -272,9 +263,8 @@ CASE(a_file_that_lacks_what_it_takes_says_what_to_do)
         assert_int_equal(error.kind, ERROR_INPUT);
         assert_non_null(strstr(error.message, levels[i]));
         assert_non_null(strstr(error.message, "--set record=all"));
-        recorded_clear(&recorded);
     }
-    struct recorded recorded;
+    CLOSED(recorded_clear) struct recorded recorded = {0};
     record_by_hand("all", &recorded);
     struct error error = {0};
     assert_null(explanation_build(&recorded.results->runs[0], recorded.record, 3, &error));
@@ -282,7 +272,6 @@ CASE(a_file_that_lacks_what_it_takes_says_what_to_do)
     error = (struct error){0};
     assert_null(run_record_load(recorded.path, "0123456789abcdef", &error));
     assert_non_null(strstr(error.message, "0123456789abcdef"));
-    recorded_clear(&recorded);
 }
 
 /* ---- Any world ------------------------------------------------------------------------------- */
@@ -335,7 +324,7 @@ CASE(in_any_world_the_parts_add_up_to_latency_and_cost)
         world_random(json, number, false);
         world_replace(json, "'seed':", "'record':'all','seed':");
         struct error error = {0};
-        struct recorded recorded;
+        CLOSED(recorded_clear) struct recorded recorded = {0};
         record(json, policy_find(policies[number], &error), &recorded);
         assert_non_null(recorded.record);
         for (uint64_t request = 0; request < 400; request += 3) {
@@ -345,7 +334,6 @@ CASE(in_any_world_the_parts_add_up_to_latency_and_cost)
             check_told(told);
             explanation_free(told);
         }
-        recorded_clear(&recorded);
     }
 }
 

@@ -9,6 +9,8 @@
 #include "sched/registry.h"
 #include "tests/worlds.h"
 
+OWNER(tokens_destroy, struct tokens)
+
 enum { SIDE = 8, SEQUENCES = 1200, STEPS = 14, WORLDS = 30 };
 enum { QUOTAS = 5, PODS_MAX = 12 };
 
@@ -147,7 +149,7 @@ CASE(the_free_list_is_that_of_brute_force_on_random_sequences)
         struct random_stream stream;
         gsl_rng *rng = stream_of(&stream, s, 1);
         struct grid grid = {.width = 3 + pick(rng, SIDE - 2), .height = 2 + pick(rng, SIDE - 1)};
-        struct arena arena = {0};
+        CLOSED(arena_clear) struct arena arena = {0};
         struct rectangles plane;
         rectangles_init(&plane, &arena, grid.width, grid.height);
         for (uint32_t step = 0; step < STEPS; step++) {
@@ -161,7 +163,6 @@ CASE(the_free_list_is_that_of_brute_force_on_random_sequences)
                 area -= (uint64_t)plane.used[i].place.width * plane.used[i].place.height;
             assert_int_equal(area, 0);
         }
-        arena_clear(&arena);
     }
     assert_true(removed > SEQUENCES);
 }
@@ -171,7 +172,7 @@ CASE(the_free_list_is_that_of_brute_force_on_random_sequences)
  * only. */
 CASE(a_pod_goes_to_the_rectangle_that_it_fills_best)
 {
-    struct arena arena = {0};
+    CLOSED(arena_clear) struct arena arena = {0};
     struct rectangles plane;
     struct rectangle_fit fit = {0};
     rectangles_init(&plane, &arena, 100, 7);
@@ -186,7 +187,6 @@ CASE(a_pod_goes_to_the_rectangle_that_it_fills_best)
     assert_false(rectangles_find(&plane, 60, 4, RECTANGLE_BEST_AREA, &fit));
     assert_true(rectangles_remove(&plane, 1));
     assert_int_equal(plane.free_count, 1);
-    arena_clear(&arena);
 }
 
 /* ---- The scaler ------------------------------------------------------------------------------ */
@@ -285,11 +285,11 @@ CASE(the_scaler_picks_what_exhaustive_search_picks)
         struct random_stream stream;
         gsl_rng *rng = stream_of(&stream, world, 2);
         world_random(json, world, true);
-        struct experiment *experiment = load(json);
+        EXPERIMENT *experiment = load(json);
         const struct workload *workload = &experiment->workload;
         const uint32_t max_batch = 1 + pick(rng, 4);
         struct error error = {0};
-        struct arena arena = {0};
+        CLOSED(arena_clear) struct arena arena = {0};
         struct planner *planner =
             planner_create(&arena, workload, max_batch, PLANNER_PROPORTIONAL, &error);
         assert_non_null(planner);
@@ -306,8 +306,6 @@ CASE(the_scaler_picks_what_exhaustive_search_picks)
             feasible += points.feasible > 0;
             infeasible += points.feasible == 0;
         }
-        arena_clear(&arena);
-        experiment_free(experiment);
     }
     assert_true(feasible > WORLDS / 2 && infeasible > 0);
 }
@@ -415,7 +413,7 @@ CASE(tokens_give_what_the_fluid_says)
             left -= request;
         }
         assert_true(tokens_fluid(4, pods, count, rates));
-        struct tokens *tokens = tokens_create(4, pods, count, TOKENS_WINDOW);
+        OWNED(tokens_destroy) struct tokens *tokens = tokens_create(4, pods, count, TOKENS_WINDOW);
         assert_non_null(tokens);
         for (sim_time_t t = SIM_MS; t <= 2 * SIM_S; t += 5 * SIM_MS) {
             tokens_run(tokens, t);
@@ -433,7 +431,6 @@ CASE(tokens_give_what_the_fluid_says)
             assert_true(fabs(fraction - rates[i]) < (n % 2 == 0 ? 0.2 : 0.1));
         }
         assert_true(fabs(total - fluid) < 0.02 * fluid);
-        tokens_destroy(tokens);
     }
 }
 
@@ -441,7 +438,7 @@ CASE(tokens_give_what_the_fluid_says)
 CASE(tokens_serve_the_least_served_and_leave_no_time_unused)
 {
     const struct token_pod pods[] = {{7, 0.2, 1}, {7, 0.2, 1}, {7, 0.2, 1}, {7, 0.2, 1}};
-    struct tokens *tokens = tokens_create(7, pods, 4, TOKENS_WINDOW);
+    OWNED(tokens_destroy) struct tokens *tokens = tokens_create(7, pods, 4, TOKENS_WINDOW);
     assert_non_null(tokens);
     tokens_run(tokens, 4 * SIM_S);
     for (size_t i = 0; i < 4; i++)
@@ -451,18 +448,16 @@ CASE(tokens_serve_the_least_served_and_leave_no_time_unused)
     const sim_time_t before = tokens_held(tokens, 0);
     tokens_run(tokens, 8 * SIM_S);
     assert_true(fabs(sim_to_s(tokens_held(tokens, 0) - before) - 4) < 0.05);
-    tokens_destroy(tokens);
 }
 
 CASE(a_pod_at_its_limit_waits_though_the_gpu_is_free)
 {
     const struct token_pod pod = {3, 0.4, 0.4};
-    struct tokens *tokens = tokens_create(7, &pod, 1, TOKENS_WINDOW);
+    OWNED(tokens_destroy) struct tokens *tokens = tokens_create(7, &pod, 1, TOKENS_WINDOW);
     assert_non_null(tokens);
     tokens_run(tokens, 4 * SIM_S);
     assert_true(fabs(sim_to_s(tokens_held(tokens, 0)) / 4 - 0.4) < 0.01);
     assert_true(tokens_used(tokens, 0) <= 16 * SIM_MS);
-    tokens_destroy(tokens);
 }
 
 /* ---- The policy ------------------------------------------------------------------------------ */

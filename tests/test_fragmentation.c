@@ -193,13 +193,13 @@ static void simulate(unsigned trial)
     }
     write_temporary(path, trace);
     snprintf(json, sizeof json,
-                   "{\"seed\": %u, \"cluster\": {\"invokers\": [{\"count\": 3, \"vcpus\": 16, "
-                   "\"memory_mb\": 131072, \"gpus\": [{\"model\": \"V100\", \"sharing\": \"mps\", "
-                   "\"units\": 100, \"memory_mb\": 16384, \"count\": 4}]}]}, \"training\": "
-                   "{\"models\": " MODELS ", \"restart\": \"none\", \"arrivals\": {\"process\": "
-                   "\"trace\", \"file\": \"%s\", \"format\": \"synergy\"}}}",
-                   trial + 1, path);
-    struct experiment *experiment = load(json);
+             "{\"seed\": %u, \"cluster\": {\"invokers\": [{\"count\": 3, \"vcpus\": 16, "
+             "\"memory_mb\": 131072, \"gpus\": [{\"model\": \"V100\", \"sharing\": \"mps\", "
+             "\"units\": 100, \"memory_mb\": 16384, \"count\": 4}]}]}, \"training\": "
+             "{\"models\": " MODELS ", \"restart\": \"none\", \"arrivals\": {\"process\": "
+             "\"trace\", \"file\": \"%s\", \"format\": \"synergy\"}}}",
+             trial + 1, path);
+    EXPERIMENT *experiment = load(json);
     lease_count = 0;
     first_arrival = SIM_FOREVER;
     last_finish = 0;
@@ -209,7 +209,6 @@ static void simulate(unsigned trial)
     unlink(path);
     measures = *result.training;
     summary_fragmentation = result.run.gpu_fragmentation;
-    experiment_free(experiment);
 }
 
 /* ---- The same from the rows ------------------------------------------------------------------ */

@@ -40,7 +40,7 @@ static bool check_resident(void *context, uint32_t resident, double *time_s)
 static bool decide(char *text, unsigned *checks)
 {
     struct decision decision;
-    struct arena arena = {0};
+    CLOSED(arena_clear) struct arena arena = {0};
     struct gang_cluster cluster;
     int outcome[RESIDENTS];
     double time_s[RESIDENTS];
@@ -102,13 +102,12 @@ static bool decide(char *text, unsigned *checks)
         const uint32_t node = (uint32_t)number(&text);
         assert_int_equal(chosen[i], node * per_node + (uint32_t)number(&text));
     }
-    arena_clear(&arena);
     return placed;
 }
 
 CASE(the_prototypes_decisions_are_reproduced)
 {
-    struct line_reader lines = {0};
+    CLOSED(line_reader_close) struct line_reader lines = {0};
     struct error error = {0};
     char *line = NULL;
     unsigned cases = 0;
@@ -119,7 +118,6 @@ CASE(the_prototypes_decisions_are_reproduced)
         placed += decide(line, &checks) ? 1 : 0;
         cases++;
     }
-    line_reader_close(&lines);
     assert_int_equal(cases, 250);
     assert_int_equal(placed, 201);
     assert_true(checks > 500);
@@ -185,7 +183,7 @@ static void check_cluster(const struct gang_cluster *cluster, const struct resid
 CASE(arrivals_and_departures_keep_the_counts)
 {
     static const uint32_t gpus[] = {4, 8, 8, 2, 8};
-    struct arena arena = {0};
+    CLOSED(arena_clear) struct arena arena = {0};
     struct gang_cluster cluster;
     struct resident residents[TRAININGS] = {0};
     struct random_stream random;
@@ -224,7 +222,6 @@ CASE(arrivals_and_departures_keep_the_counts)
         check_cluster(&cluster, residents, TRAININGS);
     }
     assert_true(placed > 1000 && crossing > 0);
-    arena_clear(&arena);
 }
 
 SUITE("gang_placement")

@@ -27,14 +27,13 @@ static void train(const char *json)
     RESULT result = {0};
     double *values = NULL;
     const struct recorder recorder = {.training = keep_row};
-    struct experiment *experiment = load(json);
+    EXPERIMENT *experiment = load(json);
     const struct policy *policy = runner_policy(experiment, &values, &error);
     finished = 0;
     if (policy == NULL ||
         !simulation_run(experiment, policy, values, &recorder, NULL, &result, &error))
         fail_msg("%s", error.message);
     free(values);
-    experiment_free(experiment);
 }
 
 #define CLUSTER(nodes, gpus)                                                                       \
@@ -46,7 +45,7 @@ static void train(const char *json)
 
 CASE(restarts_at_every_event_give_the_figures_of_muris_simulator)
 {
-    struct line_reader lines = {0};
+    CLOSED(line_reader_close) struct line_reader lines = {0};
     struct error error = {0};
     char *line = NULL;
     assert_true(line_reader_open(&lines, "tests/data/training/muri_finishes.csv.gz", &error));
@@ -75,7 +74,6 @@ CASE(restarts_at_every_event_give_the_figures_of_muris_simulator)
                 fail_msg("training %zu: %.9f s, not %.9f s", id, sim_to_s(finish_ns[id]), finish);
         }
     }
-    line_reader_close(&lines);
 }
 
 /* ---- Worlds of these tests ------------------------------------------------------------------- */
@@ -364,14 +362,14 @@ CASE(a_gang_that_never_fits_is_bad_input)
         snprintf(trace, sizeof trace, "3,a,0,5,1\n4,a,1,5,1\n9,b,2,5,%u\n", cases[c].gpus);
         trace_is(trace);
         snprintf(json, sizeof json,
-                       "{\"cluster\": {\"invokers\": [%s]}, \"training\": {\"models\": {\"name\": "
-                       "\"m\", \"models\": {\"a\": {\"iteration_s\": 1, \"share\": {\"request\": "
-                       "0.1}}, \"b\": {\"iteration_s\": 1%s, \"share\": {\"request\": 0.3}}}, "
-                       "\"pairs\": {\"default\": \"none\"}}, "
-                       "\"arrivals\": {\"process\": \"trace\", \"file\": \"%s\", \"format\": "
-                       "\"synergy\"}}, \"policy\": {\"name\": \"%s\"}}",
-                       cases[c].invokers, cases[c].models, trace_path, cases[c].policy);
-        struct experiment *experiment = load(json);
+                 "{\"cluster\": {\"invokers\": [%s]}, \"training\": {\"models\": {\"name\": "
+                 "\"m\", \"models\": {\"a\": {\"iteration_s\": 1, \"share\": {\"request\": "
+                 "0.1}}, \"b\": {\"iteration_s\": 1%s, \"share\": {\"request\": 0.3}}}, "
+                 "\"pairs\": {\"default\": \"none\"}}, "
+                 "\"arrivals\": {\"process\": \"trace\", \"file\": \"%s\", \"format\": "
+                 "\"synergy\"}}, \"policy\": {\"name\": \"%s\"}}",
+                 cases[c].invokers, cases[c].models, trace_path, cases[c].policy);
+        EXPERIMENT *experiment = load(json);
         const struct policy *policy = runner_policy(experiment, &values, &error);
         assert_non_null(policy);
         const bool good = simulation_run(experiment, policy, values, NULL, NULL, &result, &error);
@@ -384,7 +382,6 @@ CASE(a_gang_that_never_fits_is_bad_input)
                  strstr(error.message, "training: training 9 of /tmp/") == NULL)
             fail_msg("case %zu: %s", c, error.message);
         free(values);
-        experiment_free(experiment);
     }
 }
 

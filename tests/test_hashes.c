@@ -6,13 +6,15 @@
 #include "tests/suite.h"
 #include "workloads/experiment.h"
 
+OWNER(sweep_free, struct sweep)
+
 enum { LINE = 256 };
 
 /* "FILE HASH", and of a sweep the last run's hash after that. */
 static void line_of(const char *path, char line[LINE])
 {
     struct error error = {0};
-    struct sweep *sweep = sweep_load(path, NULL, 0, NULL);
+    OWNED(sweep_free) struct sweep *sweep = sweep_load(path, NULL, 0, NULL);
     struct experiment *first =
         sweep == NULL ? experiment_load(path, NULL, 0, &error) : sweep_experiment(sweep, 0, &error);
     struct experiment *last =
@@ -23,7 +25,6 @@ static void line_of(const char *path, char line[LINE])
              last == NULL ? "" : last->hash);
     experiment_free(first);
     experiment_free(last);
-    sweep_free(sweep);
 }
 
 CASE(hashes_are_as_in_the_list)

@@ -9,6 +9,8 @@
 #include "tests/suite.h"
 #include "tests/worlds.h"
 
+OWNER(suffix_clear, struct suffix)
+
 /* ---- Plans ----------------------------------------------------------------------------------- */
 
 enum { CONFIGURATIONS = 9, STAGES = 4, LENGTH = 5, WORLDS = 200 };
@@ -150,7 +152,7 @@ static double exhaust(const struct planned *world, enum objective objective, siz
 static void check_options(const struct planned *world, const struct suffix *suffix, size_t s,
                           enum objective objective, const sim_time_t *left, uint32_t length)
 {
-    struct option *options = calloc(suffix_room(suffix), sizeof *options);
+    OWNED(free) struct option *options = calloc(suffix_room(suffix), sizeof *options);
     uint64_t examined = 0;
     double price[CONFIGURATIONS];
     assert_non_null(options);
@@ -178,18 +180,17 @@ static void check_options(const struct planned *world, const struct suffix *suff
         else
             assert_true(fabs(price[k] - truth) <= 1e-9 * truth);
     }
-    free(options);
 }
 
 CASE(options_equal_exhaustive_search_for_both_objectives)
 {
     uint64_t state = 7;
-    struct planned *world = malloc(sizeof *world);
+    OWNED(free) struct planned *world = malloc(sizeof *world);
     assert_non_null(world);
     for (int i = 0; i < WORLDS; i++) {
         world_fill(world, &state, i % 4 == 3);
-        struct arena arena = {0};
-        struct suffix *suffix = suffix_of(world, &arena);
+        CLOSED(arena_clear) struct arena arena = {0};
+        OWNED(suffix_clear) struct suffix *suffix = suffix_of(world, &arena);
         for (size_t s = 0; s < world->dag.application.stage_count; s++) {
             const uint32_t length = 1 + (uint32_t)test_below(&state, LENGTH);
             sim_time_t left[LENGTH];
@@ -199,10 +200,7 @@ CASE(options_equal_exhaustive_search_for_both_objectives)
             check_options(world, suffix, s, OBJECTIVE_COST, left, length);
             check_options(world, suffix, s, OBJECTIVE_WORK, left, length);
         }
-        suffix_clear(suffix);
-        arena_clear(&arena);
     }
-    free(world);
 }
 
 /* With quanta above 1 ns an option that is offered keeps its promise, and one that exhaustive
@@ -210,13 +208,13 @@ CASE(options_equal_exhaustive_search_for_both_objectives)
 CASE(coarse_times_are_never_optimistic_and_lose_two_quanta_per_stage_at_most)
 {
     uint64_t state = 11;
-    struct planned *world = malloc(sizeof *world);
+    OWNED(free) struct planned *world = malloc(sizeof *world);
     assert_non_null(world);
     for (int i = 0; i < WORLDS; i++) {
         world_fill(world, &state, false);
         world->dag.application.base_latency = 1024 * 700;
-        struct arena arena = {0};
-        struct suffix *suffix = suffix_of(world, &arena);
+        CLOSED(arena_clear) struct arena arena = {0};
+        OWNED(suffix_clear) struct suffix *suffix = suffix_of(world, &arena);
         const sim_time_t quantum = suffix_quantum(suffix, 0);
         assert_int_equal(quantum, 700);
         const sim_time_t left = (sim_time_t)test_below(&state, 600000);
@@ -243,21 +241,18 @@ CASE(coarse_times_are_never_optimistic_and_lose_two_quanta_per_stage_at_most)
             assert_true(price[k] >= exact * (1 - 1e-9));
             assert_true(price[k] <= strict * (1 + 1e-9));
         }
-        suffix_clear(suffix);
-        arena_clear(&arena);
     }
-    free(world);
 }
 
 CASE(tables_are_filled_again_only_after_a_move)
 {
     uint64_t state = 3;
     bool done = false;
-    struct planned *world = malloc(sizeof *world);
+    OWNED(free) struct planned *world = malloc(sizeof *world);
     assert_non_null(world);
     world_fill(world, &state, true);
-    struct arena arena = {0};
-    struct suffix *suffix = suffix_of(world, &arena);
+    CLOSED(arena_clear) struct arena arena = {0};
+    OWNED(suffix_clear) struct suffix *suffix = suffix_of(world, &arena);
     const sim_time_t way = suffix_way(suffix, 0);
     assert_int_equal(suffix_refresh(suffix, 0.01, &done), 0);
     assert_true(done);
@@ -268,9 +263,6 @@ CASE(tables_are_filled_again_only_after_a_move)
     assert_true(done);
     assert_true(suffix_way(suffix, 0) > way);
     assert_int_equal(suffix_refresh(suffix, 0.01, &done), 0);
-    suffix_clear(suffix);
-    arena_clear(&arena);
-    free(world);
 }
 
 /* ---- Risk ------------------------------------------------------------------------------------ */
@@ -451,7 +443,7 @@ static const struct {
 CASE(with_every_step_off_it_is_a_plain_planner)
 {
     const struct policy *policy = headway();
-    struct log *logs = malloc(2 * sizeof *logs);
+    OWNED(free) struct log *logs = malloc(2 * sizeof *logs);
     assert_non_null(logs);
     for (uint64_t world = 1; world < 9; world += 2) {
         char json[WORLD_BYTES];
@@ -476,14 +468,13 @@ CASE(with_every_step_off_it_is_a_plain_planner)
         const struct policy *both[] = {policy, esg};
         const double *settings[] = {values, frontier};
         for (int i = 0; i < 2; i++) {
-            struct experiment *experiment = load(json);
+            EXPERIMENT *experiment = load(json);
             RESULT result = {0};
             struct error error = {0};
             const struct recorder recorder = log_recorder(&logs[i]);
             memset(&logs[i], 0, sizeof logs[i]);
             if (!simulation_run(experiment, both[i], settings[i], &recorder, NULL, &result, &error))
                 fail_msg("%s", error.message);
-            experiment_free(experiment);
         }
         assert_int_equal(logs[0].batch_count, logs[1].batch_count);
         for (size_t i = 0; i < logs[0].batch_count; i++) {
@@ -493,7 +484,6 @@ CASE(with_every_step_off_it_is_a_plain_planner)
         free(values);
         free(frontier);
     }
-    free(logs);
 }
 
 SUITE("headway")

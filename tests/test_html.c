@@ -10,6 +10,9 @@
 #include "tests/fixture_results.h"
 #include "tests/suite.h"
 
+OWNER(assumptions_free, struct assumptions)
+OWNER(report_free, struct report)
+
 #define COUNT(array) (sizeof(array) / sizeof(array)[0])
 
 /* ---- A strict reader ------------------------------------------------------------------------ */
@@ -174,16 +177,17 @@ static char *page_of(const struct fixture *runs, size_t count, bool paper, const
     struct error error = {0};
     char *text = NULL;
     size_t size = 0;
-    struct results *results = fixture_results(runs, count);
+    RESULTS *results = fixture_results(runs, count);
     assert_non_null(results);
     if (trained)
         trainings_make(results, runs);
     results->command = made_by == NULL ? NULL : strdup(made_by);
-    struct report *report = report_build(results, &error);
+    OWNED(report_free) struct report *report = report_build(results, &error);
     struct expectations *reference =
         paper ? expectations_load("results/paper/esg-hpdc24.json", EXPECTATION_FIGURES, &error)
               : NULL;
     assert_true(reference == NULL || report_judge(report, reference, &error));
+    OWNED(assumptions_free)
     struct assumptions *assumptions = assumptions_load("results/report/assumptions.json", &error);
     assert_non_null(assumptions);
     const struct page_figure figures[] = {
@@ -198,10 +202,7 @@ static char *page_of(const struct fixture *runs, size_t count, bool paper, const
     FILE *out = open_memstream(&text, &size);
     assert_true(report_html(&page, out, &error));
     assert_int_equal(fclose(out), 0);
-    assumptions_free(assumptions);
     expectations_free(reference);
-    report_free(report);
-    results_free(results);
     return text;
 }
 
@@ -213,7 +214,7 @@ static void a_page_holds(const char *page, const char *what)
 
 CASE(the_page_is_well_formed_and_holds_its_parts)
 {
-    char *page = page_of(light, COUNT(light), true, "make reproduce");
+    TEXT *page = page_of(light, COUNT(light), true, "make reproduce");
     assert_well_formed(page);
     static const char *const parts[] = {"<h2 id=\"run\">",
                                         "<h2 id=\"words\">",
@@ -228,7 +229,6 @@ CASE(the_page_is_well_formed_and_holds_its_parts)
                                         "cost_saving"};
     for (size_t i = 0; i < COUNT(parts); i++)
         a_page_holds(page, parts[i]);
-    free(page);
 }
 
 CASE(a_page_of_trainings_alone_says_nothing_of_requests)
@@ -246,7 +246,7 @@ CASE(a_page_of_trainings_alone_says_nothing_of_requests)
     static const char *const others[] = {"SLO",     "latency profile",   "requests",    "inference",
                                          "ESG: A*", "percentage points", "id=\"words\""};
     trained = true;
-    char *page = page_of(two, COUNT(two), false, NULL);
+    TEXT *page = page_of(two, COUNT(two), false, NULL);
     trained = false;
     assert_well_formed(page);
     for (size_t i = 0; i < COUNT(parts); i++)
@@ -254,12 +254,11 @@ CASE(a_page_of_trainings_alone_says_nothing_of_requests)
     for (size_t i = 0; i < COUNT(others); i++)
         if (strstr(page, others[i]) != NULL)
             fail_msg("a page of trainings says %s", others[i]);
-    free(page);
 }
 
 CASE(the_tables_hold_the_figures_and_the_verdict_in_words)
 {
-    char *page = page_of(light, COUNT(light), false, NULL);
+    TEXT *page = page_of(light, COUNT(light), false, NULL);
     /* 0.8 of 0.92; sd 0.016, t 4.3027, three seeds. */
     a_page_holds(page, "<td data-v=\"73.6\">73.6<small> [69.4, 77.4]</small></td>");
     /* FIFO costs 2.5 times as much at every seed. */
@@ -270,7 +269,6 @@ CASE(the_tables_hold_the_figures_and_the_verdict_in_words)
                  "<ul>\n<li>It meets more SLOs than <code>fifo</code>.</li>\n"
                  "<li>It costs less than <code>fifo</code>.</li>\n</ul>\n");
     a_page_holds(page, "or as cheap and better: <code>esg</code>.");
-    free(page);
 }
 
 static const struct fixture two_settings[] = {
@@ -288,8 +286,8 @@ static char *text_of(const struct fixture *runs, size_t count,
     char *text = NULL;
     size_t size = 0;
     struct error error = {0};
-    struct results *results = fixture_results(runs, count);
-    struct report *report = report_build(results, &error);
+    RESULTS *results = fixture_results(runs, count);
+    OWNED(report_free) struct report *report = report_build(results, &error);
     struct expectations *reference =
         expectations_load("results/paper/esg-hpdc24.json", EXPECTATION_FIGURES, &error);
     FILE *out = open_memstream(&text, &size);
@@ -297,8 +295,6 @@ static char *text_of(const struct fixture *runs, size_t count,
     assert_true(print(report, out));
     assert_int_equal(fclose(out), 0);
     expectations_free(reference);
-    report_free(report);
-    results_free(results);
     return text;
 }
 
@@ -327,7 +323,7 @@ static bool print_verdicts(const struct report *report, FILE *out)
 CASE(the_overview_is_that_of_the_text)
 {
     char *page = page_of(two_settings, COUNT(two_settings), false, NULL);
-    char *text = text_of(two_settings, COUNT(two_settings), overview_text);
+    TEXT *text = text_of(two_settings, COUNT(two_settings), overview_text);
     const char *begin = strstr(strstr(page, "<h2 id=\"overview\""), "<table");
     assert_int_equal(assert_cells(begin, strstr(begin, "</table>"), text, " at "), 4);
     assert_well_formed(page);
@@ -335,14 +331,13 @@ CASE(the_overview_is_that_of_the_text)
     page = page_of(light, COUNT(light), false, NULL);
     assert_null(strstr(page, "id=\"overview\""));
     free(page);
-    free(text);
 }
 
 /* Every verdict on a set of assumptions is one of the text's table. */
 CASE(the_verdicts_are_those_of_the_text)
 {
-    char *page = page_of(two_settings, COUNT(two_settings), true, NULL);
-    char *text = text_of(two_settings, COUNT(two_settings), print_verdicts);
+    TEXT *page = page_of(two_settings, COUNT(two_settings), true, NULL);
+    TEXT *text = text_of(two_settings, COUNT(two_settings), print_verdicts);
     size_t verdicts = 0, wanted = 0;
     for (const char *at = strstr(page, "verdict (pairs)"); at != NULL;
          at = strstr(at + 1, "verdict (pairs)"))
@@ -351,8 +346,6 @@ CASE(the_verdicts_are_those_of_the_text)
         wanted += at[-1] >= '0' && at[-1] <= '9';
     assert_true(wanted > 0);
     assert_int_equal(verdicts, wanted);
-    free(page);
-    free(text);
 }
 
 CASE(the_page_tells_which_sweep_it_is_of)
@@ -372,11 +365,10 @@ CASE(the_page_tells_which_sweep_it_is_of)
 CASE(one_seed_says_nothing)
 {
     const struct fixture one[] = {light[0], light[3]};
-    char *page = page_of(one, COUNT(one), false, NULL);
+    TEXT *page = page_of(one, COUNT(one), false, NULL);
     assert_well_formed(page);
     a_page_holds(page, "one seed: no interval");
     assert_null(strstr(page, "meets more SLOs than"));
-    free(page);
 }
 
 CASE(a_figure_that_is_not_there_is_a_dash_and_the_page_goes_on)
@@ -385,7 +377,7 @@ CASE(a_figure_that_is_not_there_is_a_dash_and_the_page_goes_on)
     memcpy(runs, light, sizeof runs);
     for (size_t i = 0; i < 3; i++) /* ESG's seeds */
         runs[i].hit = NAN;
-    char *page = page_of(runs, COUNT(runs), true, NULL);
+    TEXT *page = page_of(runs, COUNT(runs), true, NULL);
     assert_well_formed(page);
     a_page_holds(page, "<code>esg</code> meets – % of the SLOs at $0.3360 for 1,000 requests.</p>");
     a_page_holds(page, "or as cheap and better: <code>fifo</code>.");
@@ -396,12 +388,11 @@ CASE(a_figure_that_is_not_there_is_a_dash_and_the_page_goes_on)
     static const char *const shown[] = {">nan", "\"nan", "-nan", "$nan", " nan "};
     for (size_t i = 0; i < COUNT(shown); i++)
         assert_null(strstr(page, shown[i]));
-    free(page);
 }
 
 CASE(what_is_no_text_of_a_page_is_replaced)
 {
-    char *text = NULL;
+    TEXT *text = NULL;
     size_t size = 0;
     FILE *out = open_memstream(&text, &size);
     html_text(out, "a\x01"
@@ -409,7 +400,6 @@ CASE(what_is_no_text_of_a_page_is_replaced)
                    "c\xff");
     assert_int_equal(fclose(out), 0);
     assert_string_equal(text, "a\uFFFDb\uFFFDc\uFFFD");
-    free(text);
 }
 
 CASE(hostile_names_stay_text)
@@ -419,58 +409,53 @@ CASE(hostile_names_stay_text)
          RECORD_SUMMARY},
         {"</h2><script>alert(1)</script>", "\"><img src=x onerror=alert(1)>", "x=]]>", 1, 0.5,
          0.001, RECORD_SUMMARY}};
-    char *page = page_of(hostile, COUNT(hostile), true, "</code><script>x()</script>");
+    TEXT *page = page_of(hostile, COUNT(hostile), true, "</code><script>x()</script>");
     assert_well_formed(page);
     assert_null(strstr(page, "<script>alert"));
     assert_null(strstr(page, "<script>x()"));
     assert_null(strstr(page, "<img"));
     a_page_holds(page, "&lt;/h2&gt;&lt;script&gt;alert(1)&lt;/script&gt;");
-    free(page);
 }
 
 CASE(nothing_is_fetched_from_elsewhere)
 {
-    char *page = page_of(light, COUNT(light), true, NULL);
+    TEXT *page = page_of(light, COUNT(light), true, NULL);
     static const char *const marks[] = {" src=",         "@import",  "<link rel=\"stylesheet\"",
                                         "href=\"http",   "url(http", "fetch(",
                                         "XMLHttpRequest"};
     for (size_t i = 0; i < COUNT(marks); i++)
         if (strstr(page, marks[i]) != NULL)
             fail_msg("the page has %s", marks[i]);
-    free(page);
 }
 
 CASE(figures_keep_their_own_ids)
 {
-    char *page = page_of(light, COUNT(light), false, NULL);
+    TEXT *page = page_of(light, COUNT(light), false, NULL);
     a_page_holds(page, "<circle id='f1-dot' r='1'/>");
     a_page_holds(page, "<use xlink:href='#f1-dot'/><rect fill=\"url(#f1-dot)\"/>");
     a_page_holds(page, "<g id=\"f2-canvas\">");
     a_page_holds(page, "aria-label=\"of &lt;it&gt; &amp; &quot;that&quot;\"");
     a_page_holds(page, "style=\"max-width:300px\"");
     assert_null(strstr(page, "<?xml"));
-    free(page);
 }
 
 CASE(a_figure_that_is_none_is_refused)
 {
     static const char *const bad[] = {"", "<svg", "<svg>", "<p viewBox=\"0 0 1 1\">",
                                       "<svg viewBox=\"none\">"};
-    char *text = NULL;
+    TEXT *text = NULL;
     size_t size = 0;
     FILE *out = open_memstream(&text, &size);
     for (size_t i = 0; i < COUNT(bad); i++)
         assert_false(html_svg(out, bad[i], "f-", ""));
     assert_int_equal(fclose(out), 0);
-    free(text);
 }
 
 CASE(a_file_without_runs_has_a_page_that_says_so)
 {
-    char *page = page_of(light, 0, true, NULL);
+    TEXT *page = page_of(light, 0, true, NULL);
     assert_well_formed(page);
     a_page_holds(page, "holds no finished run");
-    free(page);
 }
 
 /* The vectors of RFC 3629 and of Markus Kuhn's stress test, in short. */

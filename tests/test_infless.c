@@ -550,7 +550,7 @@ CASE(every_world_runs_to_its_end_and_again_to_the_same_bytes)
         {"limits", 2},    {"limits", 1},     {"load", 1},           {"lsth_bin_s", 0.05},
         {"beta", 1},      {"placement", 1},  {"keep_alive", 1},     {"excess", 1},
         {"scale_s", 0.1}, {"window_s", 1},   {"first", 1}};
-    struct log *logs = malloc(2 * sizeof *logs);
+    OWNED(free) struct log *logs = malloc(2 * sizeof *logs);
     char json[WORLD_BYTES];
     assert_non_null(logs);
     uint64_t taken = 0;
@@ -580,7 +580,6 @@ CASE(every_world_runs_to_its_end_and_again_to_the_same_bytes)
     assert_true(taken > 0);
     assert_true(largest > 1);
     assert_true(failed > 0);
-    free(logs);
 }
 
 /* An invoker like one socket of the authors' and resnet-50 as they measured it; a second later 60
@@ -651,7 +650,7 @@ CASE(it_scales_up_with_unequal_batches_to_the_documented_one_and_down_again)
                   {"limits", 2},
                   {"scale_s", 1},
                   {"window_s", 1}};
-    struct experiment *experiment = load(json);
+    EXPERIMENT *experiment = load(json);
     const struct recorder recorder = log_recorder(log);
     double *values = policy_values(&policy, NULL, 0);
     for (size_t i = 0; i < policy.parameter_count; i++)
@@ -689,7 +688,6 @@ CASE(it_scales_up_with_unequal_batches_to_the_documented_one_and_down_again)
     assert_true(counted.most_alive > 1);
     assert_int_equal(counted.alive, 1);
     free(values);
-    experiment_free(experiment);
     unlink(path);
 }
 

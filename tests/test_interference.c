@@ -12,6 +12,9 @@
 #include "traces/profile/pair_effects.h"
 #include "workloads/training_plan.h"
 
+OWNER(gsl_rng_free, gsl_rng)
+OWNER(search_free, struct search)
+
 enum { MOST = 8 };
 
 /* ---- Made-up pairs --------------------------------------------------------------------------- */
@@ -55,7 +58,7 @@ CASE(levels_that_are_sums_over_functions_are_predicted)
 {
     static const double sensitivity[] = {0.01, 0.05, 0.02, 0.08, 0.03};
     static const double demand[] = {0.06, 0.01, 0.09, 0.04, 0.02};
-    struct sample_set set = {0};
+    CLOSED(samples_clear) struct sample_set set = {0};
     for (size_t i = 0; i < 5; i++)
         for (size_t j = i + 1; j < 5; j++)
             add_pair(&set, i, j, 1.1 + sensitivity[i] + demand[j],
@@ -66,14 +69,13 @@ CASE(levels_that_are_sums_over_functions_are_predicted)
     assert_true(unseen.left_out[UNSEEN_FUNCTIONS] < 0.5 * unseen.left_out[UNSEEN_ONE]);
     assert_true(unseen.seen[UNSEEN_ONE] > 0.01);
     assert_true(unseen.left_out[UNSEEN_ONE] > unseen.seen[UNSEEN_ONE]);
-    samples_clear(&set);
 }
 
 /* A table of sums comes back where nothing pulls, also in cells left out; with a pull every effect
  * of a full table shrinks by count ÷ (count + strength), of which the mean has no part. */
 CASE(effects_of_a_full_table_are_what_the_closed_form_gives)
 {
-    gsl_rng *rng = make_rng(7);
+    OWNED(gsl_rng_free) gsl_rng *rng = make_rng(7);
     for (size_t k = 2; k <= MOST; k++) {
         double row[MOST], column[MOST], cells[MOST * MOST], found[MOST * MOST], means[2] = {0};
         for (size_t i = 0; i < k; i++) {
@@ -92,23 +94,21 @@ CASE(effects_of_a_full_table_are_what_the_closed_form_gives)
         assert_true(pair_effects_fit(cells, k, 1e-9, found));
         assert_true(fabs(found[0] - truth) < 1e-6);
     }
-    gsl_rng_free(rng);
 }
 
 CASE(too_few_pairs_say_nothing)
 {
-    struct sample_set set = {0};
+    CLOSED(samples_clear) struct sample_set set = {0};
     add_pair(&set, 0, 1, 1.1, 1.2);
     assert_int_equal(measure(&set).pairs, 0);
     add_pair(&set, 0, 2, 1.2, 1.2);
     add_pair(&set, 1, 2, 1.3, 1.2);
     assert_int_equal(measure(&set).pairs, 3);
-    samples_clear(&set);
 }
 
 CASE(what_is_no_pair_of_two_functions_takes_no_part)
 {
-    struct sample_set set = {0};
+    CLOSED(samples_clear) struct sample_set set = {0};
     add_pair(&set, 0, 1, 1.1, 1.2);
     add_pair(&set, 1, 2, 1.2, 1.2);
     add_pair(&set, 2, 3, 1.4, 1.2);
@@ -120,7 +120,6 @@ CASE(what_is_no_pair_of_two_functions_takes_no_part)
         add_side(&set, 1000, i + 3, 3);
     struct unseen_pairs with_others = measure(&set);
     assert_memory_equal(&alone, &with_others, sizeof alone);
-    samples_clear(&set);
 }
 
 /* ---- The pair table from few samples --------------------------------------------------------- */
@@ -131,11 +130,11 @@ CASE(what_is_no_pair_of_two_functions_takes_no_part)
 CASE(a_pair_table_of_few_samples_is_nearer_to_the_truth_than_their_means)
 {
     static const double between = 0.03, within = 0.0424;
-    gsl_rng *rng = make_rng(5);
+    OWNED(gsl_rng_free) gsl_rng *rng = make_rng(5);
     double of_table = 0, of_means = 0;
     for (size_t n = 0; n < 50; n++) {
         double truth[MOST][MOST], means[MOST][MOST];
-        struct sample_set set = {0};
+        CLOSED(samples_clear) struct sample_set set = {0};
         struct interference law;
         struct error error = {0};
         for (size_t i = 0; i < MOST; i++)
@@ -159,10 +158,8 @@ CASE(a_pair_table_of_few_samples_is_nearer_to_the_truth_than_their_means)
                     of_means += gsl_pow_2(means[i][j] - truth[i][j]);
                 }
         free(law.pairs);
-        samples_clear(&set);
     }
     assert_true(fabs(of_table / of_means - 0.5) < 0.08);
-    gsl_rng_free(rng);
 }
 
 /* ---- iGniter's pairs ------------------------------------------------------------------------- */
@@ -177,20 +174,19 @@ static void read_pairs(struct sample_set *set)
 
 CASE(no_one_level_reaches_the_target_on_igniters_pairs_and_functions_do_not_help)
 {
-    struct sample_set set = {0};
+    CLOSED(samples_clear) struct sample_set set = {0};
     read_pairs(&set);
     struct unseen_pairs unseen = measure(&set);
     assert_int_equal(unseen.pairs, 6);
     assert_true(unseen.seen[UNSEEN_ONE] > 0.025);
     assert_true(unseen.seen[UNSEEN_FUNCTIONS] < 0.021);
     assert_true(unseen.left_out[UNSEEN_FUNCTIONS] > unseen.left_out[UNSEEN_ONE]);
-    samples_clear(&set);
 }
 
 CASE(two_co_locations_of_a_pair_reach_the_target_on_igniters_pairs)
 {
-    struct sample_set set = {0};
-    struct interference_fit fit;
+    CLOSED(samples_clear) struct sample_set set = {0};
+    CLOSED(interference_fit_clear) struct interference_fit fit = {0};
     struct error error = {0};
     read_pairs(&set);
     assert_true(interference_calibrate(&set, &fit, &error));
@@ -203,8 +199,6 @@ CASE(two_co_locations_of_a_pair_reach_the_target_on_igniters_pairs)
         assert_true(fit.met[INTERFERENCE_SHAPED][i].mape <
                     0.83 * fit.met[INTERFERENCE_PAIRS][i].mape);
     assert_true(fit.met[INTERFERENCE_SHAPED][3].mape < 0.016);
-    interference_fit_clear(&fit);
-    samples_clear(&set);
 }
 
 /* ---- The shares of a pair ---------------------------------------------------------------------
@@ -221,7 +215,7 @@ enum { FUNCTIONS_MOST = 8, SIDES_MOST = 2000, LEVELS = FUNCTIONS_MOST * FUNCTION
 
 static size_t read_sides(struct side *sides)
 {
-    struct sample_set set = {0};
+    CLOSED(samples_clear) struct sample_set set = {0};
     size_t count = 0;
     read_pairs(&set);
     assert_true(set.co_run_count <= SIDES_MOST);
@@ -235,7 +229,6 @@ static size_t read_sides(struct side *sides)
                                        100 * other->share / set.unit, (double)own->share / set.unit,
                                        (double)other->share / set.unit, own->slowdown - 1};
     }
-    samples_clear(&set);
     return count;
 }
 
@@ -418,7 +411,7 @@ static void make_rows(struct search *search)
 {
     static const size_t pair_of[FUNCTIONS][FUNCTIONS] = {
         {0, 0, 1, 2}, {0, 0, 3, 4}, {1, 3, 0, 5}, {2, 4, 5, 0}};
-    struct sample_set set = {0};
+    CLOSED(samples_clear) struct sample_set set = {0};
     read_pairs(&set);
     assert_int_equal(set.co_run_count, ROWS);
     for (size_t i = 0; i < ROWS; i++) {
@@ -431,7 +424,6 @@ static void make_rows(struct search *search)
         search->pair[i] = pair_of[own][others];
     }
     standardise(search);
-    samples_clear(&set);
 }
 
 /* Least squares of relative errors of the slowdown, of a product in the logarithm of the excess. */
@@ -565,10 +557,9 @@ static void search_free(struct search *search)
 CASE(no_law_of_measured_properties_chosen_without_the_pair_reaches_the_target)
 {
     gsl_error_handler_t *before = gsl_set_error_handler_off();
-    struct search *search = search_make();
+    OWNED(search_free) struct search *search = search_make();
     assert_true(search_laws(search, false, "sums") > 0.029);
     assert_true(search_laws(search, true, "products") > 0.029);
-    search_free(search);
     (void)gsl_set_error_handler(before);
 }
 
@@ -578,7 +569,7 @@ CASE(gpulets_law_says_hardly_more_of_a_new_pair_than_a_constant)
     enum { L2 = 5, DRAM = 7 }; /* places in a row of x */
     static const struct law laws[2] = {{0, {0}}, {4, {0, L2, DRAM, MEMBER + L2, MEMBER + DRAM}}};
     double errors[2] = {0};
-    struct search *search = search_make();
+    OWNED(search_free) struct search *search = search_make();
     add_up(search, false);
     for (size_t i = 0; i < 2; i++)
         for (size_t p = 0; p < PAIRS; p++)
@@ -586,7 +577,6 @@ CASE(gpulets_law_says_hardly_more_of_a_new_pair_than_a_constant)
     print_message("a new pair: constant %.2f %%, gpulet's linear law %.2f %%\n", 100 * errors[0],
                   100 * errors[1]);
     assert_true(errors[1] < errors[0] && errors[1] > 0.95 * errors[0]);
-    search_free(search);
 }
 
 /* ---- Main ------------------------------------------------------------------------------------ */
