@@ -38,8 +38,7 @@ static inline struct experiment *parse(const char *json, const struct overrides 
     struct error error = {0};
     struct experiment *experiment =
         experiment_parse(json, "test.json", ".", overrides->list, overrides->count, &error);
-    if (experiment == NULL)
-        fail_msg("%s", error.message);
+    assert_good(experiment != NULL, &error);
     return experiment;
 }
 

@@ -97,8 +97,7 @@ static inline struct experiment *load(const char *json)
     char *text = json_requote(strdup(json));
     struct experiment *experiment = experiment_parse(text, "test.json", ".", NULL, 0, &error);
     free(text);
-    if (experiment == NULL)
-        fail_msg("%s", error.message);
+    assert_good(experiment != NULL, &error);
     return experiment;
 }
 

@@ -17,6 +17,8 @@
 #include <cjson/cJSON.h>
 #include <cmocka.h>
 
+#include "sim/base/error.h"
+
 enum { SUITE_CASES_MAX = 200 };
 
 static struct CMUnitTest suite_cases[SUITE_CASES_MAX];
@@ -59,6 +61,40 @@ static inline void suite_add(struct CMUnitTest added, int line)
     }
 
 #define SUITE(name) SUITE_WITH(name, NULL, NULL)
+
+/* ---- What a test asserts --------------------------------------------------------------------- */
+
+/* What follows is not reached where the call or the pointer is false: analysers see so by abort. */
+#define assert_good(good, error)                                                                   \
+    do {                                                                                           \
+        if (!(good)) {                                                                             \
+            fail_msg("%s", (error)->message);                                                      \
+            abort();                                                                               \
+        }                                                                                          \
+    } while (false)
+
+#define assert_contains(text, part)                                                                \
+    do {                                                                                           \
+        if (strstr(text, part) == NULL)                                                            \
+            fail_msg("\"%s\" lacks \"%s\"", text, part);                                           \
+    } while (false)
+
+/* Bad input, and what is said of it. */
+#define assert_input_error(error, part)                                                            \
+    do {                                                                                           \
+        assert_int_equal((error)->kind, ERROR_INPUT);                                              \
+        assert_contains((error)->message, part);                                                   \
+    } while (false)
+
+/* To within an absolute, or a part of the expected value. */
+#define assert_absolute(value, expected, most)                                                     \
+    do {                                                                                           \
+        if (!(fabs((value) - (expected)) <= (most)))                                               \
+            fail_msg("%.12g is not within %g of %.12g", value, most, expected);                    \
+    } while (false)
+
+#define assert_relative(value, expected, most)                                                     \
+    assert_absolute(value, expected, (most)*fabs(expected))
 
 /* ---- What a test holds to the end of a block ------------------------------------------------- */
 

@@ -674,8 +674,7 @@ static struct simulation_result run_setup_well(const struct setup *setup, struct
 {
     struct simulation_result result;
     struct error error = {0};
-    if (!run_setup(setup, NULL, log, &result, &error))
-        fail_msg("%s", error.message);
+    assert_good(run_setup(setup, NULL, log, &result, &error), &error);
     return result;
 }
 
@@ -772,7 +771,7 @@ CASE(the_pools_timer_does_not_keep_a_stuck_run_alive)
     struct simulation_result result;
     struct error error = {0};
     assert_false(run_setup(&setup, &stuck, &log, &result, &error));
-    assert_non_null(strstr(error.message, "rule progress"));
+    assert_contains(error.message, "rule progress");
 }
 
 CASE(the_same_seed_gives_the_same_run)

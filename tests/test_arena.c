@@ -176,8 +176,8 @@ CASE(a_run_ends_with_one_message_wherever_its_policy_exhausts_memory)
             assert_int_equal(error.kind, ERROR_RUN);
             assert_non_null(
                 strstr(error.message, "diamond: out of memory: 9223372036854775807 x 8"));
-            assert_non_null(strstr(error.message, callbacks[meal]));
-            assert_non_null(strstr(error.message, "policy glutton, seed 3"));
+            assert_contains(error.message, callbacks[meal]);
+            assert_contains(error.message, "policy glutton, seed 3");
             assert_null(result.applications);
         }
     }

@@ -305,7 +305,7 @@ CASE(acting_on_a_withdrawal_is_refused_within_decide_too)
     struct simulation_result result = {0};
     struct error error = {0};
     assert_false(run(diamond, &hasty, log, &result, &error));
-    assert_non_null(strstr(error.message, "rule timing: drop outside decide"));
+    assert_contains(error.message, "rule timing: drop outside decide");
 }
 
 /* ---- Turns ------------------------------------------------------------------------------------

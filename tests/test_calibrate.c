@@ -49,8 +49,7 @@ static struct latency_law fit(const struct latency_point *points, size_t count)
     const struct latency_prior weak = latency_prior_weak(1e-3);
     struct latency_law law = {{0}};
     struct error error = {0};
-    if (!latency_law_fit(points, count, NULL, NULL, &weak, &law, &error))
-        fail_msg("%s", error.message);
+    assert_good(latency_law_fit(points, count, NULL, NULL, &weak, &law, &error), &error);
     return law;
 }
 
@@ -137,8 +136,7 @@ static struct surface calibrate(const struct latency_point *points, size_t count
     struct error error = {0};
     /* By default GSL aborts the program on an error. */
     gsl_error_handler_t *before = gsl_set_error_handler_off();
-    if (!surface_calibrate(points, count, NULL, &surface, &error))
-        fail_msg("%s", error.message);
+    assert_good(surface_calibrate(points, count, NULL, &surface, &error), &error);
     (void)gsl_set_error_handler(before);
     return surface;
 }
@@ -490,8 +488,7 @@ CASE(published_formats_are_known_by_their_first_line)
         CLOSED(samples_clear) struct sample_set set = {0};
         struct error error = {0};
         write_file(in_folder(formats[i].file), formats[i].text);
-        if (!sample_table_read(&set, in_folder(formats[i].file), &error))
-            fail_msg("%s", error.message);
+        assert_good(sample_table_read(&set, in_folder(formats[i].file), &error), &error);
         assert_int_equal(set.latency_count, 1);
         assert_string_equal(set.functions.names[0], formats[i].function);
         assert_int_equal(set.unit, formats[i].unit);
@@ -528,9 +525,7 @@ CASE(faulty_tables_are_refused_with_the_line_and_the_fault)
         snprintf(text, sizeof text, "%s%s", head, faults[i].rows);
         write_file(in_folder("fault.csv"), text);
         assert_false(sample_table_read(&set, in_folder("fault.csv"), &error));
-        assert_int_equal(error.kind, ERROR_INPUT);
-        if (strstr(error.message, faults[i].message) == NULL)
-            fail_msg("'%s' does not say '%s'", error.message, faults[i].message);
+        assert_input_error(&error, faults[i].message);
     }
 }
 
@@ -554,7 +549,7 @@ CASE(devices_of_different_units_are_not_mixed)
     assert_true(sample_table_read(&set, in_folder("one.csv"), &error));
     write_file(in_folder("two.csv"), "model,batch,mig_gpcs,latency_ms\nx,2,4,3.5\n");
     assert_false(sample_table_read(&set, in_folder("two.csv"), &error));
-    assert_non_null(strstr(error.message, "calibrate one device at a time"));
+    assert_contains(error.message, "calibrate one device at a time");
 }
 
 CASE(repeats_become_their_median_and_their_spread)
@@ -622,8 +617,7 @@ CASE(nothing_but_single_points_is_refused_unless_there_are_pairs)
     add_times(&set, "b", 1, 1);
     samples_reduce(&set);
     assert_false(samples_leave_out_lone(&set, &error));
-    assert_int_equal(error.kind, ERROR_INPUT);
-    assert_non_null(strstr(error.message, "no function has more than one point"));
+    assert_input_error(&error, "no function has more than one point");
     add_run(&set, 0, "a", 3, 1.1);
     add_run(&set, 0, "b", 4, 1.2);
     assert_true(samples_leave_out_lone(&set, &error));
@@ -668,10 +662,7 @@ static struct profile *load(const char *path)
 {
     struct error error = {0};
     struct profile *profile = profile_load(path, &error);
-    if (profile == NULL) {
-        fail_msg("%s", error.message);
-        abort(); /* not reached: tells the analyser so */
-    }
+    assert_good(profile != NULL, &error);
     return profile;
 }
 
@@ -681,12 +672,11 @@ static void write_profile(const struct sample_set *set, int extend, const char *
     struct error error = {0};
     struct atomic_file file = {0};
     const struct profile_options options = {.extend_batch = extend};
-    if (!calibration_run(set, NULL, NULL, &calibration, &error) ||
-        !atomic_file_open(&file, in_folder(name), &error) ||
-        !calibration_write_profile(&calibration, &options, file.stream, &error) ||
-        !atomic_file_end(&file, true, &error) ||
-        !atomic_file_open(&file, in_folder("points.csv"), &error))
-        fail_msg("%s", error.message);
+    assert_good(calibration_run(set, NULL, NULL, &calibration, &error), &error);
+    assert_good(atomic_file_open(&file, in_folder(name), &error), &error);
+    assert_good(calibration_write_profile(&calibration, &options, file.stream, &error), &error);
+    assert_good(atomic_file_end(&file, true, &error), &error);
+    assert_good(atomic_file_open(&file, in_folder("points.csv"), &error), &error);
     calibration_write_points(&calibration, file.stream);
     assert_true(atomic_file_end(&file, true, &error));
 }
@@ -839,8 +829,7 @@ static struct calibration calibrate_set(const struct sample_set *set)
 {
     struct calibration calibration;
     struct error error = {0};
-    if (!calibration_run(set, NULL, NULL, &calibration, &error))
-        fail_msg("%s", error.message);
+    assert_good(calibration_run(set, NULL, NULL, &calibration, &error), &error);
     return calibration;
 }
 
@@ -929,11 +918,9 @@ static void calibrate_file(const char *path, struct sample_set *set,
                            struct calibration *calibration)
 {
     struct error error = {0};
-    if (!sample_table_read(set, path, &error))
-        fail_msg("%s", error.message);
+    assert_good(sample_table_read(set, path, &error), &error);
     samples_reduce(set);
-    if (!calibration_run(set, NULL, NULL, calibration, &error))
-        fail_msg("%s", error.message);
+    assert_good(calibration_run(set, NULL, NULL, calibration, &error), &error);
 }
 
 CASE(public_tables_calibrate_within_what_is_reported_of_them)

@@ -1,20 +1,8 @@
-#include <stdarg.h>
-#include <stddef.h>
-#include <setjmp.h>
-#include <stdint.h>
-
-#include <cmocka.h>
-
-#include <math.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-#include <unistd.h>
-
 #include <cjson/cJSON.h>
 #include <gsl/gsl_randist.h>
 #include <gsl/gsl_rng.h>
 
+#include "tests/suite.h"
 #include "traces/calibrate/calibrate.h"
 #include "traces/calibrate/calibrate_grid.h"
 #include "workloads/experiment.h"
@@ -31,31 +19,40 @@ static void assert_within(double value, double wanted, double relative)
         fail_msg("%.9g is not within %g %% of %.9g", value, 100 * relative, wanted);
 }
 
-static char path[64];
+static char path[] = "/tmp/esgsim-grid-XXXXXX";
 
-/* Reads a table from text. */
-static void read_table(struct sample_set *set, const char *text)
+static int path_make(void **state)
 {
-    struct error error = {0};
+    const int file = mkstemp(path);
+    return file < 0 ? -1 : close(file);
+}
+
+static int path_remove(void **state)
+{
+    return unlink(path);
+}
+
+static void write_table(const char *text)
+{
     FILE *out = fopen(path, "w");
     assert_non_null(out);
     assert_true(fputs(text, out) >= 0);
     assert_int_equal(fclose(out), 0);
-    if (!sample_table_read(set, path, &error))
-        fail_msg("%s", error.message);
+}
+
+static void read_table(struct sample_set *set, const char *text)
+{
+    struct error error = {0};
+    write_table(text);
+    assert_good(sample_table_read(set, path, &error), &error);
 }
 
 static void expect_refusal(struct sample_set *set, const char *text, const char *message)
 {
     struct error error = {0};
-    FILE *out = fopen(path, "w");
-    assert_non_null(out);
-    assert_true(fputs(text, out) >= 0);
-    assert_int_equal(fclose(out), 0);
+    write_table(text);
     assert_false(sample_table_read(set, path, &error));
-    assert_int_equal(error.kind, ERROR_INPUT);
-    if (strstr(error.message, message) == NULL)
-        fail_msg("'%s' does not say '%s'", error.message, message);
+    assert_input_error(&error, message);
     samples_clear(set);
 }
 
@@ -67,8 +64,7 @@ static char *profile_text(const struct calibration *calibration,
     size_t size = 0;
     FILE *stream = open_memstream(&text, &size);
     assert_non_null(stream);
-    if (!calibration_write_profile(calibration, options, stream, &error))
-        fail_msg("%s", error.message);
+    assert_good(calibration_write_profile(calibration, options, stream, &error), &error);
     assert_int_equal(fclose(stream), 0);
     return text;
 }
@@ -79,13 +75,37 @@ static struct profile *make_profile(struct sample_set *set, const struct profile
 {
     struct error error = {0};
     samples_reduce(set);
-    if (!calibration_run(set, NULL, NULL, calibration, &error))
-        fail_msg("%s", error.message);
+    assert_good(calibration_run(set, NULL, NULL, calibration, &error), &error);
     TEXT *text = profile_text(calibration, options);
     struct profile *profile = profile_parse(text, "test", &error);
-    if (profile == NULL)
-        fail_msg("%s", error.message);
+    assert_good(profile != NULL, &error);
     return profile;
+}
+
+/* A table's samples, what is fitted to them and the profile that comes of it. */
+struct made {
+    struct sample_set set;
+    struct calibration calibration;
+    struct profile *profile;
+};
+
+static void made_clear(struct made *made)
+{
+    profile_free(made->profile);
+    calibration_clear(&made->calibration);
+    samples_clear(&made->set);
+}
+
+#define MADE CLOSED(made_clear) struct made
+
+/* The table's only function. */
+static const struct profile_function *make(struct made *made, const char *text,
+                                           const struct profile_options *options)
+{
+    read_table(&made->set, text);
+    made->profile = make_profile(&made->set, options, &made->calibration);
+    assert_int_equal(made->profile->function_count, 1);
+    return &made->profile->functions[0];
 }
 
 /* ---- Cells ----------------------------------------------------------------------------------- */
@@ -110,17 +130,14 @@ static char *law_table(int skipped, double cv, unsigned long seed)
     return text;
 }
 
-static void a_cell_that_was_measured_keeps_the_median_and_every_other_has_a_mark(void **state)
+CASE(a_cell_that_was_measured_keeps_the_median_and_every_other_has_a_mark)
 {
     static const struct profile_options options = {0};
     for (unsigned long seed = 1; seed <= 3; seed++) {
-        CLOSED(samples_clear) struct sample_set set = {0};
-        CLOSED(calibration_clear) struct calibration calibration = {0};
+        MADE made = {0};
         TEXT *text = law_table(6, 0.03, seed);
-        read_table(&set, text);
-        OWNED(profile_free) struct profile *profile = make_profile(&set, &options, &calibration);
-        const struct profile_function *f = profile_find(profile, "net");
-        const struct calibrated_surface *surface = &calibration.surfaces[0];
+        const struct profile_function *f = make(&made, text, &options);
+        const struct calibrated_surface *surface = &made.calibration.surfaces[0];
         size_t counts[256] = {0};
         for (size_t b = 0; b < f->batch.count; b++)
             for (size_t g = 0; g < f->vgpu.count; g++) {
@@ -150,15 +167,12 @@ static void a_cell_that_was_measured_keeps_the_median_and_every_other_has_a_mark
     }
 }
 
-static void a_full_grid_has_every_share_and_every_power_of_two(void **state)
+CASE(a_full_grid_has_every_share_and_every_power_of_two)
 {
     const struct profile_options options = {.full_grid = true, .extend_batch = 64};
-    CLOSED(samples_clear) struct sample_set set = {0};
-    CLOSED(calibration_clear) struct calibration calibration = {0};
+    MADE made = {0};
     TEXT *text = law_table(5, 0, 4);
-    read_table(&set, text);
-    OWNED(profile_free) struct profile *profile = make_profile(&set, &options, &calibration);
-    const struct profile_function *f = profile_find(profile, "net");
+    const struct profile_function *f = make(&made, text, &options);
     assert_int_equal(f->batch.count, 7);
     assert_int_equal(f->vgpu.count, 100);
     /* Without noise the law is found again, between cells, too. */
@@ -172,16 +186,15 @@ static void a_full_grid_has_every_share_and_every_power_of_two(void **state)
     assert_true(profile_origin_at(f, 6, 1, 53).expected_error_50 < 0.02);
 }
 
-static void what_did_not_run_is_null_and_so_is_what_needs_more(void **state)
+CASE(what_did_not_run_is_null_and_so_is_what_needs_more)
 {
     static const struct profile_options options = {0};
-    CLOSED(samples_clear) struct sample_set set = {0};
-    CLOSED(calibration_clear) struct calibration calibration = {0};
-    read_table(&set,
-               "model,batch,mig_gpcs,latency_ms\nx,1,1,4\nx,1,2,3\nx,1,7,2\nx,4,2,9\nx,4,7,5\n"
-               "x,8,1,oom\nx,8,2,17\nx,8,7,8\nx,16,2,\nx,16,7,14\nx,32,7,27\n");
-    OWNED(profile_free) struct profile *profile = make_profile(&set, &options, &calibration);
-    const struct profile_function *f = profile_find(profile, "x");
+    MADE made = {0};
+    const struct profile_function *f =
+        make(&made,
+             "model,batch,mig_gpcs,latency_ms\nx,1,1,4\nx,1,2,3\nx,1,7,2\nx,4,2,9\nx,4,7,5\n"
+             "x,8,1,oom\nx,8,2,17\nx,8,7,8\nx,16,2,\nx,16,7,14\nx,32,7,27\n",
+             &options);
     static const char *const sources[] = {"mmm", "xmm", "-mm", "--m", "--m"};
     for (size_t b = 0; b < 5; b++)
         assert_memory_equal(f->sources + 3 * b, sources[b], 3);
@@ -190,14 +203,13 @@ static void what_did_not_run_is_null_and_so_is_what_needs_more(void **state)
 }
 
 /* At 50 % the latency is a quarter more than at 40 %, in three repeats. */
-static void a_bump_that_was_measured_repeatedly_is_kept(void **state)
+CASE(a_bump_that_was_measured_repeatedly_is_kept)
 {
     static const struct profile_options options = {.full_grid = true};
     static const double repeats[] = {0.99, 1, 1.01};
     char text[8192];
     size_t used = (size_t)snprintf(text, sizeof text, "model,batch,mps_pct,latency_ms\n");
-    CLOSED(samples_clear) struct sample_set set = {0};
-    CLOSED(calibration_clear) struct calibration calibration = {0};
+    MADE made = {0};
     for (int batch = 1; batch <= 8; batch *= 2)
         for (int share = 20; share <= 100; share += 10)
             for (size_t r = 0; r < 3; r++)
@@ -205,9 +217,7 @@ static void a_bump_that_was_measured_repeatedly_is_kept(void **state)
                                          share,
                                          latency_law_ms(&truth, batch, share / 100.0) *
                                              (share == 50 ? 1.5 : 1) * repeats[r]);
-    read_table(&set, text);
-    OWNED(profile_free) struct profile *profile = make_profile(&set, &options, &calibration);
-    const struct profile_function *f = profile_find(profile, "x");
+    const struct profile_function *f = make(&made, text, &options);
     for (int batch = 1; batch <= 8; batch *= 2) {
         assert_within(profile_latency_ms(f, batch, 1, 50), 1.5 * latency_law_ms(&truth, batch, 0.5),
                       1e-4);
@@ -219,22 +229,19 @@ static void a_bump_that_was_measured_repeatedly_is_kept(void **state)
     }
 }
 
-static void several_vcpu_counts_have_each_their_law(void **state)
+CASE(several_vcpu_counts_have_each_their_law)
 {
     const struct profile_options options = {.extend_batch = 16};
     char text[4096];
     size_t used = (size_t)snprintf(text, sizeof text, "model,vcpu,batch,mps_pct,latency_ms\n");
-    CLOSED(samples_clear) struct sample_set set = {0};
-    CLOSED(calibration_clear) struct calibration calibration = {0};
+    MADE made = {0};
     for (int vcpu = 1; vcpu <= 2; vcpu++)
         for (int batch = 1; batch <= 8; batch *= 2)
             for (int share = 25; share <= 100; share += 25)
                 used += (size_t)snprintf(text + used, sizeof text - used, "x,%d,%d,%d,%.6g\n", vcpu,
                                          batch, share,
                                          latency_law_ms(&truth, batch, share / 100.0) / vcpu);
-    read_table(&set, text);
-    OWNED(profile_free) struct profile *profile = make_profile(&set, &options, &calibration);
-    const struct profile_function *f = profile_find(profile, "x");
+    const struct profile_function *f = make(&made, text, &options);
     assert_int_equal(f->extension_count, 2);
     for (int vcpu = 1; vcpu <= 2; vcpu++) {
         assert_within(profile_latency_ms(f, 3, vcpu, 60), latency_law_ms(&truth, 3, 0.6) / vcpu,
@@ -272,7 +279,7 @@ static void read_staircase(struct sample_set *set)
     read_table(set, text);
 }
 
-static void empty_cells_follow_from_other_vcpu_counts(void **state)
+CASE(empty_cells_follow_from_other_vcpu_counts)
 {
     const struct profile_options options = {.unit = 10};
     CLOSED(samples_clear) struct sample_set set = {0};
@@ -307,15 +314,15 @@ static void empty_cells_follow_from_other_vcpu_counts(void **state)
 
 /* What lacks memory on a GPU may run without it, and between no GPU and the least share there is
  * nothing. */
-static void a_cell_without_a_gpu_is_no_small_share(void **state)
+CASE(a_cell_without_a_gpu_is_no_small_share)
 {
     const struct profile_options options = {.extend_batch = 8};
-    CLOSED(samples_clear) struct sample_set set = {0};
-    CLOSED(calibration_clear) struct calibration calibration = {0};
-    read_table(&set, "model,batch,gpu_pct,latency_ms\nx,1,0,40\nx,2,0,70\nx,4,0,130\n"
-                     "x,1,50,10\nx,1,100,7\nx,2,50,16\nx,2,100,11\nx,4,50,oom\nx,4,100,18\n");
-    OWNED(profile_free) struct profile *profile = make_profile(&set, &options, &calibration);
-    const struct profile_function *f = profile_find(profile, "x");
+    MADE made = {0};
+    const struct profile_function *f =
+        make(&made,
+             "model,batch,gpu_pct,latency_ms\nx,1,0,40\nx,2,0,70\nx,4,0,130\n"
+             "x,1,50,10\nx,1,100,7\nx,2,50,16\nx,2,100,11\nx,4,50,oom\nx,4,100,18\n",
+             &options);
     assert_within(profile_latency_ms(f, 4, 1, 0), 130, 1e-9);
     assert_true(isnan(profile_latency_ms(f, 4, 1, 50)));
     assert_true(isnan(profile_latency_ms(f, 1, 1, 25)));
@@ -325,7 +332,7 @@ static void a_cell_without_a_gpu_is_no_small_share(void **state)
 }
 
 /* The table of INFless, whose predicted cells a shipped world runs on. */
-static void infless_is_predicted_within_6_percent(void **state)
+CASE(infless_is_predicted_within_6_percent)
 {
     CLOSED(samples_clear) struct sample_set set = {0};
     CLOSED(calibration_clear) struct calibration calibration = {0};
@@ -347,7 +354,7 @@ static void infless_is_predicted_within_6_percent(void **state)
 
 /* ---- Marks of a file ------------------------------------------------------------------------- */
 
-static void faulty_marks_are_refused_with_their_place(void **state)
+CASE(faulty_marks_are_refused_with_their_place)
 {
     static const struct {
         const char *keys, *message;
@@ -373,9 +380,7 @@ static void faulty_marks_are_refused_with_their_place(void **state)
                  "%s}}}",
                  faults[i].keys);
         assert_null(profile_parse(text, "marks.json", &error));
-        assert_int_equal(error.kind, ERROR_INPUT);
-        if (strstr(error.message, faults[i].message) == NULL)
-            fail_msg("'%s' does not say '%s'", error.message, faults[i].message);
+        assert_input_error(&error, faults[i].message);
     }
 }
 
@@ -388,12 +393,11 @@ static const char steep_law[] =
     "\"share_offset\": 0, \"kink\": 1, \"share_exponent\": 2, \"expected_error\": 0.2, "
     "\"batch\": [1, 8], \"vgpu\": [5, 100]}}}}";
 
-static void an_older_profile_is_read_and_its_law_bounded_outside_the_grid(void **state)
+CASE(an_older_profile_is_read_and_its_law_bounded_outside_the_grid)
 {
     struct error error = {0};
     OWNED(profile_free) struct profile *profile = profile_parse(steep_law, "steep.json", &error);
-    if (profile == NULL)
-        fail_msg("%s", error.message);
+    assert_good(profile != NULL, &error);
     const struct profile_function *f = profile_find(profile, "f");
     assert_within(profile_latency_ms(f, 8, 1, 100), 4 * 20, 1e-9);
     assert_within(profile_latency_ms(f, 1, 1, 5), 10 * 20, 1e-9);
@@ -403,7 +407,7 @@ static void an_older_profile_is_read_and_its_law_bounded_outside_the_grid(void *
     assert_within(profile_origin_at(f, 1, 1, 75).expected_error_50, 0.2, 1e-9);
 }
 
-static void a_profile_without_marks_tells_cells_from_what_is_between(void **state)
+CASE(a_profile_without_marks_tells_cells_from_what_is_between)
 {
     struct error error = {0};
     OWNED(profile_free)
@@ -418,7 +422,7 @@ static void a_profile_without_marks_tells_cells_from_what_is_between(void **stat
 
 /* ---- Columns --------------------------------------------------------------------------------- */
 
-static void a_column_that_is_not_known_is_refused_selected_or_ignored(void **state)
+CASE(a_column_that_is_not_known_is_refused_selected_or_ignored)
 {
     static const char text[] = "model,batch,mps_pct,latency_ms,quota_pct,note\n"
                                "x,1,50,4,100,a\nx,1,50,8,50,b\nx,2,50,6,100.0,c\n";
@@ -439,7 +443,7 @@ static void a_column_that_is_not_known_is_refused_selected_or_ignored(void **sta
     expect_refusal(&set, text, "--where selects no row");
 }
 
-static void fractions_of_a_percent_make_the_unit_finer(void **state)
+CASE(fractions_of_a_percent_make_the_unit_finer)
 {
     CLOSED(samples_clear) struct sample_set set = {0};
     struct error error = {0};
@@ -456,7 +460,7 @@ static void fractions_of_a_percent_make_the_unit_finer(void **state)
     assert_false(samples_set_unit(&set, 7, "seven", &error));
 }
 
-static void a_table_without_shares_is_of_whole_gpus(void **state)
+CASE(a_table_without_shares_is_of_whole_gpus)
 {
     static const struct profile_options options = {.unit = 7};
     CLOSED(samples_clear) struct sample_set set = {0};
@@ -468,7 +472,7 @@ static void a_table_without_shares_is_of_whole_gpus(void **state)
     assert_within(profile_latency_ms(profile_find(profile, "x"), 2, 1, 7), 6, 1e-9);
 }
 
-static void deviations_memory_and_cold_starts_reach_the_profile(void **state)
+CASE(deviations_memory_and_cold_starts_reach_the_profile)
 {
     static const struct profile_options options = {0};
     CLOSED(samples_clear) struct sample_set set = {0};
@@ -535,8 +539,7 @@ static void predict_unseen(const char *table, double known, unsigned long seed,
     struct error error = {0};
     OWNED(gsl_rng_free) gsl_rng *rng = gsl_rng_alloc(gsl_rng_mt19937);
     gsl_rng_set(rng, seed);
-    if (!sample_table_read(&all, table, &error))
-        fail_msg("%s", error.message);
+    assert_good(sample_table_read(&all, table, &error), &error);
     samples_reduce(&all);
     assert_true(samples_set_unit(&part, all.unit, table, &error));
     OWNED(free) bool *seen = calloc(all.latency_count, sizeof *seen);
@@ -556,7 +559,7 @@ static void predict_unseen(const char *table, double known, unsigned long seed,
 
 /* The bounds are for two seeds, which differ from those with which the predictor was developed.
  * ESGSIM_ACCURACY_SEEDS=10 averages over more. */
-static void most_of_a_surface_is_predicted_from_a_part_as_a_simulation_sees_it(void **state)
+CASE(most_of_a_surface_is_predicted_from_a_part_as_a_simulation_sees_it)
 {
     static const struct {
         const char *table;
@@ -619,12 +622,11 @@ static struct experiment *experiment_on(const char *profile)
             "\"requests\":10}",
             profile) > 0);
     struct experiment *experiment = experiment_parse(json, "test", ".", NULL, 0, &error);
-    if (experiment == NULL)
-        fail_msg("%s", error.message);
+    assert_good(experiment != NULL, &error);
     return experiment;
 }
 
-static void a_full_grid_moves_no_slo_and_no_load(void **state)
+CASE(a_full_grid_moves_no_slo_and_no_load)
 {
     static const struct profile_options options[] = {{0}, {.full_grid = true, .extend_batch = 8}};
     OWNED(gsl_rng_free) gsl_rng *rng = gsl_rng_alloc(gsl_rng_mt19937);
@@ -662,7 +664,7 @@ static void a_full_grid_moves_no_slo_and_no_load(void **state)
     assert_int_equal(smaller, 6); /* policies may still choose what was predicted */
 }
 
-static void evidence_counts_the_cells_that_are_predicted(void **state)
+CASE(evidence_counts_the_cells_that_are_predicted)
 {
     static const struct {
         const char *table, *evidence, *wanted;
@@ -689,7 +691,7 @@ static void evidence_counts_the_cells_that_are_predicted(void **state)
     }
 }
 
-static void multiprocessors_need_the_number_of_the_gpu(void **state)
+CASE(multiprocessors_need_the_number_of_the_gpu)
 {
     struct sample_set set = {0};
     expect_refusal(&set, "model,batch,sms,latency_ms\nnet,1,20,5\n", "--sms N");
@@ -708,7 +710,7 @@ static void multiprocessors_need_the_number_of_the_gpu(void **state)
                    ":3: sm_count is 80, and 132 before it");
 }
 
-static void shares_that_look_like_fractions_get_a_note(void **state)
+CASE(shares_that_look_like_fractions_get_a_note)
 {
     struct sample_set set = {0};
     read_table(&set, "model,batch,share_pct,latency_ms\nnet,1,0.2,5\nnet,1,1,3\n");
@@ -720,36 +722,4 @@ static void shares_that_look_like_fractions_get_a_note(void **state)
     samples_clear(&set);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_cell_that_was_measured_keeps_the_median_and_every_other_has_a_mark),
-        cmocka_unit_test(a_full_grid_has_every_share_and_every_power_of_two),
-        cmocka_unit_test(what_did_not_run_is_null_and_so_is_what_needs_more),
-        cmocka_unit_test(a_bump_that_was_measured_repeatedly_is_kept),
-        cmocka_unit_test(several_vcpu_counts_have_each_their_law),
-        cmocka_unit_test(empty_cells_follow_from_other_vcpu_counts),
-        cmocka_unit_test(a_cell_without_a_gpu_is_no_small_share),
-        cmocka_unit_test(infless_is_predicted_within_6_percent),
-        cmocka_unit_test(faulty_marks_are_refused_with_their_place),
-        cmocka_unit_test(an_older_profile_is_read_and_its_law_bounded_outside_the_grid),
-        cmocka_unit_test(a_profile_without_marks_tells_cells_from_what_is_between),
-        cmocka_unit_test(a_column_that_is_not_known_is_refused_selected_or_ignored),
-        cmocka_unit_test(fractions_of_a_percent_make_the_unit_finer),
-        cmocka_unit_test(a_table_without_shares_is_of_whole_gpus),
-        cmocka_unit_test(deviations_memory_and_cold_starts_reach_the_profile),
-        cmocka_unit_test(a_full_grid_moves_no_slo_and_no_load),
-        cmocka_unit_test(evidence_counts_the_cells_that_are_predicted),
-        cmocka_unit_test(multiprocessors_need_the_number_of_the_gpu),
-        cmocka_unit_test(shares_that_look_like_fractions_get_a_note),
-        cmocka_unit_test(most_of_a_surface_is_predicted_from_a_part_as_a_simulation_sees_it),
-    };
-    snprintf(path, sizeof path, "/tmp/esgsim-grid-XXXXXX");
-    int file = mkstemp(path);
-    if (file < 0)
-        return EXIT_FAILURE;
-    close(file);
-    const int failed = cmocka_run_group_tests(tests, NULL, NULL);
-    unlink(path);
-    return failed;
-}
+SUITE_WITH("calibrate_grid", path_make, path_remove)

@@ -537,8 +537,7 @@ CASE(the_platform_finds_the_edge_of_theory)
         struct tries tries = {0};
         CLOSED(capacity_answer_clear) struct capacity_answer answer = {0};
         struct error error = {0};
-        if (!capacity_run(&question, &answer, &error))
-            fail_msg("%s", error.message);
+        assert_good(capacity_run(&question, &answer, &error), &error);
         tries_add(&tries, &stations[s], &answer.curves[0].search);
         tries_print(&tries, &stations[s]);
         all.held += tries.held;
@@ -571,8 +570,7 @@ CASE(answers_do_not_depend_on_the_number_of_workers)
                                                    .jobs = i == 0 ? 1 : 5,
                                                    .quiet = true};
         struct error error = {0};
-        if (!capacity_run(&question, &answers[i], &error))
-            fail_msg("%s", error.message);
+        assert_good(capacity_run(&question, &answers[i], &error), &error);
     }
     for (size_t p = 0; p < 2; p++) {
         const struct capacity_curve *one = &answers[0].curves[p];

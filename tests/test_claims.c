@@ -97,8 +97,7 @@ static void assert_claim(const char *claim, double mean, double half_width,
     struct estimate ours;
     snprintf(text, sizeof text, CLAIMS("%s"), claim);
     judge(&judged, text);
-    if (!claim_estimate(judged.report, &judged.claims->list[0], &ours, &error))
-        fail_msg("%s", error.message);
+    assert_good(claim_estimate(judged.report, &judged.claims->list[0], &ours, &error), &error);
     if (isnan(mean))
         assert_true(isnan(ours.mean));
     else
@@ -251,9 +250,7 @@ CASE(runs_that_are_not_there_and_runs_in_several_settings_are_refused)
         snprintf(text, sizeof text, CLAIMS("%s"), wrong[i][0]);
         judge(&judged, text);
         assert_false(claim_estimate(judged.report, &judged.claims->list[0], &ours, &error));
-        assert_int_equal(error.kind, ERROR_INPUT);
-        if (strstr(error.message, wrong[i][1]) == NULL)
-            fail_msg("%s", error.message);
+        assert_input_error(&error, wrong[i][1]);
     }
 }
 
@@ -285,10 +282,8 @@ CASE(faults_of_the_file_are_named_with_their_place)
     for (size_t i = 0; i < sizeof wrong / sizeof wrong[0]; i++) {
         struct error error = {0};
         assert_null(load(wrong[i][0], &error));
-        assert_int_equal(error.kind, ERROR_INPUT);
-        if (strstr(error.message, "/esgsim-claims-") == NULL ||
-            strstr(error.message, wrong[i][1]) == NULL)
-            fail_msg("%zu: %s", i, error.message);
+        assert_input_error(&error, "/esgsim-claims-");
+        assert_contains(error.message, wrong[i][1]);
     }
 }
 
@@ -357,16 +352,14 @@ CASE(the_shipped_claims_have_sources_and_five_seeds)
     struct error error = {0};
     struct expectations *claims =
         expectations_load("results/paper/known-for.json", EXPECTATION_CLAIMS, &error);
-    if (claims == NULL)
-        fail_msg("%s", error.message);
+    assert_good(claims != NULL, &error);
     for (size_t c = 0; claims != NULL && c < claims->count; c++) {
         const struct expectation *claim = &claims->list[c];
         assert_true(strlen(claim->source) > 10);
         assert_non_null(claim->expected);
         OWNED(sweep_free) struct sweep *sweep = sweep_load(claim->sweep, NULL, 0, &error);
-        if (sweep == NULL)
-            fail_msg("%s", error.message);
-        else if (sweep->seeds < 5)
+        assert_good(sweep != NULL, &error);
+        if (sweep->seeds < 5)
             fail_msg("%s has fewer than 5 seeds", claim->sweep);
     }
     expectations_free(claims);

@@ -89,10 +89,7 @@ static uint64_t look_run(const char *json, const char *name, const char *key, do
 {
     struct error error = {0};
     const struct policy *policy = policy_find(name, &error);
-    if (policy == NULL) {
-        fail_msg("%s", error.message);
-        abort(); /* fail_msg does not return; analysers do not know */
-    }
+    assert_good(policy != NULL, &error);
     struct policy watched = *policy;
     watched.decide = look_decide;
     struct look look = {.log = log};

@@ -281,8 +281,7 @@ static void random_life(struct fixture *fixture, int steps)
         cluster_release(cluster, h.container, &fixture->configurations[h.function][h.configuration],
                         h.slots, steps);
     }
-    if (!cluster_check(cluster, true, &error))
-        fail_msg("%s", error.message);
+    assert_good(cluster_check(cluster, true, &error), &error);
 }
 
 CASE(whatever_is_reserved_is_released_and_best_fit_equals_a_full_scan)
@@ -812,7 +811,7 @@ CASE(walks_by_best_fit_follow_an_account_of_all_changes)
         const __typeof__(field) kept = (field);                                                    \
         (field) = (value);                                                                         \
         assert_false(cluster_check(cluster, false, &error));                                       \
-        assert_non_null(strstr(error.message, "invariant " invariant));                            \
+        assert_contains(error.message, "invariant " invariant);                                    \
         (field) = kept;                                                                            \
     } while (false)
 

@@ -50,8 +50,7 @@ static void simulate_into(struct store *store, const struct experiment *experime
     const struct recorder recorder = store_recorder(store);
     good = good && simulation_run(experiment, policy, values, &recorder, NULL, &result, &error) &&
            store_end_run(store, &result, &error);
-    if (!good)
-        fail_msg("%s", error.message);
+    assert_good(good, &error);
     free(values);
 }
 
@@ -124,8 +123,7 @@ static struct comparison *compare(const struct pair *pair)
 {
     struct error error = {0};
     struct comparison *against = compare_load(pair->paths[0], pair->paths[1], &error);
-    if (against == NULL)
-        fail_msg("%s", error.message);
+    assert_good(against != NULL, &error);
     return against;
 }
 
@@ -133,8 +131,7 @@ static void refused(const struct pair *pair, const char *says)
 {
     struct error error = {0};
     assert_null(compare_load(pair->paths[0], pair->paths[1], &error));
-    if (strstr(error.message, says) == NULL)
-        fail_msg("'%s' does not say '%s'", error.message, says);
+    assert_contains(error.message, says);
     assert_null(strchr(error.message, '\n'));
     assert_int_equal(error.kind, ERROR_INPUT);
 }
@@ -548,15 +545,13 @@ static void figure_make(const struct comparison *against, char **csv, char **svg
     struct error error = {0};
     assert_non_null(mkdtemp(folder));
     CLOSED(figure_list_clear) struct figure_list list = {.folder = folder};
-    if (!plot_compare(against, &list, &error))
-        fail_msg("%s", error.message);
+    assert_good(plot_compare(against, &list, &error), &error);
     assert_int_equal(list.count, 1);
     assert_string_equal(list.figures[0].script, "simulated-against-real");
     *csv = file_read(list.figures[0].csv);
     *svg = NULL;
     if (gnuplot_check(&error)) {
-        if (!plot_draw(&list, "svg", &error))
-            fail_msg("%s", error.message);
+        assert_good(plot_draw(&list, "svg", &error), &error);
         *svg = file_read(list.figures[0].picture);
         unlink(list.figures[0].picture);
     }

@@ -39,10 +39,7 @@ static struct experiment *parse(const char *text, const char *key, const char *v
     const struct override override = {key, value};
     struct experiment *experiment =
         experiment_parse(text, "e.json", ".", &override, key == NULL ? 0 : 1, &error);
-    if (experiment == NULL) {
-        fail_msg("%s", error.message);
-        abort(); /* fail_msg does not return; analysers do not know */
-    }
+    assert_good(experiment != NULL, &error);
     return experiment;
 }
 
@@ -51,9 +48,7 @@ static void assert_refused(const char *text, const char *key, const char *value,
     struct error error = {0};
     const struct override override = {key, value};
     assert_null(experiment_parse(text, "e.json", ".", &override, key == NULL ? 0 : 1, &error));
-    assert_int_equal(error.kind, ERROR_INPUT);
-    if (strstr(error.message, part) == NULL)
-        fail_msg("\"%s\" lacks \"%s\"", error.message, part);
+    assert_input_error(&error, part);
 }
 
 /* ---- Cold starts from samples ---------------------------------------------------------------- */
@@ -266,8 +261,7 @@ CASE(counts_that_cannot_be_are_refused)
     /* 64 containers of f fill an invoker. */
     assert_false(run(SERVED("", "\"initial\":{\"per_invoker\":{\"f\":65}}", "5"), NULL, NULL,
                      &result, &error));
-    assert_int_equal(error.kind, ERROR_INPUT);
-    assert_non_null(strstr(error.message, "memory holds only 192 of 195"));
+    assert_input_error(&error, "memory holds only 192 of 195");
 }
 
 /* A function may have the name of the key. */

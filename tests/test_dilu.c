@@ -834,8 +834,7 @@ CASE(samples_fewer_than_asked_for_are_refused)
     struct error error = {0};
     world_random(json, 1, true);
     assert_false(run_with(json, policy_find("dilu", NULL), "window", 10, log, &result, &error));
-    assert_int_equal(error.kind, ERROR_INPUT);
-    assert_non_null(strstr(error.message, "window"));
+    assert_input_error(&error, "window");
 }
 
 SUITE("dilu")

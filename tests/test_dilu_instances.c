@@ -51,8 +51,7 @@ static bool try_run(unsigned invokers, const char *policy, const struct policy *
 static void simulate(unsigned invokers, const char *policy)
 {
     struct error error = {0};
-    if (!try_run(invokers, policy, NULL, &error))
-        fail_msg("%s", error.message);
+    assert_good(try_run(invokers, policy, NULL, &error), &error);
 }
 
 /* ---- Against the pool ------------------------------------------------------------------------ */
@@ -247,7 +246,7 @@ CASE(waiting_for_what_never_ends_fails)
                      LINE("07", "delete", "u", "training", "4", "0.3", "0.9", "10, 10, 10, 10"));
     assert_false(try_run(1, "{\"name\": \"dilu\"}", NULL, &error));
     assert_int_equal(error.kind, ERROR_RUN);
-    assert_non_null(strstr(error.message, "trainings wait"));
+    assert_contains(error.message, "trainings wait");
 }
 
 static struct training_grant parts[2];

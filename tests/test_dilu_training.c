@@ -166,8 +166,7 @@ static bool try_run(const char *json, struct error *error)
 static void simulate(const char *json)
 {
     struct error error = {0};
-    if (!try_run(json, &error))
-        fail_msg("%s", error.message);
+    assert_good(try_run(json, &error), &error);
 }
 
 static const char one_gpu[] = "{\"model\": \"V100\", \"sharing\": \"mps\", \"units\": 100, "
@@ -423,9 +422,9 @@ CASE(bad_input_is_refused)
                               "\"memory_mb\": 40960}";
     struct error error = {0};
     assert_false(try_run(world(1, mig, "0,a,0,10,1\n", "", "{\"name\": \"dilu\"}"), &error));
-    assert_non_null(strstr(error.message, "under MPS"));
+    assert_contains(error.message, "under MPS");
     assert_false(try_run(world(2, four_gpus, "0,a,0,10,6\n", "", "{\"name\": \"dilu\"}"), &error));
-    assert_non_null(strstr(error.message, "on one invoker"));
+    assert_contains(error.message, "on one invoker");
     simulate(world(2, four_gpus, "0,a,0,10,6\n", "",
                    "{\"name\": \"dilu\", \"params\": {\"scheme\": \"exclusive\"}}"));
 }

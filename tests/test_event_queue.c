@@ -6,7 +6,6 @@
 #include "tests/suite.h"
 
 OWNER(event_queue_destroy, struct event_queue)
-OWNER(model_destroy, struct model)
 
 enum { MODEL_LIMIT = 4096, STALE_KEPT = 64 };
 
@@ -42,6 +41,8 @@ static void model_destroy(struct model *model)
     event_queue_destroy(model->event_queue);
     free(model);
 }
+
+OWNER(model_destroy, struct model)
 
 static size_t draw_below(struct model *model, size_t limit)
 {

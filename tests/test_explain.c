@@ -66,8 +66,8 @@ static void record(const char *json, const struct policy *policy, struct recorde
     assert_true(store_begin_experiment(store, experiment, policy, values, &error));
     const struct recorder recorder = store_recorder(store);
     RESULT result = {0};
-    if (!simulation_run(experiment, policy, values, &recorder, NULL, &result, &error))
-        fail_msg("%s", error.message);
+    assert_good(simulation_run(experiment, policy, values, &recorder, NULL, &result, &error),
+                &error);
     assert_true(store_end_run(store, &result, &error));
     assert_true(store_finish(store, &error));
     free(values);
@@ -260,18 +260,17 @@ CASE(a_file_that_lacks_what_it_takes_says_what_to_do)
         assert_null(recorded.record);
         struct error error = {0};
         assert_null(run_record_load(recorded.path, recorded.results->runs[0].hash, &error));
-        assert_int_equal(error.kind, ERROR_INPUT);
-        assert_non_null(strstr(error.message, levels[i]));
-        assert_non_null(strstr(error.message, "--set record=all"));
+        assert_input_error(&error, levels[i]);
+        assert_contains(error.message, "--set record=all");
     }
     CLOSED(recorded_clear) struct recorded recorded = {0};
     record_by_hand("all", &recorded);
     struct error error = {0};
     assert_null(explanation_build(&recorded.results->runs[0], recorded.record, 3, &error));
-    assert_non_null(strstr(error.message, "no request 3"));
+    assert_contains(error.message, "no request 3");
     error = (struct error){0};
     assert_null(run_record_load(recorded.path, "0123456789abcdef", &error));
-    assert_non_null(strstr(error.message, "0123456789abcdef"));
+    assert_contains(error.message, "0123456789abcdef");
 }
 
 /* ---- Any world ------------------------------------------------------------------------------- */

@@ -203,9 +203,9 @@ static void simulate(unsigned trial)
     lease_count = 0;
     first_arrival = SIM_FOREVER;
     last_finish = 0;
-    if (!simulation_run(experiment, &going_wild, (const double[]){0}, &recorder, NULL, &result,
-                        &error))
-        fail_msg("%s", error.message);
+    assert_good(simulation_run(experiment, &going_wild, (const double[]){0}, &recorder, NULL,
+                               &result, &error),
+                &error);
     unlink(path);
     measures = *result.training;
     summary_fragmentation = result.run.gpu_fragmentation;

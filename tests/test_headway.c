@@ -90,8 +90,7 @@ static struct suffix *suffix_of(const struct planned *world, struct arena *arena
                                          world->container_share};
     struct suffix *suffix =
         suffix_create(arena, &world->workload, &world->settings, &inputs, &error);
-    if (suffix == NULL)
-        fail_msg("%s", error.message);
+    assert_good(suffix != NULL, &error);
     return suffix;
 }
 
@@ -473,8 +472,9 @@ CASE(with_every_step_off_it_is_a_plain_planner)
             struct error error = {0};
             const struct recorder recorder = log_recorder(&logs[i]);
             memset(&logs[i], 0, sizeof logs[i]);
-            if (!simulation_run(experiment, both[i], settings[i], &recorder, NULL, &result, &error))
-                fail_msg("%s", error.message);
+            assert_good(
+                simulation_run(experiment, both[i], settings[i], &recorder, NULL, &result, &error),
+                &error);
         }
         assert_int_equal(logs[0].batch_count, logs[1].batch_count);
         for (size_t i = 0; i < logs[0].batch_count; i++) {

@@ -522,10 +522,7 @@ static struct policy watch(void)
 {
     struct error error = {0};
     inner = policy_find("infless", &error);
-    if (inner == NULL) {
-        fail_msg("%s", error.message);
-        abort(); /* fail_msg does not return; analysers do not know */
-    }
+    assert_good(inner != NULL, &error);
     struct policy watched = *inner;
     watched.init = watched_init;
     watched.decide = watched_decide;
@@ -660,8 +657,8 @@ CASE(it_scales_up_with_unequal_batches_to_the_documented_one_and_down_again)
     memset(log, 0, sizeof *log);
     RESULT result = {0};
     struct error error = {0};
-    if (!simulation_run(experiment, &policy, values, &recorder, NULL, &result, &error))
-        fail_msg("%s", error.message);
+    assert_good(simulation_run(experiment, &policy, values, &recorder, NULL, &result, &error),
+                &error);
     uint64_t by_batch[5] = {0};
     uint64_t jobs[5] = {0};
     uint64_t full = 0;

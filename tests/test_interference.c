@@ -13,7 +13,6 @@
 #include "workloads/training_plan.h"
 
 OWNER(gsl_rng_free, gsl_rng)
-OWNER(search_free, struct search)
 
 enum { MOST = 8 };
 
@@ -48,8 +47,7 @@ static struct unseen_pairs measure(const struct sample_set *set)
 {
     struct unseen_pairs unseen;
     struct error error = {0};
-    if (!unseen_pairs_measure(set, &unseen, &error))
-        fail_msg("%s", error.message);
+    assert_good(unseen_pairs_measure(set, &unseen, &error), &error);
     return unseen;
 }
 
@@ -167,8 +165,7 @@ CASE(a_pair_table_of_few_samples_is_nearer_to_the_truth_than_their_means)
 static void read_pairs(struct sample_set *set)
 {
     struct error error = {0};
-    if (!sample_table_read(set, "traces/profiles/raw/igniter/pairs.csv", &error))
-        fail_msg("%s", error.message);
+    assert_good(sample_table_read(set, "traces/profiles/raw/igniter/pairs.csv", &error), &error);
     samples_reduce(set);
 }
 
@@ -553,6 +550,8 @@ static void search_free(struct search *search)
     }
     free(search);
 }
+
+OWNER(search_free, struct search)
 
 CASE(no_law_of_measured_properties_chosen_without_the_pair_reaches_the_target)
 {
