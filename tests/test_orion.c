@@ -493,35 +493,35 @@ static void run_orion(const char *json, const char *key, double number, struct l
 }
 
 #define FUNCTION(latency, cv, cold, cold_cv)                                                       \
-    "{\"grid\":{\"batch\":[1,2],\"vcpu\":[1,2],\"vgpu\":[1,2,4]},\"latency_ms\":" latency          \
-    ",\"noise\":{\"cv\":" cv "},\"cold_start_ms\":{\"mean\":" cold ",\"cv\":" cold_cv "},"         \
-    "\"gpu_memory_mb\":{\"weights\":100,\"per_item\":10},\"host_memory_mb\":100,"                  \
-    "\"bandwidth_share\":0.5}"
+    "{'grid':{'batch':[1,2],'vcpu':[1,2],'vgpu':[1,2,4]},'latency_ms':" latency                    \
+    ",'noise':{'cv':" cv "},'cold_start_ms':{'mean':" cold ",'cv':" cold_cv "},"                   \
+    "'gpu_memory_mb':{'weights':100,'per_item':10},'host_memory_mb':100,"                          \
+    "'bandwidth_share':0.5}"
 #define SURFACE_F "[[[80,50,30],[70,40,20]],[[120,80,50],[100,70,40]]]"
 #define SURFACE_G "[[[40,25,15],[35,20,10]],[[60,40,25],[50,35,20]]]"
 #define WORLD                                                                                      \
-    "{\"name\":\"world\",\"cluster\":{\"invokers\":[{\"count\":%u,\"vcpus\":6,"                    \
-    "\"memory_mb\":%u,\"gpus\":[{\"model\":\"test\",\"sharing\":\"mps\",\"units\":4,"              \
-    "\"memory_mb\":1000}]}],\"price\":{\"vcpu_hour_usd\":3.6,\"vgpu_hour_usd\":36}},"              \
-    "\"functions\":{\"functions\":[{\"name\":\"f\",\"model\":\"f\",\"input_bytes\":1000},"         \
-    "{\"name\":\"g\",\"model\":\"g\",\"input_bytes\":1000}]},\"profile\":{\"device\":\"test\","    \
-    "\"evidence\":\"assumed\",\"source\":\"test\",\"licence\":\"none\",\"unit\":4,\"functions\":"  \
-    "{\"f\":" FUNCTION(SURFACE_F, "0.1", "300", "0.2") ",\"g\":" FUNCTION(                         \
+    "{'name':'world','cluster':{'invokers':[{'count':%u,'vcpus':6,"                                \
+    "'memory_mb':%u,'gpus':[{'model':'test','sharing':'mps','units':4,"                            \
+    "'memory_mb':1000}]}],'price':{'vcpu_hour_usd':3.6,'vgpu_hour_usd':36}},"                      \
+    "'functions':{'functions':[{'name':'f','model':'f','input_bytes':1000},"                       \
+    "{'name':'g','model':'g','input_bytes':1000}]},'profile':{'device':'test',"                    \
+    "'evidence':'assumed','source':'test','licence':'none','unit':4,'functions':"                  \
+    "{'f':" FUNCTION(SURFACE_F, "0.1", "300", "0.2") ",'g':" FUNCTION(                             \
         SURFACE_G, "0.1", "200",                                                                   \
-        "0") "},\"interference\":{\"model\":\"constant\",\"constant\":0.5}},"                      \
-             "\"applications\":[{\"name\":\"diamond\",\"stages\":["                                \
-             "{\"name\":\"a\",\"function\":\"f\",\"output_bytes\":1000},"                          \
-             "{\"name\":\"b\",\"function\":\"g\",\"after\":[\"a\"],\"output_bytes\":1000},"        \
-             "{\"name\":\"c\",\"function\":\"g\",\"after\":[\"a\"],\"output_bytes\":1000},"        \
-             "{\"name\":\"d\",\"function\":\"f\",\"after\":[\"b\",\"c\"]}]},"                      \
-             "{\"name\":\"sources\",\"stages\":["                                                  \
-             "{\"name\":\"a\",\"function\":\"g\",\"output_bytes\":1000},"                          \
-             "{\"name\":\"b\",\"function\":\"f\",\"output_bytes\":1000},"                          \
-             "{\"name\":\"c\",\"function\":\"f\",\"after\":[\"a\",\"b\"]},"                        \
-             "{\"name\":\"d\",\"function\":\"g\",\"after\":[\"b\"]}]}],"                           \
-             "\"arrivals\":{\"process\":\"poisson\",\"rate_per_s\":%u},\"slo\":{\"factor\":%.2f}," \
-             "\"platform\":{\"prewarm\":\"none\",\"initial\":\"%s\",\"keep_alive_s\":%.2f},"       \
-             "\"requests\":400,\"warmup_requests\":0,\"seed\":%u}"
+        "0") "},'interference':{'model':'constant','constant':0.5}},"                              \
+             "'applications':[{'name':'diamond','stages':["                                        \
+             "{'name':'a','function':'f','output_bytes':1000},"                                    \
+             "{'name':'b','function':'g','after':['a'],'output_bytes':1000},"                      \
+             "{'name':'c','function':'g','after':['a'],'output_bytes':1000},"                      \
+             "{'name':'d','function':'f','after':['b','c']}]},"                                    \
+             "{'name':'sources','stages':["                                                        \
+             "{'name':'a','function':'g','output_bytes':1000},"                                    \
+             "{'name':'b','function':'f','output_bytes':1000},"                                    \
+             "{'name':'c','function':'f','after':['a','b']},"                                      \
+             "{'name':'d','function':'g','after':['b']}]}],"                                       \
+             "'arrivals':{'process':'poisson','rate_per_s':%u},'slo':{'factor':%.2f},"             \
+             "'platform':{'prewarm':'none','initial':'%s','keep_alive_s':%.2f},"                   \
+             "'requests':400,'warmup_requests':0,'seed':%u}"
 
 /* Reaching the end is half the proof: the simulator ends a run that breaks a rule. */
 CASE(random_worlds_are_served_whole_and_forgotten)
@@ -582,30 +582,21 @@ CASE(absent_jobs_are_counted_on_only_when_told)
 
 /* 100 ms of f, then g, whose container takes 60 ms to start and none is there. */
 static const char rightly[] =
-    "{\"name\":\"rightly\",\"cluster\":{\"invokers\":[{\"count\":1,\"vcpus\":8,\"memory_mb\":8192,"
-    "\"gpus\":[{\"model\":\"test\",\"sharing\":\"mps\",\"units\":4,\"memory_mb\":8192}]}],"
-    "\"price\":{\"vcpu_hour_usd\":3.6,\"vgpu_hour_usd\":36}},\"functions\":{\"functions\":["
-    "{\"name\":\"f\",\"model\":\"f\",\"input_bytes\":1000},"
-    "{\"name\":\"g\",\"model\":\"g\",\"input_bytes\":1000}]},\"profile\":{\"device\":\"test\","
-    "\"evidence\":\"assumed\",\"source\":\"test\",\"licence\":\"none\",\"unit\":4,\"functions\":{"
-    "\"f\":" FUNCTION(
+    "{'name':'rightly','cluster':{'invokers':[{'count':1,'vcpus':8,'memory_mb':8192,'gpus':[{'"
+    "model':'test','sharing':'mps','units':4,'memory_mb':8192}]}],'price':{'vcpu_hour_usd':3.6,'"
+    "vgpu_hour_usd':36}},'functions':{'functions':[{'name':'f','model':'f','input_bytes':1000},{'"
+    "name':'g','model':'g','input_bytes':1000}]},'profile':{'device':'test','evidence':'assumed','"
+    "source':'test','licence':'none','unit':4,'functions':{'f':" FUNCTION(
         "[[[100,100,100],[100,100,100]],[[200,200,200],[200,200,200]]]", "0", "10",
-        "0") ",\"g\":" FUNCTION("[[[50,50,50],[50,50,50]],[[100,100,100],"
-                                "[100,100,100]]]",
-                                "0", "60",
-                                "0") "},"
-                                     "\"interference\":{\"model\":\"constant\",\"constant\":0.5}},"
-                                     "\"applications\":[{\"name\":\"chain\",\"stages\":["
-                                     "{\"name\":\"a\",\"function\":\"f\",\"output_bytes\":1000},"
-                                     "{\"name\":\"b\",\"function\":\"g\",\"after\":[\"a\"]}]}],"
-                                     "\"slo\":{\"factor\":1.2},"
-                                     "\"arrivals\":{\"process\":\"uniform\",\"low_ms\":1000,\"high_"
-                                     "ms\":1000},"
-                                     "\"platform\":{\"prewarm\":\"none\",\"initial\":\"cold\","
-                                     "\"keep_alive_s\":0.3,"
-                                     "\"transfer\":{\"latency_ms\":0},\"decision_cost\":{\"model\":"
-                                     "\"zero\"}},"
-                                     "\"requests\":5,\"warmup_requests\":0,\"seed\":1}";
+        "0") ",'g':" FUNCTION("[[[50,50,50],[50,50,50]],[[100,100,100],[100,100,100]]]", "0", "60",
+                              "0") "},'interference':{'model':'constant','constant':0.5}},'"
+                                   "applications':[{'name':'chain','stages':[{'name':'a','function'"
+                                   ":'f','output_bytes':1000},{'name':'b','function':'g','after':['"
+                                   "a']}]}],'slo':{'factor':1.2},'arrivals':{'process':'uniform','"
+                                   "low_ms':1000,'high_ms':1000},'platform':{'prewarm':'none','"
+                                   "initial':'cold','keep_alive_s':0.3,'transfer':{'latency_ms':0},"
+                                   "'decision_cost':{'model':'zero'}},'requests':5,'warmup_"
+                                   "requests':0,'seed':1}";
 
 CASE(container_is_ready_when_its_input_arrives)
 {

@@ -44,9 +44,9 @@ static void simulate(const char *json, const struct policy *policy)
 /* l runs in proportion to its share; of c half a GPU gives 0.8 of its speed; of p the file knows no
  * speed, so that over-subscription takes time from it. An iteration takes a second. */
 #define MODELS                                                                                     \
-    "{\"name\": \"m\", \"models\": {\"l\": {\"iteration_s\": 1, \"restart_s\": 7, \"share\": "     \
-    "{\"speed\": [1]}}, \"c\": {\"iteration_s\": 1, \"restart_s\": 7, \"share\": {\"speed\": "     \
-    "[0.8, 1]}}, \"p\": {\"iteration_s\": 1, \"restart_s\": 7}}}"
+    "{'name': 'm', 'models': {'l': {'iteration_s': 1, 'restart_s': 7, 'share': "                   \
+    "{'speed': [1]}}, 'c': {'iteration_s': 1, 'restart_s': 7, 'share': {'speed': "                 \
+    "[0.8, 1]}}, 'p': {'iteration_s': 1, 'restart_s': 7}}}"
 
 /* One invoker. `inference`: keys of an experiment with requests, each with a comma; or "". */
 static const char *world(const char *trace, unsigned gpus, const char *oversubscription,
@@ -55,24 +55,23 @@ static const char *world(const char *trace, unsigned gpus, const char *oversubsc
     static char json[8192];
     trace_is(trace);
     (void)snprintf(json, sizeof json,
-                   "{\"cluster\": {\"invokers\": [{\"vcpus\": 64, \"memory_mb\": 512000, \"gpus\": "
-                   "[{\"model\": \"V100\", \"sharing\": \"mps\", \"units\": 100, \"memory_mb\": "
-                   "16384, \"count\": %u%s}]}]}, %s\"training\": {\"models\": " MODELS
-                   ", \"arrivals\": {\"process\": \"trace\", \"file\": \"%s\", \"format\": "
-                   "\"synergy\"}}}",
+                   "{'cluster': {'invokers': [{'vcpus': 64, 'memory_mb': 512000, 'gpus': "
+                   "[{'model': 'V100', 'sharing': 'mps', 'units': 100, 'memory_mb': 16384, "
+                   "'count': %u%s}]}]}, %s'training': {'models': " MODELS
+                   ", 'arrivals': {'process': 'trace', 'file': '%s', 'format': 'synergy'}}}",
                    gpus, oversubscription, inference, trace_path);
     return json;
 }
 
-#define TWICE ", \"oversubscription\": 2"
+#define TWICE ", 'oversubscription': 2"
 
 /* Requests every `ms`, of 10 s each on a whole GPU. */
 #define REQUESTS(ms, count)                                                                        \
-    "\"functions\": {\"functions\": [{\"name\": \"f\", \"service\": {\"distribution\": "           \
-    "\"constant\", \"mean_ms\": 10000}, \"configuration\": {\"batch\": 1, \"vcpu\": 1, \"vgpu\": " \
-    "100}}]}, \"applications\": [{\"name\": \"x\", \"stages\": [{\"name\": \"s\", \"function\": "  \
-    "\"f\"}]}], \"arrivals\": {\"process\": \"uniform\", \"low_ms\": " ms ", \"high_ms\": " ms     \
-    "}, \"requests\": " count ", \"warmup_requests\": 0, "
+    "'functions': {'functions': [{'name': 'f', 'service': {'distribution': "                       \
+    "'constant', 'mean_ms': 10000}, 'configuration': {'batch': 1, 'vcpu': 1, 'vgpu': "             \
+    "100}}]}, 'applications': [{'name': 'x', 'stages': [{'name': 's', 'function': "                \
+    "'f'}]}], 'arrivals': {'process': 'uniform', 'low_ms': " ms ", 'high_ms': " ms                 \
+    "}, 'requests': " count ", 'warmup_requests': 0, "
 
 /* ---- Closed forms ---------------------------------------------------------------------------- */
 
@@ -142,7 +141,7 @@ CASE(shares_never_exceed_the_bound)
     assert_finish(0, 200);
     assert_finish(1, 200);
     assert_finish(2, 300);
-    simulate(world("0,l,0,100,1\n1,l,0,100,1\n", 1, ", \"oversubscription\": 1.99", ""), &whole);
+    simulate(world("0,l,0,100,1\n1,l,0,100,1\n", 1, ", 'oversubscription': 1.99", ""), &whole);
     assert_finish(0, 100);
     assert_finish(1, 200);
     simulate(world("0,l,0,100,1\n1,l,0,100,1\n", 1, "", ""), &whole);
@@ -194,15 +193,14 @@ CASE(two_batches_share_the_time)
 CASE(interference_counts_besides)
 {
     static const char profiled[] =
-        "\"profile\": {\"device\": \"test\", \"evidence\": \"assumed\", \"source\": \"test\", "
-        "\"licence\": \"none\", \"unit\": 100, \"functions\": {\"f\": {\"grid\": {\"batch\": [1], "
-        "\"vcpu\": [1], \"vgpu\": [100]}, \"latency_ms\": [[[10000]]], \"noise\": {\"cv\": 0}, "
-        "\"cold_start_ms\": {\"mean\": 0, \"cv\": 0}, \"gpu_memory_mb\": {\"weights\": 100, "
-        "\"per_item\": 10}, \"host_memory_mb\": 100}}, \"interference\": {\"model\": \"constant\", "
-        "\"constant\": 0.5}}, \"functions\": {\"functions\": [{\"name\": \"f\"}]}, "
-        "\"applications\": [{\"name\": \"x\", \"stages\": [{\"name\": \"s\", \"function\": "
-        "\"f\"}]}], \"arrivals\": {\"process\": \"uniform\", \"low_ms\": 4000, \"high_ms\": 4000}, "
-        "\"requests\": 2, \"warmup_requests\": 0, ";
+        "'profile': {'device': 'test', 'evidence': 'assumed', 'source': 'test', 'licence': 'none', "
+        "'unit': 100, 'functions': {'f': {'grid': {'batch': [1], 'vcpu': [1], 'vgpu': [100]}, "
+        "'latency_ms': [[[10000]]], 'noise': {'cv': 0}, 'cold_start_ms': {'mean': 0, 'cv': 0}, "
+        "'gpu_memory_mb': {'weights': 100, 'per_item': 10}, 'host_memory_mb': 100}}, "
+        "'interference': {'model': 'constant', 'constant': 0.5}}, 'functions': {'functions': "
+        "[{'name': 'f'}]}, 'applications': [{'name': 'x', 'stages': [{'name': 's', 'function': "
+        "'f'}]}], 'arrivals': {'process': 'uniform', 'low_ms': 4000, 'high_ms': 4000}, 'requests': "
+        "2, 'warmup_requests': 0, ";
     simulate(world("0,l,1000,1,1\n", 1, TWICE, profiled), &whole);
     assert_int_equal(requests.batches[0].finished_ns - requests.batches[0].started_ns, 22 * SIM_S);
 }
@@ -439,10 +437,8 @@ CASE(random_runs_do_the_work_that_their_rows_say)
     static const struct {
         const char *key;
         double bound;
-    } bounds[] = {{TWICE, 2},
-                  {", \"oversubscription\": 1.3", 1.3},
-                  {", \"oversubscription\": 5", 5},
-                  {"", 1}};
+    } bounds[] = {
+        {TWICE, 2}, {", 'oversubscription': 1.3", 1.3}, {", 'oversubscription': 5", 5}, {"", 1}};
     struct random_stream random;
     for (unsigned trial = 0; trial < 12; trial++) {
         static char trace[8192];
@@ -458,12 +454,11 @@ CASE(random_runs_do_the_work_that_their_rows_say)
         }
         (void)snprintf(
             inference, sizeof inference,
-            "\"seed\": %u, \"functions\": {\"functions\": [{\"name\": \"f\", \"service\": "
-            "{\"distribution\": \"constant\", \"mean_ms\": 2000}, \"configuration\": {\"batch\": "
-            "1, \"vcpu\": 1, \"vgpu\": 35}, \"cold_start_ms\": {\"mean\": 500, \"cv\": 0}}]}, "
-            "\"applications\": [{\"name\": \"x\", \"stages\": [{\"name\": \"s\", \"function\": "
-            "\"f\"}]}], \"arrivals\": {\"process\": \"poisson\", \"rate_per_s\": 0.7}, "
-            "\"requests\": 150, \"warmup_requests\": 0, ",
+            "'seed': %u, 'functions': {'functions': [{'name': 'f', 'service': {'distribution': "
+            "'constant', 'mean_ms': 2000}, 'configuration': {'batch': 1, 'vcpu': 1, 'vgpu': 35}, "
+            "'cold_start_ms': {'mean': 500, 'cv': 0}}]}, 'applications': [{'name': 'x', 'stages': "
+            "[{'name': 's', 'function': 'f'}]}], 'arrivals': {'process': 'poisson', 'rate_per_s': "
+            "0.7}, 'requests': 150, 'warmup_requests': 0, ",
             trial + 1);
         simulate(world(trace, GPUS, bounds[trial % 4].key, inference), &crowding);
         assert_int_equal(training_count, 60);
@@ -478,7 +473,7 @@ CASE(random_runs_do_the_work_that_their_rows_say)
 CASE(the_default_is_not_in_the_canonical_form)
 {
     EXPERIMENT *one = load(world("0,l,0,1,1\n", 1, "", ""));
-    EXPERIMENT *written = load(world("0,l,0,1,1\n", 1, ", \"oversubscription\": 1", ""));
+    EXPERIMENT *written = load(world("0,l,0,1,1\n", 1, ", 'oversubscription': 1", ""));
     EXPERIMENT *two = load(world("0,l,0,1,1\n", 1, TWICE, ""));
     assert_null(strstr(written->resolved_json, "\"oversubscription\""));
     assert_non_null(strstr(two->resolved_json, "\"oversubscription\":2"));

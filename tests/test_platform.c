@@ -12,15 +12,15 @@
 /* f takes 100 ms and starts cold in 1 s, g 50 ms and 2 s, whatever the configuration. A batch holds
  * one vCPU. */
 #define FUNCTION(name, ms, cold_ms, per_item_mb, vgpus, row)                                       \
-    "\"" name "\":{\"grid\":{\"batch\":[1,2],\"vcpu\":[1],\"vgpu\":[" vgpus "]},"                  \
-    "\"latency_ms\":[[[" row "]],[[" row "]]],\"noise\":{\"cv\":0},"                               \
-    "\"cold_start_ms\":{\"mean\":" cold_ms ",\"cv\":0},"                                           \
-    "\"gpu_memory_mb\":{\"weights\":100,\"per_item\":" per_item_mb "},\"host_memory_mb\":100,"     \
-    "\"bandwidth_share\":0.5}"
+    "'" name "':{'grid':{'batch':[1,2],'vcpu':[1],'vgpu':[" vgpus "]},"                            \
+    "'latency_ms':[[[" row "]],[[" row "]]],'noise':{'cv':0},"                                     \
+    "'cold_start_ms':{'mean':" cold_ms ",'cv':0},"                                                 \
+    "'gpu_memory_mb':{'weights':100,'per_item':" per_item_mb "},'host_memory_mb':100,"             \
+    "'bandwidth_share':0.5}"
 #define PROFILE(unit, functions)                                                                   \
-    "{\"device\":\"test\",\"evidence\":\"assumed\",\"source\":\"test\",\"licence\":\"none\","      \
-    "\"unit\":" unit ",\"functions\":{" functions                                                  \
-    "},\"interference\":{\"model\":\"constant\",\"constant\":0.5}}"
+    "{'device':'test','evidence':'assumed','source':'test','licence':'none',"                      \
+    "'unit':" unit ",'functions':{" functions                                                      \
+    "},'interference':{'model':'constant','constant':0.5}}"
 #define QUARTERS                                                                                   \
     PROFILE("4", FUNCTION("f", "100", "1000", "10", "1,2,4", "100,100,100") "," FUNCTION(          \
                      "g", "50", "2000", "10", "1,2,4", "50,50,50"))
@@ -32,31 +32,29 @@
                      "g", "50", "2000", "350", "1,2,4", "50,50,50"))
 
 #define GPU(model, sharing, units, memory_mb)                                                      \
-    "{\"model\":\"" model "\",\"sharing\":\"" sharing "\",\"units\":" units                        \
-    ",\"memory_mb\":" memory_mb "}"
+    "{'model':'" model "','sharing':'" sharing "','units':" units ",'memory_mb':" memory_mb "}"
 #define INVOKERS(count, vcpus, gpus)                                                               \
-    "{\"count\":" count ",\"vcpus\":" vcpus ",\"memory_mb\":8192,\"gpus\":[" gpus "]}"
+    "{'count':" count ",'vcpus':" vcpus ",'memory_mb':8192,'gpus':[" gpus "]}"
 #define MPS4 GPU("test", "mps", "4", "8192")
 
 /* 0.001 $/s a vCPU and 0.01 $/s a vGPU. */
 #define WORLD(invokers, profile, platform, arrivals, rest)                                         \
-    "{\"name\":\"test\",\"cluster\":{\"invokers\":[" invokers "],\"price\":{"                      \
-    "\"vcpu_hour_usd\":3.6,\"vgpu_hour_usd\":36}},\"profile\":" profile                            \
-    ",\"platform\":{\"prewarm\":\"none\"" platform "},\"arrivals\":{" arrivals "}," rest "}"
+    "{'name':'test','cluster':{'invokers':[" invokers "],'price':{"                                \
+    "'vcpu_hour_usd':3.6,'vgpu_hour_usd':36}},'profile':" profile                                  \
+    ",'platform':{'prewarm':'none'" platform "},'arrivals':{" arrivals "}," rest "}"
 
 /* One invoker with one GPU, f and g. */
 #define PLAIN(platform, arrivals, rest)                                                            \
     WORLD(INVOKERS("1", "8", MPS4), QUARTERS, platform, arrivals, rest)
 
-#define STAGE(name, function, more) "{\"name\":\"" name "\",\"function\":\"" function "\"" more "}"
-#define APPLICATION(stages) "\"applications\":[{\"name\":\"app\",\"stages\":[" stages "]}]"
+#define STAGE(name, function, more) "{'name':'" name "','function':'" function "'" more "}"
+#define APPLICATION(stages) "'applications':[{'name':'app','stages':[" stages "]}]"
 #define ONE APPLICATION(STAGE("s", "f", ""))
 #define THREE(a, b, c) APPLICATION(a "," b "," c)
 #define FOUR(a, b, c, d) APPLICATION(a "," b "," c "," d)
-#define FORK                                                                                       \
-    THREE(STAGE("x", "f", ""), STAGE("y", "g", ""), STAGE("z", "g", ",\"after\":[\"x\",\"y\"]"))
-#define EVERY(ms) "\"process\":\"uniform\",\"low_ms\":" ms ",\"high_ms\":" ms
-#define COUNT(warmup, requests) ",\"warmup_requests\":" warmup ",\"requests\":" requests
+#define FORK THREE(STAGE("x", "f", ""), STAGE("y", "g", ""), STAGE("z", "g", ",'after':['x','y']"))
+#define EVERY(ms) "'process':'uniform','low_ms':" ms ",'high_ms':" ms
+#define COUNT(warmup, requests) ",'warmup_requests':" warmup ",'requests':" requests
 
 /* Of the last run. */
 static struct log rows;
@@ -82,7 +80,7 @@ static void run_trace(const char *world, const char *lines, const struct policy 
     go(json, policy);
     unlink(path);
 }
-#define TRACE "\"process\":\"trace\",\"file\":\"%s\""
+#define TRACE "'process':'trace','file':'%s'"
 
 static void assert_close(double value, double expected)
 {
@@ -150,10 +148,10 @@ CASE(a_join_waits_for_both_branches_and_transfers_from_the_remote_one_only)
     /* a on invoker 0: 100. b there: 100, at 200. c on invoker 1: 1 ms + 1.25 MB at 10 Gb/s = 2 ms,
      * then 50, at 152. d on invoker 0 from 200: what c made, 2 ms, not b's 12.5 MB; 50, at 252. */
     go(WORLD(INVOKERS("2", "8", MPS4), QUARTERS, "", EVERY("1000"),
-             FOUR(STAGE("a", "f", ",\"output_bytes\":1250000"),
-                  STAGE("b", "f", ",\"after\":[\"a\"],\"output_bytes\":12500000"),
-                  STAGE("c", "g", ",\"after\":[\"a\"],\"output_bytes\":1250000"),
-                  STAGE("d", "g", ",\"after\":[\"b\",\"c\"]")) COUNT("0", "2")),
+             FOUR(STAGE("a", "f", ",'output_bytes':1250000"),
+                  STAGE("b", "f", ",'after':['a'],'output_bytes':12500000"),
+                  STAGE("c", "g", ",'after':['a'],'output_bytes':1250000"),
+                  STAGE("d", "g", ",'after':['b','c']")) COUNT("0", "2")),
        &remote_branch);
     for (size_t i = 0; i < 2; i++) {
         assert_int_equal(rows.requests[i].finish_ns - rows.requests[i].arrival_ns, 252 * SIM_MS);
@@ -208,14 +206,14 @@ CASE(a_refusal_in_one_branch_leaves_no_policy_with_an_empty_queue)
         for (unsigned world = 0; world < 12; world++) {
             char json[8192];
             unsigned capacity = 1 + world % 3, vcpus = 1 + world % 4, rate = 30 + 30 * (world % 5);
-            snprintf(json, sizeof json,
-                     WORLD(INVOKERS("1", "%u", MPS4), QUARTERS, ",\"queue_capacity\":%u",
-                           "\"process\":\"poisson\",\"rate_per_s\":%u",
-                           FOUR(STAGE("x", "f", ""), STAGE("y", "g", ""),
-                                STAGE("w", "g", ",\"after\":[\"y\"]"),
-                                STAGE("z", "f", ",\"after\":[\"x\",\"w\"]"))
-                               COUNT("0", "400") ",\"policy\":{\"name\":\"%s\"}"),
-                     vcpus, capacity, rate, policy_for_requests(p)->name);
+            snprintf(
+                json, sizeof json,
+                WORLD(INVOKERS("1", "%u", MPS4), QUARTERS, ",'queue_capacity':%u",
+                      "'process':'poisson','rate_per_s':%u",
+                      FOUR(STAGE("x", "f", ""), STAGE("y", "g", ""),
+                           STAGE("w", "g", ",'after':['y']"), STAGE("z", "f", ",'after':['x','w']"))
+                          COUNT("0", "400") ",'policy':{'name':'%s'}"),
+                vcpus, capacity, rate, policy_for_requests(p)->name);
             run_well(json, NULL, NULL, &result);
             assert_int_equal(result.overall.requests, 400);
             simulation_result_clear(&result);
@@ -236,7 +234,7 @@ static bool robbed_decide(void *state, struct platform *platform)
 CASE(esg_forgets_a_listed_queue_that_a_drop_has_emptied)
 {
     const char *json = WORLD(INVOKERS("1", "1", MPS4), QUARTERS, "", EVERY("10"),
-                             ONE COUNT("0", "30") ",\"policy\":{\"name\":\"esg\"}");
+                             ONE COUNT("0", "30") ",'policy':{'name':'esg'}");
     EXPERIMENT *experiment = load(json);
     struct error error = {0};
     RESULT result = {0};
@@ -280,7 +278,7 @@ CASE(a_batch_that_claims_a_starting_container_waits_for_the_rest_of_its_start)
 {
     /* Asked at 1,000; a container starts at 1,200 and is ready at 2,200; claimed at 1,700: 700 of
      * queue, 500 of cold start, 100 of execution. Idle to 3,000, then warm. */
-    go(PLAIN(",\"initial\":\"cold\",\"interference\":false", EVERY("1000"), ONE COUNT("0", "3")),
+    go(PLAIN(",'initial':'cold','interference':false", EVERY("1000"), ONE COUNT("0", "3")),
        &claimer);
     assert_int_equal(rows.requests[0].queue_ns, 700 * SIM_MS);
     assert_int_equal(rows.requests[0].cold_ns, 500 * SIM_MS);
@@ -312,8 +310,8 @@ CASE(a_start_that_ends_at_time_0_is_over)
 {
     go(WORLD(INVOKERS("1", "8", MPS4),
              PROFILE("4", FUNCTION("f", "100", "0", "300", "1,2,4", "100,100,100")),
-             ",\"initial\":\"cold\",\"interference\":false",
-             "\"process\":\"closed\",\"users\":1,\"think_ms\":0", ONE COUNT("0", "1")),
+             ",'initial':'cold','interference':false", "'process':'closed','users':1,'think_ms':0",
+             ONE COUNT("0", "1")),
        &hasty);
     assert_int_equal(rows.requests[0].arrival_ns, 0);
     assert_int_equal(result.run.prewarms, 1);
@@ -331,12 +329,10 @@ CASE(a_trace_shorter_than_the_requests_ends_the_run_with_those_it_has)
 CASE(a_container_is_gone_at_the_instant_its_keep_alive_ends)
 {
     /* Cold at 3,000, idle from 4,100; the next asks at 6,000, 1.9 s later. */
-    go(PLAIN(",\"initial\":\"cold\",\"keep_alive_s\":1.9", EVERY("3000"), ONE COUNT("0", "2")),
-       &simple);
+    go(PLAIN(",'initial':'cold','keep_alive_s':1.9", EVERY("3000"), ONE COUNT("0", "2")), &simple);
     assert_int_equal(rows.requests[1].cold_ns, 1000 * SIM_MS);
     assert_int_equal(result.run.evictions, 1);
-    go(PLAIN(",\"initial\":\"cold\",\"keep_alive_s\":1.900000001", EVERY("3000"),
-             ONE COUNT("0", "2")),
+    go(PLAIN(",'initial':'cold','keep_alive_s':1.900000001", EVERY("3000"), ONE COUNT("0", "2")),
        &simple);
     assert_int_equal(rows.requests[1].cold_ns, 0);
     assert_int_equal(result.run.evictions, 0);
@@ -354,7 +350,7 @@ CASE(a_keep_alive_that_becomes_shorter_holds_from_then_on)
     struct policy policy = simple;
     policy.keep_alive = shorter_keep_alive;
     /* Cold at 3,000, kept to 14,100; warm at 6,000, kept to 6,600 only; so cold at 9,000. */
-    go(PLAIN(",\"initial\":\"cold\"", EVERY("3000"), ONE COUNT("0", "3")), &policy);
+    go(PLAIN(",'initial':'cold'", EVERY("3000"), ONE COUNT("0", "3")), &policy);
     assert_int_equal(rows.requests[0].cold_ns, 1000 * SIM_MS);
     assert_int_equal(rows.requests[1].cold_ns, 0);
     assert_int_equal(rows.requests[2].cold_ns, 1000 * SIM_MS);
@@ -373,9 +369,9 @@ CASE(a_policy_may_start_containers_when_asked_how_long_to_keep_one)
 {
     struct policy policy = simple;
     policy.keep_alive = crowding_keep_alive;
-    go(WORLD("{\"count\":1,\"vcpus\":8,\"memory_mb\":819200,\"gpus\":[" GPU("test", "mps", "4",
-                                                                            "819200") "]}",
-             QUARTERS, ",\"initial\":\"cold\"", EVERY("3000"), ONE COUNT("0", "1")),
+    go(WORLD("{'count':1,'vcpus':8,'memory_mb':819200,'gpus':[" GPU("test", "mps", "4",
+                                                                    "819200") "]}",
+             QUARTERS, ",'initial':'cold'", EVERY("3000"), ONE COUNT("0", "1")),
        &policy);
     assert_int_equal(result.run.prewarms, 300);
 }
@@ -389,8 +385,8 @@ CASE(the_reuse_order_chooses_among_idle_containers)
         uint32_t gpus[4];
     } cases[] = {
 #define REUSE(order)                                                                               \
-    WORLD(INVOKERS("1", "8", MPS4 "," MPS4), QUARTERS,                                             \
-          ",\"initial\":{\"f\":2},\"reuse\":\"" order "\"", TRACE, ONE COUNT("0", "4"))
+    WORLD(INVOKERS("1", "8", MPS4 "," MPS4), QUARTERS, ",'initial':{'f':2},'reuse':'" order "'",   \
+          TRACE, ONE COUNT("0", "4"))
         {REUSE("mru"), {1, 0, 0, 0}},
         {REUSE("lru"), {0, 1, 0, 1}},
         {REUSE("newest"), {1, 0, 1, 1}},
@@ -430,12 +426,12 @@ CASE(initial_counts_walk_from_the_home_invoker)
         .abi = POLICY_ABI, .name = "counting", .decide = counting_decide};
     static const struct policy everyone = {
         .abi = POLICY_ABI, .name = "everyone", .decide = everyone_decide};
-    go(WORLD(INVOKERS("2", "8", MPS4), QUARTERS, ",\"initial\":{\"f\":3}", EVERY("1000"),
+    go(WORLD(INVOKERS("2", "8", MPS4), QUARTERS, ",'initial':{'f':3}", EVERY("1000"),
              FORK COUNT("0", "1")),
        &counting);
     assert_int_equal(result.run.cold_starts, 1); /* g's */
     /* A number counts for g, too. */
-    go(WORLD(INVOKERS("2", "8", MPS4), QUARTERS, ",\"initial\":3", EVERY("1000"),
+    go(WORLD(INVOKERS("2", "8", MPS4), QUARTERS, ",'initial':3", EVERY("1000"),
              FORK COUNT("0", "1")),
        &everyone);
     assert_int_equal(result.run.cold_starts, 0);
@@ -451,7 +447,7 @@ CASE(a_function_with_and_without_a_gpu_is_warm_for_both)
         for (int warm = 0; warm <= 1; warm++) {
             go(warm
                    ? WORLD(INVOKERS("1", "8", MPS4), EITHER, "", EVERY("1000"), ONE COUNT("0", "1"))
-                   : WORLD(INVOKERS("1", "8", MPS4), EITHER, ",\"initial\":\"cold\"", EVERY("1000"),
+                   : WORLD(INVOKERS("1", "8", MPS4), EITHER, ",'initial':'cold'", EVERY("1000"),
                            ONE COUNT("0", "1")),
                policies[i]);
             assert_int_equal(result.run.cold_starts, !warm);
@@ -468,13 +464,13 @@ CASE(memory_decides_among_unlike_gpus_and_evicts_on_the_chosen_one)
     /* GPU 0 has 500 MB, GPU 1 has 750. The two idle containers of f: 100 MB on GPU 1 (most free),
      * then on GPU 1 again (650 left), which leaves 550. A pair of f needs 600 more beside
      * its own 100 and evicts the other. A g needs 100 + 350 on GPU 0, where nothing is. */
-    run_trace(WORLD(INVOKERS("1", "8", GPU("a", "mps", "4", "500") "," GPU("b", "mps", "4", "750")),
-                    HUNGRY, ",\"initial\":{\"f\":2}", TRACE,
-                    "\"applications\":[{\"name\":\"pair\",\"stages\":[" STAGE(
-                        "s", "f",
-                        "") "]},{\"name\":\"single\",\"stages\":[" STAGE("t", "g",
-                                                                         "") "]}]" COUNT("0", "4")),
-              "100,pair\n100,pair\n110,single\n3000,single\n", &memory_rules);
+    run_trace(
+        WORLD(INVOKERS("1", "8", GPU("a", "mps", "4", "500") "," GPU("b", "mps", "4", "750")),
+              HUNGRY, ",'initial':{'f':2}", TRACE,
+              "'applications':[{'name':'pair','stages':[" STAGE(
+                  "s", "f", "") "]},{'name':'single','stages':[" STAGE("t", "g",
+                                                                       "") "]}]" COUNT("0", "4")),
+        "100,pair\n100,pair\n110,single\n3000,single\n", &memory_rules);
     assert_int_equal(rows.batches[0].jobs, 2);
     assert_int_equal(rows.batches[0].gpu, 1);
     assert_false(rows.batches[0].cold);
@@ -487,8 +483,8 @@ CASE(memory_decides_among_unlike_gpus_and_evicts_on_the_chosen_one)
 
 CASE(an_exclusive_gpu_takes_one_batch_and_nothing_slows_it)
 {
-    go(WORLD(INVOKERS("1", "8", GPU("a", "exclusive", "4", "8192")), QUARTERS,
-             ",\"initial\":{\"f\":4}", EVERY("10"), ONE COUNT("0", "3")),
+    go(WORLD(INVOKERS("1", "8", GPU("a", "exclusive", "4", "8192")), QUARTERS, ",'initial':{'f':4}",
+             EVERY("10"), ONE COUNT("0", "3")),
        &whole);
     for (size_t i = 0; i < 3; i++)
         assert_int_equal(rows.requests[i].finish_ns, (110 + 100 * (sim_time_t)i) * SIM_MS);
@@ -502,16 +498,16 @@ SCRIPT(quarter, {0, 1, 1, 0});
 CASE(mig_slices_run_side_by_side_without_slowing_each_other)
 {
     /* Two slices of three sevenths fill the memory slots; the third request waits for one. */
-    go(WORLD(INVOKERS("1", "8", GPU("A100", "mig", "7", "40960")), SEVENTHS,
-             ",\"initial\":{\"f\":4}", EVERY("10"), ONE COUNT("0", "3")),
+    go(WORLD(INVOKERS("1", "8", GPU("A100", "mig", "7", "40960")), SEVENTHS, ",'initial':{'f':4}",
+             EVERY("10"), ONE COUNT("0", "3")),
        &thirds);
     assert_int_equal(rows.requests[0].finish_ns, 110 * SIM_MS);
     assert_int_equal(rows.requests[1].finish_ns, 120 * SIM_MS);
     assert_int_equal(rows.requests[2].finish_ns, 210 * SIM_MS);
     assert_close(result.run.slowdown_mean, 1);
     /* An A30 has four slices, no more. */
-    go(WORLD(INVOKERS("1", "8", GPU("A30", "mig", "4", "24576")), QUARTERS,
-             ",\"initial\":{\"f\":6}", EVERY("10"), ONE COUNT("0", "5")),
+    go(WORLD(INVOKERS("1", "8", GPU("A30", "mig", "4", "24576")), QUARTERS, ",'initial':{'f':6}",
+             EVERY("10"), ONE COUNT("0", "5")),
        &quarter);
     for (size_t i = 0; i < 4; i++)
         assert_int_equal(rows.requests[i].finish_ns, (110 + 10 * (sim_time_t)i) * SIM_MS);
@@ -532,8 +528,8 @@ CASE(every_policy_runs_on_every_kind_of_sharing)
         for (size_t i = 0; i < sizeof invokers / sizeof *invokers; i++) {
             char json[8192];
             snprintf(json, sizeof json,
-                     WORLD("%s", QUARTERS, "", "\"process\":\"poisson\",\"rate_per_s\":20",
-                           FORK COUNT("0", "300") ",\"policy\":{\"name\":\"%s\"}"),
+                     WORLD("%s", QUARTERS, "", "'process':'poisson','rate_per_s':20",
+                           FORK COUNT("0", "300") ",'policy':{'name':'%s'}"),
                      invokers[i], policy_for_requests(p)->name);
             run_well(json, NULL, NULL, &result);
             assert_int_equal(result.overall.requests, 300);
@@ -574,7 +570,7 @@ CASE(a_gpu_runs_only_the_shares_its_slicing_allows)
 CASE(three_co_runners_add_their_excess)
 {
     /* At once: each 1 + 0.5 + 0.5. */
-    run_trace(PLAIN(",\"initial\":{\"f\":4}", TRACE, ONE COUNT("0", "3")),
+    run_trace(PLAIN(",'initial':{'f':4}", TRACE, ONE COUNT("0", "3")),
               "100,app\n100,app\n100,app\n", &simple);
     for (size_t i = 0; i < 3; i++)
         assert_int_equal(rows.requests[i].finish_ns - rows.requests[i].arrival_ns, 200 * SIM_MS);
@@ -582,8 +578,8 @@ CASE(three_co_runners_add_their_excess)
     /* At 0, 50 and 100: 50 alone; 50 at 2/3, 33.33 of work; the first has 16.67 left at 1/2, to
      * 133.33. By then the second has done 33.33 + 16.67, the third 16.67. Two at 2/3: the second
      * ends its 50 at 208.33; the third has done 66.67 and does the rest alone, to 241.67. */
-    run_trace(PLAIN(",\"initial\":{\"f\":4}", TRACE, ONE COUNT("0", "3")),
-              "0,app\n50,app\n100,app\n", &simple);
+    run_trace(PLAIN(",'initial':{'f':4}", TRACE, ONE COUNT("0", "3")), "0,app\n50,app\n100,app\n",
+              &simple);
     static const double finish[3] = {400.0 / 3, 625.0 / 3, 725.0 / 3};
     for (size_t i = 0; i < 3; i++)
         assert_true(fabs(sim_to_ms(rows.requests[i].finish_ns) - finish[i]) < 1e-5);
@@ -599,18 +595,14 @@ CASE(slopes_of_pairs_count_by_batch_and_share_of_both)
     const double of_f = 1 + 0.4 * exp(0.1 * b + 0.2 * s + 0.3 * b * s) * exp(0.4 * b);
     const double of_g = 1 + 0.8 * exp(0.1 * b) * exp(0.4 * b + 0.5 * s - 0.6 * b * s);
     run_trace(WORLD(INVOKERS("1", "8", MPS4),
-                    "{\"device\":\"test\",\"evidence\":\"assumed\",\"source\":\"test\",\"licence\":"
-                    "\"none\",\"unit\":4,\"functions\":{" FUNCTION(
-                        "f", "100", "1000", "10", "1",
-                        "100") "," FUNCTION("g", "50", "2000", "10", "2",
-                                            "50") "},\"interference\":{\"model\":"
-                                                  "\"pairs\",\"functions\":[\"f\",\"g\"],"
-                                                  "\"excess\":[[null,0.4],[0.8,null]],"
-                                                  "\"slopes\":{\"batch\":4,\"share\":0.5,\"victim_"
-                                                  "batch\":0.1,\"victim_share\":0.2,"
-                                                  "\"victim_both\":0.3,\"other_batch\":0.4,\"other_"
-                                                  "share\":0.5,\"other_both\":-0.6}}}",
-                    ",\"initial\":{\"f\":1,\"g\":1}", TRACE, FORK COUNT("0", "1")),
+                    "{'device':'test','evidence':'assumed','source':'test','licence':'none','unit':"
+                    "4,'functions':{" FUNCTION("f", "100", "1000", "10", "1", "100") "," FUNCTION(
+                        "g", "50", "2000", "10", "2",
+                        "50") "},'interference':{'model':'pairs','functions':['f','g'],'excess':[["
+                              "null,0.4],[0.8,null]],'slopes':{'batch':4,'share':0.5,'victim_batch'"
+                              ":0.1,'victim_share':0.2,'victim_both':0.3,'other_batch':0.4,'other_"
+                              "share':0.5,'other_both':-0.6}}}",
+                    ",'initial':{'f':1,'g':1}", TRACE, FORK COUNT("0", "1")),
               "0,app\n", &unlike);
     const double first = 50 * of_g;
     assert_true(first / of_f < 100);
@@ -620,10 +612,10 @@ CASE(slopes_of_pairs_count_by_batch_and_share_of_both)
 
 CASE(as_many_batches_co_run_as_the_gpu_has_units)
 {
-    go(WORLD("{\"count\":1,\"vcpus\":400,\"memory_mb\":819200,\"gpus\":[" GPU("test", "mps", "300",
-                                                                              "819200") "]}",
+    go(WORLD("{'count':1,'vcpus':400,'memory_mb':819200,'gpus':[" GPU("test", "mps", "300",
+                                                                      "819200") "]}",
              PROFILE("300", FUNCTION("f", "100", "1000", "10", "1,300", "100,100")),
-             ",\"initial\":{\"f\":300}", EVERY("0.1"), ONE COUNT("0", "300")),
+             ",'initial':{'f':300}", EVERY("0.1"), ONE COUNT("0", "300")),
        &simple);
     assert_int_equal(result.run.batches, 300);
     assert_true(result.run.slowdown_mean > 50);
@@ -632,9 +624,8 @@ CASE(as_many_batches_co_run_as_the_gpu_has_units)
 CASE(a_faster_gpu_takes_less_time_and_money_and_the_bounds_know_it)
 {
     go(WORLD(INVOKERS("1", "8",
-                      "{\"model\":\"test\",\"sharing\":\"mps\",\"units\":4,"
-                      "\"memory_mb\":8192,\"speed\":2}"),
-             QUARTERS, "", EVERY("1000"), ONE COUNT("0", "2") ",\"slo\":{\"ms\":60}"),
+                      "{'model':'test','sharing':'mps','units':4,'memory_mb':8192,'speed':2}"),
+             QUARTERS, "", EVERY("1000"), ONE COUNT("0", "2") ",'slo':{'ms':60}"),
        &simple);
     assert_int_equal(rows.requests[0].exec_ns, 50 * SIM_MS);
     assert_close(result.run.slowdown_mean, 1);
@@ -645,9 +636,8 @@ CASE(a_faster_gpu_takes_less_time_and_money_and_the_bounds_know_it)
     assert_close(result.overall.bound_cost_per_request_usd, 0.05 * 0.011 / 2);
     /* Where every GPU is slow, nobody can be as fast as the profile. */
     go(WORLD(INVOKERS("1", "8",
-                      "{\"model\":\"test\",\"sharing\":\"mps\",\"units\":4,"
-                      "\"memory_mb\":8192,\"speed\":0.5}"),
-             QUARTERS, "", EVERY("1000"), ONE COUNT("0", "2") ",\"slo\":{\"ms\":150}"),
+                      "{'model':'test','sharing':'mps','units':4,'memory_mb':8192,'speed':0.5}"),
+             QUARTERS, "", EVERY("1000"), ONE COUNT("0", "2") ",'slo':{'ms':150}"),
        &simple);
     assert_int_equal(rows.requests[0].exec_ns, 200 * SIM_MS);
     assert_close(result.overall.bound_slo_hit_rate, 0);
@@ -660,12 +650,11 @@ CASE(decisions_of_several_queues_wait_for_one_another)
 {
     /* Three sources at once, 5 ms a decision: they set out after 5, 10 and 15 ms, each reserved as
      * its decision begins. y ends last, at 1,110; the join's decision, then 100. */
-    go(PLAIN(",\"initial\":{\"f\":2,\"g\":2},\"interference\":false,\"decision_cost\":{"
-             "\"model\":\"modelled\","
-             "\"ns_per_unit\":5000000}",
+    go(PLAIN(",'initial':{'f':2,'g':2},'interference':false,'decision_cost':{'model':'modelled','"
+             "ns_per_unit':5000000}",
              EVERY("1000"),
              FOUR(STAGE("x", "g", ""), STAGE("y", "f", ""), STAGE("z", "g", ""),
-                  STAGE("j", "f", ",\"after\":[\"x\",\"y\",\"z\"]")) COUNT("0", "1")),
+                  STAGE("j", "f", ",'after':['x','y','z']")) COUNT("0", "1")),
        &star);
     assert_int_equal(rows.batch_count, 4);
     for (size_t i = 0; i < 4; i++) {
@@ -723,8 +712,8 @@ CASE(a_plan_made_ahead_is_missed_where_its_batch_is_not_there)
     const char *lines = "1000,app\n1000,app\n2000,app\n3000,app\n3000,app\n4000,app\n4000,app\n"
                         "5000,app\n";
 #define FORESEEN_WORLD(warmup, requests)                                                           \
-    PLAIN(",\"initial\":\"warm\",\"decision_cost\":{\"model\":\"modelled\",\"ns_per_unit\":1000}", \
-          TRACE, ONE COUNT(warmup, requests))
+    PLAIN(",'initial':'warm','decision_cost':{'model':'modelled','ns_per_unit':1000}", TRACE,      \
+          ONE COUNT(warmup, requests))
     run_trace(FORESEEN_WORLD("0", "8"), lines, &foreseeing);
     assert_int_equal(rows.batch_count, 5);
     assert_int_equal(result.overall.preplanned_batches, 4);
@@ -764,12 +753,12 @@ CASE(a_plan_of_a_configuration_that_does_not_exist_is_a_breach)
 
 CASE(a_measured_decision_cost_marks_the_result)
 {
-    static const char *const models[] = {"{\"model\":\"zero\"}", "{\"model\":\"measured\"}"};
+    static const char *const models[] = {"{'model':'zero'}", "{'model':'measured'}"};
     for (int i = 0; i < 2; i++) {
         char json[8192], text[16384] = {0};
         RESULT result = {0};
         snprintf(json, sizeof json,
-                 PLAIN(",\"decision_cost\":%s", EVERY("1000"), ONE COUNT("0", "5")), models[i]);
+                 PLAIN(",'decision_cost':%s", EVERY("1000"), ONE COUNT("0", "5")), models[i]);
         run_well(json, &simple, NULL, &result);
         EXPERIMENT *experiment = load(json);
         FILE *file = tmpfile();
@@ -864,7 +853,7 @@ CASE(a_policy_may_watch_the_clock_for_long_before_it_acts)
                                           .init = ringer_init,
                                           .on_timer = ring_again,
                                           .decide = patient_decide};
-    go(PLAIN(",\"initial\":{\"f\":3}", EVERY("1"), ONE COUNT("0", "3")), &patient);
+    go(PLAIN(",'initial':{'f':3}", EVERY("1"), ONE COUNT("0", "3")), &patient);
     /* Three at once from 20,000 on, each slowed by two others. */
     assert_close(result.overall.latency_ms_max, 20000 - 1 + 200);
 }
@@ -876,8 +865,7 @@ CASE(two_users_of_one_server_take_turns)
     /* Both think 20 ms and ask at 20; one is served to 120, the other to 220. The first asks again
      * at 140 and is served to 320, the second at 240, to 420, and so on: 180 ms each. */
     go(WORLD(INVOKERS("1", "1", MPS4), QUARTERS, "",
-             "\"process\":\"closed\",\"users\":2,\"think_ms\":20,\"think\":\"constant\"",
-             ONE COUNT("0", "6")),
+             "'process':'closed','users':2,'think_ms':20,'think':'constant'", ONE COUNT("0", "6")),
        &simple);
     static const sim_time_t arrivals[6] = {20, 20, 140, 240, 340, 440};
     for (size_t i = 0; i < 6; i++) {
@@ -892,7 +880,7 @@ CASE(two_users_of_one_server_take_turns)
 CASE(a_batch_across_the_warm_up_boundary_counts_for_its_measured_jobs)
 {
     /* Requests at 1,000 (warm-up) and 2,000 wait for each other, then 1 s for a container. */
-    go(PLAIN(",\"initial\":\"cold\"", EVERY("1000"), ONE COUNT("1", "1")), &pairs);
+    go(PLAIN(",'initial':'cold'", EVERY("1000"), ONE COUNT("1", "1")), &pairs);
     assert_int_equal(rows.request_count, 2);
     assert_int_equal(result.overall.requests, 1);
     assert_int_equal(result.run.batches, 1);
@@ -912,29 +900,28 @@ CASE(a_batch_across_the_warm_up_boundary_counts_for_its_measured_jobs)
 
 /* 100 ms where it was measured, 60 beyond that, 40 between. */
 #define MARKED                                                                                     \
-    PROFILE("4", "\"f\":{\"grid\":{\"batch\":[1],\"vcpu\":[1],\"vgpu\":[1,2,4]},\"latency_ms\":"   \
-                 "[[[100,60,40]]],\"source\":[[\"mxi\"]],\"cold_start_ms\":{\"mean\":0},"          \
-                 "\"gpu_memory_mb\":{\"weights\":100,\"per_item\":10},\"bandwidth_share\":0.5}")
+    PROFILE("4", "'f':{'grid':{'batch':[1],'vcpu':[1],'vgpu':[1,2,4]},'latency_ms':"               \
+                 "[[[100,60,40]]],'source':[['mxi']],'cold_start_ms':{'mean':0},"                  \
+                 "'gpu_memory_mb':{'weights':100,'per_item':10},'bandwidth_share':0.5}")
 #define CHAIN                                                                                      \
-    THREE(STAGE("x", "f", ""), STAGE("y", "f", ",\"after\":[\"x\"]"),                              \
-          STAGE("z", "f", ",\"after\":[\"y\"]"))
+    THREE(STAGE("x", "f", ""), STAGE("y", "f", ",'after':['x']"), STAGE("z", "f", ",'after':['y']"))
 SCRIPT(every_grade, {0, 1, 1, 0}, {1, 1, 2, 0}, {2, 1, 4, 0});
 SCRIPT(half_gpu, {0, 1, 2, 0});
 
 CASE(the_predicted_share_is_of_execution_time_in_cells_that_were_not_measured)
 {
-    go(WORLD(INVOKERS("1", "8", MPS4), MARKED, ",\"initial\":{\"f\":1}", EVERY("1000"),
+    go(WORLD(INVOKERS("1", "8", MPS4), MARKED, ",'initial':{'f':1}", EVERY("1000"),
              CHAIN COUNT("0", "2")),
        &every_grade);
     assert_close(result.run.predicted_share, (60.0 + 40) / 200);
     assert_close(result.run.extrapolated_share, 60.0 / 200);
-    assert_non_null(strstr(result.notices, "at least 50 % of the execution time is in "
-                                           "configurations that were not measured"));
+    assert_non_null(
+        strstr(result.notices,
+               "at least 50 % of the execution time is in configurations that were not measured"));
     /* Between the cells of a profile without marks. */
     go(WORLD(INVOKERS("1", "8", MPS4),
              PROFILE("4", FUNCTION("f", "100", "1000", "10", "1,4", "100,100")), "", EVERY("1000"),
-             "\"functions\":[{\"name\":\"f\",\"configurations\":{\"vgpu\":[1,2]}}]," ONE COUNT(
-                 "0", "2")),
+             "'functions':[{'name':'f','configurations':{'vgpu':[1,2]}}]," ONE COUNT("0", "2")),
        &half_gpu);
     assert_close(result.run.predicted_share, 1);
     assert_close(result.run.extrapolated_share, 0);
@@ -947,7 +934,7 @@ CASE(utilisation_ends_with_the_arrivals_and_costs_with_the_run)
 {
     /* Measured from 2,000 to 3,100: two executions of 100 ms, 0.9 s idle between them. The second
      * begins with the last arrival, at 3,000. */
-    go(PLAIN(",\"initial\":{\"f\":1}", EVERY("1000"), ONE COUNT("1", "2")), &simple);
+    go(PLAIN(",'initial':{'f':1}", EVERY("1000"), ONE COUNT("1", "2")), &simple);
     const struct run_measures *r = &result.run;
     assert_close(r->simulated_s, 1.1);
     assert_close(r->vcpu_utilisation, 0.1 / 8);
@@ -967,10 +954,9 @@ CASE(idle_containers_cost_what_their_reference_does)
 {
     double idle_usd[2];
     static const char *const worlds[] = {
-        PLAIN(",\"initial\":{\"f\":1}", EVERY("1000"),
-              "\"slo\":{\"factor\":1}," ONE COUNT("1", "2")),
-        PLAIN(",\"initial\":{\"f\":1}", EVERY("1000"),
-              "\"slo\":{\"factor\":1,\"reference\":{\"vgpu\":4}}," ONE COUNT("1", "2"))};
+        PLAIN(",'initial':{'f':1}", EVERY("1000"), "'slo':{'factor':1}," ONE COUNT("1", "2")),
+        PLAIN(",'initial':{'f':1}", EVERY("1000"),
+              "'slo':{'factor':1,'reference':{'vgpu':4}}," ONE COUNT("1", "2"))};
     for (size_t i = 0; i < 2; i++) {
         RESULT result = {0};
         run_well(worlds[i], &simple, NULL, &result);
@@ -987,19 +973,19 @@ CASE(vgpus_are_stranded_where_nothing_that_waits_would_fit)
      * of 10 ms waits for it, at the samples of 30, 60 and 90: it would fit on invoker 1. So 3 of 7
      * free vGPUs are stranded. From 100 on nothing waits and nothing is sampled. The arrival at 500
      * ends the time that counts. */
-    run_trace(WORLD(INVOKERS("2", "1", MPS4), QUARTERS, ",\"sample_interval_s\":0.03", TRACE,
+    run_trace(WORLD(INVOKERS("2", "1", MPS4), QUARTERS, ",'sample_interval_s':0.03", TRACE,
                     ONE COUNT("0", "3")),
               "0,app\n10,app\n500,app\n", &simple);
     assert_int_equal(rows.batches[1].started_ns, 100 * SIM_MS);
     assert_close(result.run.stranded_vgpu, 3.0 / 7);
     /* Two vCPUs each: nothing waits, nothing is stranded. */
-    run_trace(WORLD(INVOKERS("2", "2", MPS4), QUARTERS, ",\"sample_interval_s\":0.03", TRACE,
+    run_trace(WORLD(INVOKERS("2", "2", MPS4), QUARTERS, ",'sample_interval_s':0.03", TRACE,
                     ONE COUNT("0", "2")),
               "0,app\n10,app\n", &simple);
     assert_int_equal(rows.batches[1].dispatched_ns, 10 * SIM_MS);
     assert_close(result.run.stranded_vgpu, 0);
     /* No invoker but the busy one: all that are free are stranded. */
-    run_trace(WORLD(INVOKERS("1", "1", MPS4), QUARTERS, ",\"sample_interval_s\":0.03", TRACE,
+    run_trace(WORLD(INVOKERS("1", "1", MPS4), QUARTERS, ",'sample_interval_s':0.03", TRACE,
                     ONE COUNT("0", "3")),
               "0,app\n10,app\n500,app\n", &simple);
     assert_close(result.run.stranded_vgpu, 1);
@@ -1010,16 +996,17 @@ CASE(a_planner_serves_a_function_of_a_single_configuration)
     static const char *const planners[] = {"esg", "orion", "aquatope"};
     for (size_t i = 0; i < sizeof planners / sizeof planners[0]; i++) {
         char json[4096];
-        snprintf(json, sizeof json,
-                 WORLD(INVOKERS("1", "1", MPS4),
-                       PROFILE("4", "\"f\":{\"grid\":{\"batch\":[1],\"vcpu\":[1],\"vgpu\":[4]},"
-                                    "\"latency_ms\":[[[100]]],\"noise\":{\"cv\":0},"
-                                    "\"cold_start_ms\":{\"mean\":1000,\"cv\":0},"
-                                    "\"gpu_memory_mb\":{\"weights\":100,\"per_item\":10},"
-                                    "\"host_memory_mb\":100,\"bandwidth_share\":0.5}"),
-                       ",\"decision_cost\":{\"model\":\"zero\"}", EVERY("1000"),
-                       ONE COUNT("0", "3") ",\"policy\":{\"name\":\"%s\"}"),
-                 planners[i]);
+        snprintf(
+            json, sizeof json,
+            WORLD(
+                INVOKERS("1", "1", MPS4),
+                PROFILE("4",
+                        "'f':{'grid':{'batch':[1],'vcpu':[1],'vgpu':[4]},'latency_ms':[[[100]]],'"
+                        "noise':{'cv':0},'cold_start_ms':{'mean':1000,'cv':0},'gpu_memory_mb':{'"
+                        "weights':100,'per_item':10},'host_memory_mb':100,'bandwidth_share':0.5}"),
+                ",'decision_cost':{'model':'zero'}", EVERY("1000"),
+                ONE COUNT("0", "3") ",'policy':{'name':'%s'}"),
+            planners[i]);
         go(json, NULL);
         assert_int_equal(rows.batch_count, 3);
         assert_close(result.overall.latency_ms_mean, 100);
@@ -1051,7 +1038,7 @@ CASE(esg_asks_four_homes_and_then_takes_the_best_fit)
     static const struct policy walk = {.abi = POLICY_ABI, .name = "walk", .decide = walk_decide};
     walk_placed = walk_apart = 0;
     /* One vCPU each, so that a home that has its job is full: for 1.1 s, cold. */
-    go(WORLD(INVOKERS("8", "1", MPS4), QUARTERS, ",\"initial\":\"cold\"", EVERY("1"),
+    go(WORLD(INVOKERS("8", "1", MPS4), QUARTERS, ",'initial':'cold'", EVERY("1"),
              ONE COUNT("0", "7")),
        &walk);
     assert_int_equal(walk_placed, 7);
@@ -1076,14 +1063,14 @@ CASE(rows_and_totals_agree_under_every_policy)
 {
     for (size_t p = 0; policy_for_requests(p) != NULL; p++) {
         char json[8192];
-        snprintf(json, sizeof json,
-                 WORLD(INVOKERS("2", "8", MPS4), QUARTERS, ",\"noise\":{\"cv\":0.2}",
-                       "\"process\":\"poisson\",\"rate_per_s\":15",
-                       FOUR(STAGE("a", "f", ""), STAGE("b", "f", ",\"after\":[\"a\"]"),
-                            STAGE("c", "g", ",\"after\":[\"a\"]"),
-                            STAGE("d", "g", ",\"after\":[\"b\",\"c\"]"))
-                           COUNT("0", "500") ",\"policy\":{\"name\":\"%s\"}"),
-                 policy_for_requests(p)->name);
+        snprintf(
+            json, sizeof json,
+            WORLD(INVOKERS("2", "8", MPS4), QUARTERS, ",'noise':{'cv':0.2}",
+                  "'process':'poisson','rate_per_s':15",
+                  FOUR(STAGE("a", "f", ""), STAGE("b", "f", ",'after':['a']"),
+                       STAGE("c", "g", ",'after':['a']"), STAGE("d", "g", ",'after':['b','c']"))
+                      COUNT("0", "500") ",'policy':{'name':'%s'}"),
+            policy_for_requests(p)->name);
         go(json, NULL);
         double requests = 0, batches = 0;
         size_t jobs = 0, hits = 0, dropped = 0;

@@ -10,6 +10,7 @@
 #include "sim/engine/random.h"
 #include "tests/fixture_trace.h"
 #include "tests/synergy_rounds.h"
+#include "tests/worlds.h"
 #include "traces/readers/line_reader.h"
 
 OWNER(results_free, struct results)
@@ -99,13 +100,11 @@ static void train_synergy(const struct set *set, const char *order, const char *
     char json[2048];
     (void)snprintf(
         json, sizeof json,
-        "{\"cluster\": {\"invokers\": [{\"count\": %u, \"vcpus\": %u, \"memory_mb\": 512000,"
-        "\"gpus\": [{\"model\": \"V100\", \"sharing\": \"mps\", \"units\": 100, \"memory_mb\": "
-        "16384, \"count\": 8}]}]}, \"training\": {\"models\": "
-        "\"%s\", \"arrivals\": {\"process\": \"trace\", \"file\": "
-        "\"%s\"}, \"measured\": [%u, %u], \"stop\": \"measured\", \"progress\": \"whole\", "
-        "\"restart\": \"none\"}, \"policy\": {\"name\": \"synergy\", \"params\": {\"order\": "
-        "\"%s\", \"allocation\": \"%s\"}}}",
+        "{'cluster': {'invokers': [{'count': %u, 'vcpus': %u, 'memory_mb': 512000,'gpus': "
+        "[{'model': 'V100', 'sharing': 'mps', 'units': 100, 'memory_mb': 16384, 'count': 8}]}]}, "
+        "'training': {'models': '%s', 'arrivals': {'process': 'trace', 'file': '%s'}, 'measured': "
+        "[%u, %u], 'stop': 'measured', 'progress': 'whole', 'restart': 'none'}, 'policy': {'name': "
+        "'synergy', 'params': {'order': '%s', 'allocation': '%s'}}}",
         set->servers, 8 * set->vcpus, set->models, set->path, set->first, set->last, order,
         allocation);
     record_leases = false; /* a hundred thousand */
@@ -192,23 +191,22 @@ CASE(gangs_of_several_gpus_follow_the_rounds)
 
 /* Two models of one second per iteration, which slow one another; gangs of any size. */
 #define MODELS                                                                                     \
-    "{\"name\": \"two\", \"models\": {\"a\": {\"class\": \"image\", \"iteration_s\": 1, "          \
-    "\"restart_s\": 7}, \"b\": {\"class\": \"speech\", \"iteration_s\": 1, \"restart_s\": 7}}, "   \
-    "\"pairs\": {\"a\": {\"b\": 1.7, \"a\": 1.25}, \"b\": {\"a\": 1.3, \"b\": 1.25}}}"
+    "{'name': 'two', 'models': {'a': {'class': 'image', 'iteration_s': 1, "                        \
+    "'restart_s': 7}, 'b': {'class': 'speech', 'iteration_s': 1, 'restart_s': 7}}, "               \
+    "'pairs': {'a': {'b': 1.7, 'a': 1.25}, 'b': {'a': 1.3, 'b': 1.25}}}"
 
 /* An experiment with the trainings of `trace`, in Synergy's layout. */
 static const char *world(const char *trace, unsigned invokers, unsigned gpus, const char *rules)
 {
     static char json[4096];
     trace_is(trace);
-    (void)snprintf(
-        json, sizeof json,
-        "{\"cluster\": {\"invokers\": [{\"count\": %u, \"vcpus\": 24, \"memory_mb\": 512000,"
-        "\"gpus\": [{\"model\": \"V100\", \"sharing\": \"mps\", \"units\": 100, \"memory_mb\": "
-        "16384, \"count\": %u}]}]}, \"training\": {\"models\": %s, \"arrivals\": {\"process\": "
-        "\"trace\", \"file\": \"%s\", \"format\": \"synergy\"}%s}}",
-        invokers, gpus, MODELS, trace_path, rules);
-    return json;
+    (void)snprintf(json, sizeof json,
+                   "{'cluster': {'invokers': [{'count': %u, 'vcpus': 24, 'memory_mb': "
+                   "512000,'gpus': [{'model': 'V100', 'sharing': 'mps', 'units': 100, 'memory_mb': "
+                   "16384, 'count': %u}]}]}, 'training': {'models': %s, 'arrivals': {'process': "
+                   "'trace', 'file': '%s', 'format': 'synergy'}%s}}",
+                   invokers, gpus, MODELS, trace_path, rules);
+    return json_requote(json);
 }
 
 /* Of sim/platform/trainings.h, which defines types of the names that results/store/store.h uses. */
@@ -335,18 +333,11 @@ CASE(a_gang_pays_for_each_further_invoker)
                  {&first_come, 'b', 8, 4, 100 / 0.9}, {&alternating, 'a', 4, 2, 125},
                  {&alternating, 'a', 1, 1, 100}};
     for (size_t c = 0; c < sizeof cases / sizeof *cases; c++) {
-        static const char file[] = "{\"name\": \"two\", ", model[] = "\"b\": {\"class\"";
-        char trace[64], json[8192];
+        char trace[64], json[WORLD_BYTES] = "";
         (void)snprintf(trace, sizeof trace, "0,%c,0,100,%u\n", cases[c].model, cases[c].gpus);
-        const char *plain = world(trace, 4, 2, "");
-        const char *models = strstr(plain, file), *own = strstr(plain, model);
-        assert_true(models != NULL && own > models);
-        models += strlen(file);
-        (void)snprintf(json, sizeof json,
-                       "%.*s\"penalty\": [1, 0.8, 0.5], %.*s\"b\": {\"penalty\": "
-                       "[0.9], %s",
-                       (int)(models - plain), plain, (int)(own - models), models,
-                       own + strlen("\"b\": {"));
+        world_add(json, "%s", world(trace, 4, 2, ""));
+        world_replace(json, "'name': 'two', ", "'name': 'two', 'penalty': [1, 0.8, 0.5], ");
+        world_replace(json, "'b': {'class'", "'b': {'penalty': [0.9], 'class'");
         train_well(json, cases[c].policy, NULL);
         assert_int_equal(rows.leases[0].invokers, cases[c].invokers);
         if (fabs(sim_to_s(rows.trainings[0].finish_ns) - cases[c].finish) > 2e-9)
@@ -514,7 +505,7 @@ CASE(random_gangs_keep_work_and_ledger)
                           arrival, 1 + (unsigned)(random_uniform(&random) * 60),
                           1 + (unsigned)(random_uniform(&random) * 8));
         }
-        (void)snprintf(rules, sizeof rules, ", \"progress\": \"%s\", \"restart\": \"%s\"",
+        (void)snprintf(rules, sizeof rules, ", 'progress': '%s', 'restart': '%s'",
                        seed % 2 == 0 ? "whole" : "fluid", seed % 3 == 0 ? "model" : "none");
         train_well(world(trace, 2, 4, rules), &shuffling, NULL);
         assert_int_equal(rows.count, 30);
@@ -557,11 +548,11 @@ CASE(restarts_cost_time_but_for_the_same_place)
     } cases[] = {
         {"0000", "", 35, 0, 1}, /* 35 iterations of 1 s */
         {"0110", "", 49, 2, 3}, /* a restart takes 7 s */
-        {"0110", ", \"restart\": \"none\"", 35, 2, 3},
-        {"0110", ", \"save_s\": 2", 53, 2, 3},
-        {"0x00", "", 52, 1, 2},                          /* an interruption restarts too */
-        {"0000", ", \"progress\": \"whole\"", 40, 0, 1}, /* only the lease's end counts */
-        {"00x0", ", \"progress\": \"whole\"", 60, 1, 2},
+        {"0110", ", 'restart': 'none'", 35, 2, 3},
+        {"0110", ", 'save_s': 2", 53, 2, 3},
+        {"0x00", "", 52, 1, 2},                      /* an interruption restarts too */
+        {"0000", ", 'progress': 'whole'", 40, 0, 1}, /* only the lease's end counts */
+        {"00x0", ", 'progress': 'whole'", 60, 1, 2},
     };
     for (size_t c = 0; c < sizeof cases / sizeof *cases; c++) {
         turns = cases[c].turns;
@@ -583,7 +574,7 @@ CASE(a_preempted_gang_frees_its_gpus_after_it_was_saved)
         {5, 35, 132, 112}};
     for (size_t c = 0; c < 2; c++) {
         char rules[64];
-        (void)snprintf(rules, sizeof rules, ", \"save_s\": %g}, \"policy\": {\"name\": \"srtf\"",
+        (void)snprintf(rules, sizeof rules, ", 'save_s': %g}, 'policy': {'name': 'srtf'",
                        cases[c][0]);
         train_well(world("0,a,0,100,1\n1,a,10,20,1\n", 1, 1, rules), NULL, NULL);
         if (rows.trainings[1].finish_ns != sim_from_s(cases[c][1]) ||
@@ -670,13 +661,13 @@ CASE(a_gang_is_never_slower_with_more_vcpus_or_memory)
                 used += (size_t)snprintf(trace + used, sizeof trace - used, "%u,%s,0,10,%u\n", i,
                                          models[i % 8], 1u << i / 8);
             trace_is(trace);
-            (void)snprintf(json, sizeof json,
-                           "{\"cluster\": {\"invokers\": [{\"count\": 1, \"vcpus\": %u, "
-                           "\"memory_mb\": %u, \"gpus\": [{\"model\": \"V100\", \"sharing\": "
-                           "\"mps\", \"units\": 100, \"memory_mb\": 16384, \"count\": 8}]}]}, "
-                           "\"training\": {\"models\": \"" MODELS_OF_3 "\", \"arrivals\": "
-                           "{\"process\": \"trace\", \"file\": \"%s\", \"format\": \"synergy\"}}}",
-                           8 * vcpus, 1024 * gb, trace_path);
+            (void)snprintf(
+                json, sizeof json,
+                "{'cluster': {'invokers': [{'count': 1, 'vcpus': %u, 'memory_mb': %u, 'gpus': "
+                "[{'model': 'V100', 'sharing': 'mps', 'units': 100, 'memory_mb': 16384, 'count': "
+                "8}]}]}, 'training': {'models': '" MODELS_OF_3
+                "', 'arrivals': {'process': 'trace', 'file': '%s', 'format': 'synergy'}}}",
+                8 * vcpus, 1024 * gb, trace_path);
             assert_false(train(json, &monotone, NULL, &error));
             assert_non_null(strstr(error.message, "asked"));
         }
@@ -710,21 +701,16 @@ CASE(requests_and_trainings_share_the_ledger)
     (void)world("0,a,1,50,2\n1,b,2,80,1\n2,a,60,40,2\n3,b,61,30,1\n", 1, 2, "");
     (void)snprintf(
         json, sizeof json,
-        "{\"cluster\": {\"invokers\": [{\"vcpus\": 8, \"memory_mb\": 65536, \"gpus\": [{\"model\": "
-        "\"V100\", \"sharing\": \"mps\", \"units\": 100, \"memory_mb\": 16384, \"count\": 2}]}]},"
-        "\"functions\": {\"functions\": [{\"name\": \"f\", \"service\": {\"distribution\": "
-        "\"exponential\", \"mean_ms\": 200}, \"configuration\": {\"batch\": 1, \"vcpu\": 2, "
-        "\"vgpu\": "
-        "40}, \"gpu_memory_mb\": {\"weights\": 7000, \"per_item\": 100}, \"cold_start_ms\": "
-        "{\"mean\": 300, \"cv\": 0}}]}, \"applications\": [{\"name\": \"x\", \"stages\": "
-        "[{\"name\": "
-        "\"s\", \"function\": \"f\"}]}], \"arrivals\": {\"process\": \"poisson\", \"rate_per_s\": "
-        "4}, "
-        "\"requests\": 1000, \"warmup_requests\": 0, \"training\": {\"models\": {\"name\": \"m\", "
-        "\"models\": {\"a\": {\"class\": \"image\", \"iteration_s\": 1, \"gpu_memory_mb\": 4000}, "
-        "\"b\": {\"class\": \"image\", \"iteration_s\": 1, \"gpu_memory_mb\": 3000}}}, "
-        "\"arrivals\": "
-        "{\"process\": \"trace\", \"file\": \"%s\", \"format\": \"synergy\"}}}",
+        "{'cluster': {'invokers': [{'vcpus': 8, 'memory_mb': 65536, 'gpus': [{'model': 'V100', "
+        "'sharing': 'mps', 'units': 100, 'memory_mb': 16384, 'count': 2}]}]},'functions': "
+        "{'functions': [{'name': 'f', 'service': {'distribution': 'exponential', 'mean_ms': 200}, "
+        "'configuration': {'batch': 1, 'vcpu': 2, 'vgpu': 40}, 'gpu_memory_mb': {'weights': 7000, "
+        "'per_item': 100}, 'cold_start_ms': {'mean': 300, 'cv': 0}}]}, 'applications': [{'name': "
+        "'x', 'stages': [{'name': 's', 'function': 'f'}]}], 'arrivals': {'process': 'poisson', "
+        "'rate_per_s': 4}, 'requests': 1000, 'warmup_requests': 0, 'training': {'models': {'name': "
+        "'m', 'models': {'a': {'class': 'image', 'iteration_s': 1, 'gpu_memory_mb': 4000}, 'b': "
+        "{'class': 'image', 'iteration_s': 1, 'gpu_memory_mb': 3000}}}, 'arrivals': {'process': "
+        "'trace', 'file': '%s', 'format': 'synergy'}}}",
         trace_path);
     EXPERIMENT *experiment = load(json);
     if (!simulation_run(experiment, &both, (const double[]){0}, NULL, NULL, &result, &error))
@@ -907,8 +893,7 @@ CASE(broken_rules_end_the_run_and_are_named)
          1,
          {{.gpu = 1, .share = 1, .quota = 1}},
          0,
-         "rule gang: resize gives grant 0 of "
-         "training 0 another GPU"},
+         "rule gang: resize gives grant 0 of training 0 another GPU"},
         {3, 0, 0, {{0}}, 0, "rule timing: preempt outside decide (on_training_arrived, at"},
         {4, 0, 0, {{0}}, 0, "rule progress: 1 trainings wait, nothing runs"},
     };
@@ -937,13 +922,13 @@ CASE(bad_input_names_file_and_key)
         {"0,c,0,35,1\n", "", "\"c\" is not in \"training.models\""},
         {"0,a,0,-35,1\n", "", ":1"},
         {"0,a,10,35,1\n1,a,9,35,1\n", "", ":2"},
-        {"0,a,0,35,1\n", ", \"measured\": [1, 1]", "training.measured[1]"},
-        {"0,a,0,35,1\n", ", \"measured\": [1, 3]", "no training has such an id"},
-        {"0,a,0,35,1\n", ", \"stop\": \"never\"", "training.stop"},
-        {"0,a,0,35,1\n", ", \"progress\": \"slow\"", "training.progress"},
-        {"0,a,0,35,1\n", ", \"restart\": 3", "training.restart"},
-        {"0,a,0,35,1\n", ", \"model\": 3", "unknown key"},
-        {"0,a,0,35,1\n", "}, \"requests\": 3, \"slo\": {", "is about requests"},
+        {"0,a,0,35,1\n", ", 'measured': [1, 1]", "training.measured[1]"},
+        {"0,a,0,35,1\n", ", 'measured': [1, 3]", "no training has such an id"},
+        {"0,a,0,35,1\n", ", 'stop': 'never'", "training.stop"},
+        {"0,a,0,35,1\n", ", 'progress': 'slow'", "training.progress"},
+        {"0,a,0,35,1\n", ", 'restart': 3", "training.restart"},
+        {"0,a,0,35,1\n", ", 'model': 3", "unknown key"},
+        {"0,a,0,35,1\n", "}, 'requests': 3, 'slo': {", "is about requests"},
     };
     for (size_t c = 0; c < sizeof cases / sizeof *cases; c++) {
         struct error error = {0};
@@ -959,39 +944,29 @@ CASE(bad_input_names_file_and_key)
 CASE(what_could_never_run_is_refused_with_its_id)
 {
     static const struct {
-        const char *arrivals, *rest, *message;
+        const char *rest, *message;
     } cases[] = {
-        {"\"process\": \"trace\", \"file\": \"%s\", \"format\": \"synergy\"",
-         "\"progress\": \"whole\"}, \"policy\": {\"name\": \"synergy\", \"params\": {\"round_s\": "
-         "3}",
+        {"'progress': 'whole'}, 'policy': {'name': 'synergy', 'params': {'round_s': 3}",
          "training 8: an iteration of 4 s never ends in a lease of 3 s"},
-        {"\"process\": \"trace\", \"file\": \"%s\", \"format\": \"synergy\"",
-         "\"progress\": \"whole\"}, \"policy\": {\"name\": \"synergy\", \"params\": {\"round_s\": "
-         "4}",
-         NULL},
-        {"\"process\": \"trace\", \"file\": \"%s\", \"format\": \"synergy\"",
-         "\"stop\": \"all\"}, \"policy\": {\"name\": \"dilu\", \"params\": {\"training_vcpus\": 5}",
+        {"'progress': 'whole'}, 'policy': {'name': 'synergy', 'params': {'round_s': 4}", NULL},
+        {"'stop': 'all'}, 'policy': {'name': 'dilu', 'params': {'training_vcpus': 5}",
          "training 8 of /tmp/"},
-        {"\"process\": \"trace\", \"file\": \"%s\", \"format\": \"synergy\"",
-         "\"stop\": \"all\"}, \"policy\": {\"name\": \"dilu\", \"params\": {\"training_vcpus\": 5}",
+        {"'stop': 'all'}, 'policy': {'name': 'dilu', 'params': {'training_vcpus': 5}",
          "it needs 10 vCPUs of one invoker, which has 8"},
-        {"\"process\": \"trace\", \"file\": \"%s\", \"format\": \"synergy\"",
-         "\"stop\": \"all\"}, \"policy\": {\"name\": \"sjf-ffs\"",
+        {"'stop': 'all'}, 'policy': {'name': 'sjf-ffs'",
          "1 of 1 pairs are not in \"pairs\" of the models \"m\""},
     };
     for (size_t c = 0; c < sizeof cases / sizeof *cases; c++) {
-        char json[2048], arrivals[256];
+        char json[2048];
         struct error error = {0};
         trace_is("7,a,0,5,1\n8,a,0,5,2\n");
-        (void)snprintf(arrivals, sizeof arrivals, cases[c].arrivals, trace_path);
         (void)snprintf(
             json, sizeof json,
-            "{\"cluster\": {\"invokers\": [{\"vcpus\": 8, \"memory_mb\": 65536, \"gpus\": "
-            "[{\"model\": \"V100\", \"sharing\": \"mps\", \"units\": 100, "
-            "\"memory_mb\": 16384, \"count\": 2}]}]}, \"training\": {\"models\": "
-            "{\"name\": \"m\", \"gangs\": [1, 2], \"models\": {\"a\": "
-            "{\"iteration_s\": [1, 4]}}}, \"arrivals\": {%s}, %s}}",
-            arrivals, cases[c].rest);
+            "{'cluster': {'invokers': [{'vcpus': 8, 'memory_mb': 65536, 'gpus': [{'model': 'V100', "
+            "'sharing': 'mps', 'units': 100, 'memory_mb': 16384, 'count': 2}]}]}, 'training': "
+            "{'models': {'name': 'm', 'gangs': [1, 2], 'models': {'a': {'iteration_s': [1, 4]}}}, "
+            "'arrivals': {'process': 'trace', 'file': '%s', 'format': 'synergy'}, %s}}",
+            trace_path, cases[c].rest);
         const bool good = train(json, NULL, NULL, &error);
         if (good != (cases[c].message == NULL) ||
             (!good &&
@@ -1006,52 +981,46 @@ CASE(notices_count_guessed_pairs_and_name_another_gpu)
     static const struct {
         const char *models, *gpu, *notice;
     } cases[] = {
-        {"", "\"model\": \"V100\"", "warning: 4 of 4 pairs of models have no slowdown"},
-        {", \"pairs\": {\"a\": {\"b\": 1.5}, \"default\": 2}", "\"model\": \"V100\"",
+        {"", "'model': 'V100'", "warning: 4 of 4 pairs of models have no slowdown"},
+        {", 'pairs': {'a': {'b': 1.5}, 'default': 2}", "'model': 'V100'",
          "note: 3 of 4 pairs of models have no slowdown in the models \"m\"; trainings that share "
-         "a "
-         "GPU then slow one another by 2, its default"},
-        {", \"pairs\": {\"a\": {\"b\": 1.5}, \"default\": \"effects\"}", "\"model\": \"V100\"",
+         "a GPU then slow one another by 2, its default"},
+        {", 'pairs': {'a': {'b': 1.5}, 'default': 'effects'}", "'model': 'V100'",
          "slow one another by the effects of the measured pairs (derived)"},
-        {", \"pairs\": {\"a\": {\"a\": 1, \"b\": 1}, \"b\": {\"a\": 1, \"b\": 1}}",
-         "\"model\": \"V100\"", NULL},
-        {", \"gpu\": \"v100\", \"pairs\": {\"a\": {\"a\": 1, \"b\": 1}, \"b\": {\"a\": 1, \"b\": "
-         "1}}",
-         "\"model\": \"A100\"", "are of GPU v100, and the cluster has A100"},
-        {", \"gpu\": \"v100\", \"pairs\": {\"a\": {\"a\": 1, \"b\": 1}, \"b\": {\"a\": 1, \"b\": "
-         "1}}",
-         "\"model\": \"A100\", \"speed\": 2", NULL},
+        {", 'pairs': {'a': {'a': 1, 'b': 1}, 'b': {'a': 1, 'b': 1}}", "'model': 'V100'", NULL},
+        {", 'gpu': 'v100', 'pairs': {'a': {'a': 1, 'b': 1}, 'b': {'a': 1, 'b': 1}}",
+         "'model': 'A100'", "are of GPU v100, and the cluster has A100"},
+        {", 'gpu': 'v100', 'pairs': {'a': {'a': 1, 'b': 1}, 'b': {'a': 1, 'b': 1}}",
+         "'model': 'A100', 'speed': 2", NULL},
     };
     for (size_t c = 0; c < sizeof cases / sizeof *cases; c++) {
         char json[2048];
         trace_is("0,a,0,5,1\n1,b,0,5,1\n");
         (void)snprintf(
             json, sizeof json,
-            "{\"cluster\": {\"invokers\": [{\"vcpus\": 8, \"memory_mb\": 65536, \"gpus\": "
-            "[{%s, \"sharing\": \"mps\", \"units\": 100, \"memory_mb\": 16384}]}]}, "
-            "\"training\": {\"models\": {\"name\": \"m\", \"models\": {\"a\": "
-            "{\"iteration_s\": 1}, \"b\": {\"iteration_s\": 1}, \"c\": {}}%s}, \"arrivals\": "
-            "{\"process\": \"trace\", \"file\": \"%s\", \"format\": \"synergy\"}}}",
+            "{'cluster': {'invokers': [{'vcpus': 8, 'memory_mb': 65536, 'gpus': [{%s, 'sharing': "
+            "'mps', 'units': 100, 'memory_mb': 16384}]}]}, 'training': {'models': {'name': 'm', "
+            "'models': {'a': {'iteration_s': 1}, 'b': {'iteration_s': 1}, 'c': {}}%s}, 'arrivals': "
+            "{'process': 'trace', 'file': '%s', 'format': 'synergy'}}}",
             cases[c].gpu, cases[c].models, trace_path);
         train_well(json, &together, NULL);
         if (cases[c].notice != NULL ? strstr(notices, cases[c].notice) == NULL
                                     : strstr(notices, "models") != NULL)
-            fail_msg("case %zu: \"%s\"", c, notices);
+            fail_msg("case %zu: '%s'", c, notices);
     }
 }
 
 CASE(a_class_without_models_is_refused)
 {
-    static const char json[] =
-        "{\"cluster\": \"workloads/clusters/v100-8x8.json\", \"training\": {\"models\": "
-        "\"workloads/models/muri-v100.json\", \"arrivals\": {\"process\": \"poisson\", "
-        "\"per_hour\": 10, \"count\": 20, \"split\": {\"speech\": 0.9, \"image\": 0.1}}}}";
+    char json[] = "{'cluster': 'workloads/clusters/v100-8x8.json', 'training': {'models': "
+                  "'workloads/models/muri-v100.json', 'arrivals': {'process': 'poisson', "
+                  "'per_hour': 10, 'count': 20, 'split': {'speech': 0.9, 'image': 0.1}}}}";
     struct error error = {0};
-    assert_null(experiment_parse(json, "world.json", ".", NULL, 0, &error));
+    assert_null(experiment_parse(json_requote(json), "world.json", ".", NULL, 0, &error));
     assert_int_equal(error.kind, ERROR_INPUT);
-    assert_non_null(strstr(error.message,
-                           "training.arrivals.split: no model of class \"speech\" is "
-                           "in the models \"muri-v100\""));
+    assert_non_null(strstr(
+        error.message,
+        "training.arrivals.split: no model of class \"speech\" is in the models \"muri-v100\""));
 }
 
 CASE(a_policy_that_does_not_serve_trainings_is_refused)

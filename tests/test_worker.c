@@ -10,8 +10,6 @@
 #include "tests/fixture_replay.h"
 #include "tests/fixture_rows.h"
 
-OWNER(experiment_free, struct experiment)
-
 /* Batches of a function end when the file named as the function is in the folder. */
 #define GATED                                                                                      \
     "while read -r _ id f b u; do "                                                                \
