@@ -21,11 +21,11 @@ struct probe {
 
 static uint32_t probe_answers;
 
-static bool probe_init(void *state, struct platform *platform, const double *values,
+static bool probe_init(void *state, struct platform *platform, const void *parameters,
                        struct error *error)
 {
     struct probe *probe = state;
-    (void)values;
+    (void)parameters;
     (void)error;
     random_stream_open(&probe->stream, platform_seed(platform), RANDOM_TEST, 5, 0);
     probe->loads = load_index_create(platform);

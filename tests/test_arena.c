@@ -119,11 +119,11 @@ static void eat(struct platform *platform, enum meal meal)
     }
 }
 
-static bool glutton_init(void *state, struct platform *platform, const double *values,
+static bool glutton_init(void *state, struct platform *platform, const void *parameters,
                          struct error *error)
 {
     (void)state;
-    (void)values;
+    (void)parameters;
     (void)error;
     table.platform = platform;
     eat(platform, MEAL_INIT);
@@ -197,7 +197,7 @@ CASE(a_run_ends_with_one_message_wherever_its_policy_exhausts_memory)
 }
 
 /* A policy that tries another policy in a run of its own. */
-static bool nested_init(void *state, struct platform *platform, const double *values,
+static bool nested_init(void *state, struct platform *platform, const void *parameters,
                         struct error *error)
 {
     bool *failed = state;
@@ -205,7 +205,7 @@ static bool nested_init(void *state, struct platform *platform, const double *va
     struct error inner = {0};
     struct log *log = log_one();
     (void)error;
-    (void)values;
+    (void)parameters;
     uint32_t *mine = platform_allocate(platform, 5, sizeof *mine);
     mine[4] = 7;
     *failed = !run(diamond, &policy_glutton, log, &result, &inner);

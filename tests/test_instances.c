@@ -25,11 +25,11 @@ struct script {
 
 static struct script script_next; /* what the next run starts with */
 
-static bool script_init(void *state, struct platform *platform, const double *values,
+static bool script_init(void *state, struct platform *platform, const void *parameters,
                         struct error *error)
 {
     (void)platform;
-    (void)values;
+    (void)parameters;
     (void)error;
     *(struct script *)state = script_next;
     random_stream_open(&((struct script *)state)->stream, 5, RANDOM_TEST, platform_seed(platform),
