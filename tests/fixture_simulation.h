@@ -104,11 +104,11 @@ static inline struct experiment *load(const char *json)
 /* The policy's defaults, but for `key` where given, which it has; the caller frees them. */
 static inline double *policy_values(const struct policy *policy, const char *key, double number)
 {
-    double *values = calloc(policy->parameter_count + 1, sizeof *values);
+    double *values = calloc(keys_count(policy->parameters) + 1, sizeof *values);
     bool known = key == NULL;
     assert_non_null(values);
-    for (size_t i = 0; i < policy->parameter_count; i++) {
-        const struct parameter *parameter = &policy->parameters[i];
+    for (size_t i = 0; i < keys_count(policy->parameters); i++) {
+        const struct key *parameter = &policy->parameters[i];
         const bool named = key != NULL && strcmp(key, parameter->name) == 0;
         values[i] = named ? number : parameter->fallback;
         known = known || named;

@@ -21,7 +21,7 @@ struct probe {
 
 static uint32_t probe_answers;
 
-static bool probe_init(void *state, struct platform *platform, const double *values,
+static bool probe_init(void *state, struct platform *platform, const void *parameters,
                        struct error *error)
 {
     struct probe *probe = state;

@@ -788,7 +788,7 @@ CASE(the_same_seed_gives_the_same_run)
 static double default_of(const char *name)
 {
     const struct policy *policy = policy_find("aquatope", NULL);
-    for (size_t i = 0; i < policy->parameter_count; i++)
+    for (size_t i = 0; i < keys_count(policy->parameters); i++)
         if (strcmp(policy->parameters[i].name, name) == 0)
             return policy->parameters[i].fallback;
     fail_msg("no parameter %s", name);

@@ -117,7 +117,7 @@ static void eat(struct platform *platform, enum meal meal)
     }
 }
 
-static bool glutton_init(void *state, struct platform *platform, const double *values,
+static bool glutton_init(void *state, struct platform *platform, const void *parameters,
                          struct error *error)
 {
     table.platform = platform;
@@ -184,7 +184,7 @@ CASE(a_run_ends_with_one_message_wherever_its_policy_exhausts_memory)
 }
 
 /* A policy that tries another policy in a run of its own. */
-static bool nested_init(void *state, struct platform *platform, const double *values,
+static bool nested_init(void *state, struct platform *platform, const void *parameters,
                         struct error *error)
 {
     bool *failed = state;

@@ -50,7 +50,7 @@ static void update(struct census *census, const struct platform *platform, uint3
     backlog_update(&census->backlogs[slot->owner], slot, platform);
 }
 
-static bool census_init(void *state, struct platform *platform, const double *values,
+static bool census_init(void *state, struct platform *platform, const void *parameters,
                         struct error *error)
 {
     struct census *census = state;

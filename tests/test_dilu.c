@@ -626,15 +626,16 @@ static bool watched_decide(void *state, struct platform *platform)
 /* `hasty`: scales on single samples, so that runs of seconds see it. */
 static const struct policy *watched(bool hasty)
 {
-    static struct parameter *parameters;
+    static struct key *parameters;
     static struct policy policy;
     policy = *policy_find("dilu", NULL);
     memset(counts, 0, sizeof counts);
     free(parameters);
-    parameters = calloc(policy.parameter_count, sizeof *parameters);
+    const size_t count = keys_count(policy.parameters) + 1;
+    parameters = calloc(count, sizeof *parameters);
     assert_non_null(parameters);
-    memcpy(parameters, policy.parameters, policy.parameter_count * sizeof *parameters);
-    for (size_t i = 0; i < policy.parameter_count; i++)
+    memcpy(parameters, policy.parameters, count * sizeof *parameters);
+    for (size_t i = 0; i + 1 < count; i++)
         if (hasty &&
             (strcmp(parameters[i].name, "window") == 0 || strcmp(parameters[i].name, "out") == 0 ||
              strcmp(parameters[i].name, "in") == 0))

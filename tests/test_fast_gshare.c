@@ -667,10 +667,11 @@ CASE(pods_follow_the_rate_every_ten_seconds)
     for (size_t ties = 0; ties < 2; ties++) {
         RESULT result = {0};
         struct policy policy = *policy_find("fast-gshare", NULL);
-        struct parameter parameters[32];
-        assert_true(policy.parameter_count <= 32);
-        memcpy(parameters, policy.parameters, policy.parameter_count * sizeof *parameters);
-        for (size_t i = 0; i < policy.parameter_count; i++)
+        struct key parameters[32];
+        const size_t count = keys_count(policy.parameters) + 1;
+        assert_true(count <= 32);
+        memcpy(parameters, policy.parameters, count * sizeof *parameters);
+        for (size_t i = 0; i + 1 < count; i++)
             if (strcmp(parameters[i].name, "ties") == 0)
                 parameters[i].fallback = (double)ties;
         policy.parameters = parameters;

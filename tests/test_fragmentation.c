@@ -114,7 +114,7 @@ static uint32_t draw(struct wild *wild, uint32_t count)
     return (uint32_t)(random_uniform(&wild->random) * count);
 }
 
-static bool wild_init(void *state, struct platform *platform, const double *values,
+static bool wild_init(void *state, struct platform *platform, const void *parameters,
                       struct error *error)
 {
     random_stream_open(&((struct wild *)state)->random, platform_seed(platform), RANDOM_TEST, 41,

@@ -457,9 +457,8 @@ CASE(with_every_step_off_it_is_a_plain_planner)
         world_replace(json, "[\"b\",\"c\"]", "[\"c\"]");
         double *values = policy_values(policy, NULL, 0);
         for (size_t i = 0; i < sizeof plain / sizeof *plain; i++) {
-            const size_t at =
-                parameter_index(policy->parameters, policy->parameter_count, plain[i].name);
-            assert_true(at < policy->parameter_count);
+            const size_t at = parameter_index(policy->parameters, plain[i].name);
+            assert_true(at < keys_count(policy->parameters));
             values[at] = plain[i].value;
         }
         const struct policy *esg = policy_find("esg", NULL);

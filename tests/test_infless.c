@@ -487,13 +487,13 @@ static struct {
     double rate;
 } known[256]; // NOLINT
 
-static bool watched_init(void *state, struct platform *platform, const double *values,
+static bool watched_init(void *state, struct platform *platform, const void *parameters,
                          struct error *error)
 {
     memset(&counted, 0, sizeof counted);
     for (size_t id = 0; id < sizeof known / sizeof *known; id++)
         known[id].created = SIM_FOREVER;
-    return inner->init(state, platform, values, error);
+    return inner->init(state, platform, parameters, error);
 }
 
 static bool watched_decide(void *state, struct platform *platform)
@@ -650,7 +650,7 @@ CASE(it_scales_up_with_unequal_batches_to_the_documented_one_and_down_again)
     EXPERIMENT *experiment = load(json);
     const struct recorder recorder = log_recorder(log);
     double *values = policy_values(&policy, NULL, 0);
-    for (size_t i = 0; i < policy.parameter_count; i++)
+    for (size_t i = 0; i < keys_count(policy.parameters); i++)
         for (size_t w = 0; w < sizeof wanted / sizeof *wanted; w++)
             if (strcmp(policy.parameters[i].name, wanted[w].key) == 0)
                 values[i] = wanted[w].value;

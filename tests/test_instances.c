@@ -23,7 +23,7 @@ struct script {
 
 static struct script script_next; /* what the next run starts with */
 
-static bool script_init(void *state, struct platform *platform, const double *values,
+static bool script_init(void *state, struct platform *platform, const void *parameters,
                         struct error *error)
 {
     *(struct script *)state = script_next;

@@ -22,7 +22,7 @@ struct bench {
 
 static double *value_of(const struct keep_alive *policy, double *values, const char *key)
 {
-    for (size_t i = 0; i < policy->parameter_count; i++)
+    for (size_t i = 0; i < keys_count(policy->parameters); i++)
         if (strcmp(policy->parameters[i].name, key) == 0)
             return &values[i];
     fail_msg("%s has no parameter %s", policy->name, key);
@@ -36,9 +36,9 @@ static struct bench bench_open(const char *name, const char *const *keys, const 
     double values[KEEP_ALIVE_VALUES] = {0};
     struct error error = {0};
     assert_non_null(bench.policy);
-    for (size_t i = 0; i < bench.policy->parameter_count; i++)
+    for (size_t i = 0; i < keys_count(bench.policy->parameters); i++)
         values[i] = bench.policy->parameters[i].fallback;
-    for (size_t i = 0; i < bench.policy->parameter_count; i++)
+    for (size_t i = 0; i < keys_count(bench.policy->parameters); i++)
         if (strcmp(bench.policy->parameters[i].name, "bin_s") == 0)
             values[i] = 1; /* the worlds here last seconds */
     for (size_t i = 0; keys != NULL && keys[i] != NULL; i++)
@@ -46,9 +46,11 @@ static struct bench bench_open(const char *name, const char *const *keys, const 
     bench.arena = calloc(1, sizeof *bench.arena);
     assert_non_null(bench.arena);
     bench.state = arena_allocate(bench.arena, 1, bench.policy->state_bytes);
+    void *parameters = arena_allocate(bench.arena, 1, bench.policy->parameters_bytes);
+    assert_true(parameters_fill(bench.policy->parameters, values, "params", parameters, &error));
     if (bench.policy->init != NULL)
         assert_true(bench.policy->init(bench.state, bench.arena, &bench.experiment->workload,
-                                       values, &error));
+                                       parameters, &error));
     return bench;
 }
 
@@ -842,13 +844,10 @@ CASE(every_module_is_found_and_its_table_is_sound)
         assert_ptr_equal(keep_alive_find(policy->name), policy);
         assert_non_null(policy->on_idle);
         assert_non_null(policy->summary);
-        assert_true(policy->parameter_count <= KEEP_ALIVE_VALUES);
-        for (size_t i = 0; i < policy->parameter_count; i++) {
-            const struct parameter *parameter = &policy->parameters[i];
-            assert_true(parameter->fallback >= parameter->low);
-            assert_true(parameter->fallback <= parameter->high);
-            assert_non_null(parameter->help);
-        }
+        assert_true(keys_count(policy->parameters) <= KEEP_ALIVE_VALUES);
+        assert_true(parameters_check(policy->parameters, policy->parameters_bytes, "x", NULL));
+        for (size_t i = 0; i < keys_count(policy->parameters); i++)
+            assert_non_null(policy->parameters[i].help);
     }
     assert_true(count >= 6);
     assert_null(keep_alive_find("eternal"));

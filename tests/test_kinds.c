@@ -84,7 +84,7 @@ struct random_state {
     struct random_stream stream;
 };
 
-static bool random_init(void *state, struct platform *platform, const double *values,
+static bool random_init(void *state, struct platform *platform, const void *parameters,
                         struct error *error)
 {
     struct random_state *self = state;

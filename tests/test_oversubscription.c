@@ -248,7 +248,7 @@ struct crowd {
     sim_time_t until;
 };
 
-static bool crowd_init(void *state, struct platform *platform, const double *values,
+static bool crowd_init(void *state, struct platform *platform, const void *parameters,
                        struct error *error)
 {
     struct crowd *crowd = state;

@@ -95,11 +95,11 @@ CASE(keys_at_their_defaults_leave_the_configuration_as_it_was)
 static const struct workload *shown;
 static const struct policy *watched;
 
-static bool watch_init(void *state, struct platform *platform, const double *values,
+static bool watch_init(void *state, struct platform *platform, const void *parameters,
                        struct error *error)
 {
     shown = platform_workload(platform);
-    return watched->init == NULL || watched->init(state, platform, values, error);
+    return watched->init == NULL || watched->init(state, platform, parameters, error);
 }
 
 CASE(policies_see_planning_times_and_the_world_takes_and_bills_its_own)

@@ -248,7 +248,7 @@ CASE(esg_forgets_a_listed_queue_that_a_drop_has_emptied)
 
 /* ---- Containers ------------------------------------------------------------------------------ */
 
-static bool claimer_init(void *state, struct platform *platform, const double *values,
+static bool claimer_init(void *state, struct platform *platform, const void *parameters,
                          struct error *error)
 {
     platform_set_timer(platform, 1200 * SIM_MS, 0);
@@ -803,14 +803,14 @@ static void ring_again(void *state, struct platform *platform, uint32_t id)
     platform_set_timer(platform, platform_now(platform) + SIM_MS, id);
 }
 
-static bool ringer_init(void *state, struct platform *platform, const double *values,
+static bool ringer_init(void *state, struct platform *platform, const void *parameters,
                         struct error *error)
 {
     ring_again(state, platform, 0);
     return true;
 }
 
-static bool never_init(void *state, struct platform *platform, const double *values,
+static bool never_init(void *state, struct platform *platform, const void *parameters,
                        struct error *error)
 {
     platform_set_timer(platform, SIM_FOREVER, 0);

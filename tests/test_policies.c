@@ -31,9 +31,7 @@ CASE(every_policy_is_found_by_its_name)
         assert_ptr_equal(policy_find(policy->name, &error), policy);
         assert_int_equal(policy->abi, POLICY_ABI);
         assert_non_null(policy->summary);
-        for (size_t i = 0; i < policy->parameter_count; i++)
-            assert_true(policy->parameters[i].fallback >= policy->parameters[i].low &&
-                        policy->parameters[i].fallback <= policy->parameters[i].high);
+        assert_true(parameters_check(policy->parameters, policy->parameters_bytes, "x", &error));
     }
     assert_true(count >= BASELINES + 1);
 }
@@ -85,7 +83,7 @@ CASE(policy_file_of_another_version_or_without_the_symbol_is_refused)
 {
     char path[32];
     compile_plugin("tests/plugins/bad_abi.c", path);
-    expect_not_found(path, "version 7 of sched/policy.h");
+    expect_not_found(path, "version 8 of sched/policy.h");
     unlink(path);
     compile_plugin("-Desgsim_policy=elsewhere tests/plugins/bad_abi.c", path);
     expect_not_found(path, "no symbol esgsim_policy");
@@ -132,7 +130,7 @@ CASE(settings_replace_defaults_and_only_those_named)
     OWNED(free) double *values = policy_values(fifo, NULL, 0);
     struct error error = {0};
     assert_true(configure("fifo", "order", "ready", 0, values, &error));
-    for (size_t i = 0; i < fifo->parameter_count; i++) {
+    for (size_t i = 0; i < keys_count(fifo->parameters); i++) {
         const bool named = strcmp(fifo->parameters[i].name, "order") == 0;
         assert_true(values[i] == (named ? 1 : fifo->parameters[i].fallback));
     }
@@ -143,16 +141,60 @@ CASE(settings_replace_defaults_and_only_those_named)
 /* --set gives 700 as a number. */
 CASE(a_choice_that_looks_like_a_number_may_be_one)
 {
-    static const struct parameter limits = {
-        .name = "limits", .high = 1, .choices = "3250-7200|700"};
+    const struct key limits[] = {{.name = "limits", .words = WORDS("3250-7200", "700")}, KEY_END};
     struct setting setting = {"limits", NULL, 700};
     struct error error = {0};
     double value = 0;
-    assert_true(parameters_configure(&limits, 1, &setting, 1, "params", "x", &value, &error));
+    assert_true(parameters_configure(limits, &setting, 1, "params", "x", &value, &error));
     assert_true(value == 1);
     setting.number = 701;
-    assert_false(parameters_configure(&limits, 1, &setting, 1, "params", "x", &value, &error));
+    assert_false(parameters_configure(limits, &setting, 1, "params", "x", &value, &error));
     assert_non_null(strstr(error.message, "\"701\" is none of the choices of x: 3250-7200|700"));
+}
+
+struct typed_parameters {
+    double number;
+    uint16_t whole;
+    sim_time_t seconds, ms;
+    enum { WORD_A, WORD_B, WORD_C } word;
+    bool flag;
+};
+static const struct key typed_parameters[] = {
+    PARAMETER_NUMBER(typed, number, 0, 1, 0.25, ""),
+    PARAMETER_WHOLE(typed, whole, 0, 65535, 7, ""),
+    PARAMETER_SECONDS(typed, seconds, 0, 10, 1.5, ""),
+    PARAMETER_MS(typed, ms, 0, 10, 1.5, ""),
+    PARAMETER_WORD(typed, word, WORDS("a", "b", "c"), WORD_C, ""),
+    PARAMETER_SWITCH(typed, flag, true, ""),
+    KEY_END,
+};
+
+CASE(values_fill_the_fields_of_the_structure)
+{
+    struct error error = {0};
+    struct typed_parameters typed;
+    double values[] = {0, 0, 0, 0, 0, 0};
+    memset(&typed, 0xff, sizeof typed);
+    assert_true(parameters_configure(typed_parameters, NULL, 0, "p", "x", values, &error));
+    assert_true(parameters_fill(typed_parameters, values, "p", &typed, &error));
+    assert_true(typed.number == 0.25 && typed.whole == 7 && typed.flag);
+    assert_true(typed.seconds == sim_from_s(1.5) && typed.ms == sim_from_ms(1.5));
+    assert_int_equal(typed.word, WORD_C);
+    values[1] = 2.5;
+    assert_false(parameters_fill(typed_parameters, values, "p", &typed, &error));
+    assert_string_equal(error.message, "p.whole is 2.5; give a whole number");
+}
+
+CASE(a_table_that_does_not_fit_its_structure_is_refused)
+{
+    struct error error = {0};
+    struct key two[] = {typed_parameters[4], KEY_END};
+    assert_true(parameters_check(two, sizeof(struct typed_parameters), "x", &error));
+    assert_false(parameters_check(two, two[0].offset + 3, "x", &error));
+    assert_non_null(strstr(error.message, "x: parameter \"word\" has no field within"));
+    two[0].fallback = 3;
+    assert_false(parameters_check(two, sizeof(struct typed_parameters), "x", &error));
+    assert_non_null(strstr(error.message, "default 3 of parameter \"word\" is outside"));
 }
 
 /* ---- What policies share --------------------------------------------------------------------- */

@@ -160,20 +160,20 @@ static void ask_ready(void *state, struct platform *platform, uint32_t queue)
     (void)platform_queue_length(platform, queue + MANY);
 }
 
-static bool ask_init(void *state, struct platform *platform, const double *values,
+static bool ask_init(void *state, struct platform *platform, const void *parameters,
                      struct error *error)
 {
     (void)platform_free_vcpus(platform, MANY);
     return true;
 }
 
-static bool fail_init(void *state, struct platform *platform, const double *values,
+static bool fail_init(void *state, struct platform *platform, const void *parameters,
                       struct error *error)
 {
     return false;
 }
 
-static bool refuse_init(void *state, struct platform *platform, const double *values,
+static bool refuse_init(void *state, struct platform *platform, const void *parameters,
                         struct error *error)
 {
     return error_run(error, "the policy's own words");

@@ -256,7 +256,7 @@ static bool is_effort(const char *name)
 }
 
 static void run_parameter(const char *form, const char *key, const char *name,
-                          const struct parameter *parameter, double value)
+                          const struct key *parameter, double value)
 {
     struct settings settings = {.count = 0};
     char json[256];
@@ -265,13 +265,12 @@ static void run_parameter(const char *form, const char *key, const char *name,
     assert_runs(&settings, true);
 }
 
-static void run_parameters(const char *key, const char *name, const struct parameter *parameters,
-                           size_t count)
+static void run_parameters(const char *key, const char *name, const struct key *parameters)
 {
     static const char *const form = "{\"name\":\"%s\",\"params\":{\"%s\":%.17g}}";
-    for (size_t i = 0; i < count; i++) {
-        const struct parameter *parameter = &parameters[i];
-        if (parameter->choices != NULL)
+    for (size_t i = 0; i < keys_count(parameters); i++) {
+        const struct key *parameter = &parameters[i];
+        if (parameter->words != NULL)
             continue;
         run_parameter(form, key, name, parameter, parameter->low);
         if (!is_effort(parameter->name))
@@ -282,11 +281,9 @@ static void run_parameters(const char *key, const char *name, const struct param
 CASE(every_parameter_runs_at_either_end_of_its_range)
 {
     for (size_t p = 0; policy_for_requests(p) != NULL; p++)
-        run_parameters("policy", policy_for_requests(p)->name, policy_for_requests(p)->parameters,
-                       policy_for_requests(p)->parameter_count);
+        run_parameters("policy", policy_for_requests(p)->name, policy_for_requests(p)->parameters);
     for (size_t k = 0; keep_alive_at(k) != NULL; k++)
-        run_parameters("platform.keep_alive", keep_alive_at(k)->name, keep_alive_at(k)->parameters,
-                       keep_alive_at(k)->parameter_count);
+        run_parameters("platform.keep_alive", keep_alive_at(k)->name, keep_alive_at(k)->parameters);
 }
 
 SUITE("ranges")

@@ -58,7 +58,7 @@ static bool ends_in(const char *name, const char *end)
 }
 
 /* The factor for a parameter in a world in which times are `x` times as long. */
-static double parameter_factor(const struct parameter *parameter, int x)
+static double parameter_factor(const struct key *parameter, int x)
 {
     if (ends_in(parameter->name, "_s") || ends_in(parameter->name, "_ms"))
         return x;
@@ -69,8 +69,8 @@ static double parameter_factor(const struct parameter *parameter, int x)
 }
 
 /* {"name": NAME, "params": {…}} with every time and rate set. */
-static void params_write(char *json, size_t size, const char *name,
-                         const struct parameter *parameters, size_t count, int x)
+static void params_write(char *json, size_t size, const char *name, const struct key *parameters,
+                         int x)
 {
     size_t used = (size_t)snprintf(json, size, "{'name':'%s','params':{", name);
     const char *comma = "";
@@ -79,9 +79,9 @@ static void params_write(char *json, size_t size, const char *name,
         used += (size_t)snprintf(json + used, size - used, "'rate':'mean'");
         comma = ",";
     }
-    for (size_t i = 0; i < count; i++) {
+    for (size_t i = 0; i < keys_count(parameters); i++) {
         const double factor = parameter_factor(&parameters[i], x);
-        if (parameters[i].choices != NULL ||
+        if (parameters[i].words != NULL ||
             (factor == 1 && parameter_factor(&parameters[i], 2) == 1))
             continue;
         used += (size_t)snprintf(json + used, size - used, "%s'%s':%.17g", comma,
@@ -154,8 +154,7 @@ CASE(twice_the_times_give_twice_the_results_under_every_policy)
         const struct policy *policy = policy_for_requests(p);
         char params[2][1024];
         for (int k = 0; k < 2; k++)
-            params_write(params[k], sizeof params[k], policy->name, policy->parameters,
-                         policy->parameter_count, k + 1);
+            params_write(params[k], sizeof params[k], policy->name, policy->parameters, k + 1);
         assert_scales(policy->name, (const char *const[]){params[0], params[1]}, platform);
     }
 }
@@ -168,7 +167,7 @@ CASE(twice_the_times_give_twice_the_results_under_every_keep_alive)
         char params[2][1024], platform[2][4096];
         for (int k = 0; k < 2; k++) {
             params_write(params[k], sizeof params[k], keep_alive_policy->name,
-                         keep_alive_policy->parameters, keep_alive_policy->parameter_count, k + 1);
+                         keep_alive_policy->parameters, k + 1);
             (void)snprintf(platform[k], sizeof platform[k], ",'keep_alive':%s", params[k]);
         }
         assert_scales(keep_alive_policy->name, fifo,

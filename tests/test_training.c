@@ -387,7 +387,7 @@ struct shuffle {
     sim_time_t until;
 };
 
-static bool shuffle_init(void *state, struct platform *platform, const double *values,
+static bool shuffle_init(void *state, struct platform *platform, const void *parameters,
                          struct error *error)
 {
     struct shuffle *shuffle = state;

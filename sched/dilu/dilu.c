@@ -69,8 +69,8 @@ static void dilu_on_ready(void *state, struct platform *platform, uint32_t queue
     struct dilu *self = state;
     if (!self->ticking) {
         self->ticking = true;
-        platform_set_timer(platform, platform_now(platform) + sim_from_s(self->values[DILU_SAMPLE]),
-                           TICK);
+        platform_set_timer(platform,
+                           platform_now(platform) + sim_from_s(self->parameters->sample_s), TICK);
     }
     const uint32_t index = self->slots[queue].owner;
     self->deployments[index].arrivals++;
@@ -101,7 +101,7 @@ static void dilu_on_finish(void *state, struct platform *platform,
     struct dilu_instance *instance = &self->hosts.instances[batch->instance];
     instance->busy = false;
     dilu_hosts_finished(&self->hosts, platform, batch->instance);
-    instance->active_until = platform_now(platform) + sim_from_ms(self->values[DILU_ACTIVE]);
+    instance->active_until = platform_now(platform) + self->parameters->active_ms;
     dilu_hosts_touch(&self->hosts, instance->host);
     if (instance->host != SIM_NONE && self->hosts.gpus[instance->host].instances > 1)
         platform_set_timer(platform, instance->active_until, instance->host);
@@ -125,7 +125,7 @@ static void dilu_on_timer(void *state, struct platform *platform, uint32_t id)
         return;
     }
     self->sampling = self->deployment_count;
-    platform_set_timer(platform, platform_now(platform) + sim_from_s(self->values[DILU_SAMPLE]),
+    platform_set_timer(platform, platform_now(platform) + sim_from_s(self->parameters->sample_s),
                        TICK);
 }
 
@@ -233,12 +233,12 @@ static double rate_of(const struct dilu *self, const struct platform *platform,
                       const struct dilu_deployment *deployment)
 {
     double waiting = 0;
-    if (self->values[DILU_BACKLOG] == DILU_ON) {
+    if (self->parameters->backlog == DILU_ON) {
         waiting = deployment->backlog.waiting;
         for (uint32_t i = 0; i < deployment->instance_count; i++)
             waiting += platform_instance(platform, deployment->instances[i]).buffered;
     }
-    const double sample_s = self->values[DILU_SAMPLE];
+    const double sample_s = self->parameters->sample_s;
     return (double)deployment->arrivals / sample_s +
            waiting / ((double)self->lazy.window * sample_s);
 }
@@ -285,7 +285,7 @@ static bool make_any(struct dilu *self, struct platform *platform, uint32_t inde
     struct dilu_deployment *deployment = &self->deployments[index];
     if (!make(self, platform, index, false) && !make(self, platform, index, true))
         return false;
-    const uint32_t first = deployment->started ? 1 : (uint32_t)self->values[DILU_FIRST];
+    const uint32_t first = deployment->started ? 1 : self->parameters->first;
     for (bool room = true; room && deployment->instance_count < first;)
         room = make(self, platform, index, false);
     deployment->started = true;
@@ -457,7 +457,7 @@ static void serve(struct dilu *self, struct platform *platform, uint32_t index)
         self->moved = true;
         return;
     }
-    if (self->values[DILU_ROUTING] == DILU_ROUTING_ARRIVAL) {
+    if (self->parameters->routing == DILU_ROUTING_ARRIVAL) {
         serve_arrivals(self, platform, deployment);
         return;
     }
@@ -492,7 +492,7 @@ const struct policy policy_dilu = {
     .name = "dilu",
     .summary = "instances with a request and a limit, placed complementarily, scaled lazily",
     .parameters = dilu_parameters,
-    .parameter_count = DILU_PARAMETER_COUNT,
+    .parameters_bytes = sizeof(struct dilu_parameters),
     .state_bytes = sizeof(struct dilu),
     .init = dilu_init,
     .on_ready = dilu_on_ready,

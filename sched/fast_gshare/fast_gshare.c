@@ -67,8 +67,8 @@ static void fast_gshare_on_ready(void *state, struct platform *platform, uint32_
     struct fast_gshare *self = state;
     if (!self->ticking) {
         self->ticking = true;
-        platform_set_timer(
-            platform, platform_now(platform) + sim_from_s(self->values[FAST_GSHARE_PERIOD]), TICK);
+        platform_set_timer(platform,
+                           platform_now(platform) + sim_from_s(self->parameters->period_s), TICK);
     }
     const uint32_t index = self->slots[queue].owner;
     self->deployments[index].arrivals++;
@@ -126,8 +126,8 @@ static void fast_gshare_on_timer(void *state, struct platform *platform, uint32_
     }
     self->scaling = 2 * self->deployment_count;
     self->looked++;
-    platform_set_timer(platform,
-                       platform_now(platform) + sim_from_s(self->values[FAST_GSHARE_PERIOD]), TICK);
+    platform_set_timer(platform, platform_now(platform) + sim_from_s(self->parameters->period_s),
+                       TICK);
 }
 
 /* ---- The scaling step ------------------------------------------------------------------------ */
@@ -153,9 +153,9 @@ static double capacity_of(const struct fast_gshare *self, const struct deploymen
 static double wanted_of(const struct fast_gshare *self, const struct deployment *deployment)
 {
     const double backlog =
-        self->values[FAST_GSHARE_BACKLOG] == FAST_GSHARE_ON ? deployment->backlog.waiting : 0;
-    return deployment->rate * (1 + self->values[FAST_GSHARE_HEADROOM]) +
-           backlog / self->values[FAST_GSHARE_WINDOW];
+        self->parameters->backlog == FAST_GSHARE_ON ? deployment->backlog.waiting : 0;
+    return deployment->rate * (1 + self->parameters->headroom) +
+           backlog / self->parameters->window_s;
 }
 
 static void measure(const struct fast_gshare *self, struct deployment *deployment)
@@ -165,8 +165,7 @@ static void measure(const struct fast_gshare *self, struct deployment *deploymen
     deployment->in_window += deployment->arrivals - *oldest;
     *oldest = deployment->arrivals;
     deployment->arrivals = 0;
-    deployment->rate =
-        (double)deployment->in_window / ((double)seen * self->values[FAST_GSHARE_PERIOD]);
+    deployment->rate = (double)deployment->in_window / ((double)seen * self->parameters->period_s);
 }
 
 /* Removes the pods marked by scaler_shrink, and makeshift pods if others carry the load. */
@@ -192,10 +191,9 @@ static void scale_down(struct fast_gshare *self, struct platform *platform,
                                             .created = pod->serial,
                                             .id = id};
     }
-    const int direction = scaler_direction(wanted, capacity, self->values[FAST_GSHARE_HYSTERESIS]);
+    const int direction = scaler_direction(wanted, capacity, self->parameters->hysteresis);
     const double surplus = direction < 0 ? capacity - wanted : 0;
-    const size_t removed =
-        scaler_shrink(pods, count, surplus, (size_t)self->values[FAST_GSHARE_MIN_PODS]);
+    const size_t removed = scaler_shrink(pods, count, surplus, self->parameters->min_pods);
     for (size_t i = 0; i < count; i++)
         if (pods[i].remove)
             pods_drain(&self->pods, platform, pods[i].id);
@@ -245,13 +243,12 @@ static void scale_up(struct fast_gshare *self, struct platform *platform, uint32
     const struct scaler_points *points = &deployment->points;
     const double capacity = capacity_of(self, deployment);
     const double wanted = wanted_of(self, deployment);
-    if (scaler_direction(wanted, capacity, self->values[FAST_GSHARE_HYSTERESIS]) <= 0)
+    if (scaler_direction(wanted, capacity, self->parameters->hysteresis) <= 0)
         return;
     double gap = wanted - capacity;
     const struct scaler_point *best = scaler_best(points);
     struct scaler_growth growth = scaler_grow(points, gap);
-    if (self->values[FAST_GSHARE_RESIDUAL] == FAST_GSHARE_RESIDUAL_BEST &&
-        growth.residual != SCALER_NONE)
+    if (self->parameters->residual == FAST_GSHARE_RESIDUAL_BEST && growth.residual != SCALER_NONE)
         growth.residual = (size_t)(best - points->points);
     bool room = true;
     size_t made = 0;
@@ -494,7 +491,7 @@ static bool serve_one(struct fast_gshare *self, struct platform *platform, uint3
         return false;
     const uint32_t id = deployment->pods[slot];
     const struct scaler_point *point = &deployment->points.points[self->pods.pods[id].point];
-    if (jobs < point->batch && self->values[FAST_GSHARE_FILL] == FAST_GSHARE_FILL_WAIT) {
+    if (jobs < point->batch && self->parameters->fill == FAST_GSHARE_FILL_WAIT) {
         const sim_time_t latest = latest_start(self, platform, deployment, point->time);
         if (latest > platform_now(platform)) {
             if (latest < deployment->timer) {
@@ -541,7 +538,7 @@ const struct policy policy_fast_gshare = {
     .name = "fast-gshare",
     .summary = "pods with a GPU share for a quota of time, by throughput per resource held",
     .parameters = fast_gshare_parameters,
-    .parameter_count = FAST_GSHARE_PARAMETER_COUNT,
+    .parameters_bytes = sizeof(struct fast_gshare_parameters),
     .state_bytes = sizeof(struct fast_gshare),
     .init = fast_gshare_init,
     .on_ready = fast_gshare_on_ready,

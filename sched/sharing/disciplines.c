@@ -335,10 +335,10 @@ void gangs_plan_tiresias(struct gangs *gangs)
                                                                .check = (checks),                  \
                                                                .preempts = (planner) ==            \
                                                                            gangs_plan_tiresias};   \
-    static bool symbol##_init(void *state, struct platform *platform, const double *values,        \
+    static bool symbol##_init(void *state, struct platform *platform, const void *parameters,      \
                               struct error *error)                                                 \
     {                                                                                              \
-        return gangs_init(state, &symbol##_discipline, platform, values, error);                   \
+        return gangs_init(state, &symbol##_discipline, platform, parameters, error);               \
     }                                                                                              \
     extern const struct policy policy_##symbol;                                                    \
     const struct policy policy_##symbol = {                                                        \
@@ -346,7 +346,7 @@ void gangs_plan_tiresias(struct gangs *gangs)
         .name = (text),                                                                            \
         .summary = (line),                                                                         \
         .parameters = gang_parameters,                                                             \
-        .parameter_count = GANG_PARAMETERS,                                                        \
+        .parameters_bytes = sizeof(struct gang_parameters),                                        \
         .state_bytes = sizeof(struct gangs),                                                       \
         .init = symbol##_init,                                                                     \
         .refuses_gang = gangs_refuse,                                                              \
