@@ -115,11 +115,9 @@ static bool check_profile(const char *path, struct error *error)
 /* Checks that no string below `value` has a control character. */
 static bool check_names(const struct json_value *value, struct error *error)
 {
-    size_t i = 0;
     if (cJSON_IsString(value->node))
         return json_as_string(value, error) != NULL;
-    for (struct json_value child = json_first(value); child.node != NULL;
-         child = json_after(value, &child, ++i))
+    for (struct json_value child = {0}; json_next(value, &child);)
         if (!check_names(&child, error))
             return false;
     return true;

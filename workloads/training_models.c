@@ -234,9 +234,7 @@ static bool load_models(const struct json_value *value, struct training_models *
     models->models = load_array(json_size(value), sizeof *models->models, error);
     if (models->models == NULL)
         return false;
-    size_t i = 0;
-    for (struct json_value child = json_first(value); child.node != NULL;
-         child = json_after(value, &child, ++i)) {
+    for (struct json_value child = {0}; json_next(value, &child);) {
         struct training_model *model = &models->models[models->count];
         if (!json_is_name(&child, child.node->string, error))
             return false;
@@ -263,11 +261,10 @@ static bool find_model(const struct json_value *value, const struct training_mod
 static bool load_victim(const struct json_value *value, struct training_models *models,
                         struct error *error)
 {
-    size_t victim = 0, other = 0, i = 0;
+    size_t victim = 0, other = 0;
     if (!find_model(value, models, &victim, error) || !json_is_object(value, NULL, error))
         return false;
-    for (struct json_value child = json_first(value); child.node != NULL;
-         child = json_after(value, &child, ++i)) {
+    for (struct json_value child = {0}; json_next(value, &child);) {
         if (!find_model(&child, models, &other, error))
             return false;
         double *pair = &models->pairs[(victim * models->count + other) * models->gang_count];
@@ -326,7 +323,6 @@ static bool load_pairs(const struct json_value *value, struct training_models *m
 {
     const size_t cells = models->count * models->count * models->gang_count;
     bool effects = false, known = false;
-    size_t i = 0;
     if (!json_is_object(value, NULL, error))
         return false;
     models->pairs = load_array(cells, sizeof *models->pairs, error);
@@ -334,8 +330,7 @@ static bool load_pairs(const struct json_value *value, struct training_models *m
         return false;
     for (size_t k = 0; k < cells; k++)
         models->pairs[k] = NAN;
-    for (struct json_value child = json_first(value); child.node != NULL;
-         child = json_after(value, &child, ++i))
+    for (struct json_value child = {0}; json_next(value, &child);)
         if (!(strcmp(child.node->string, "default") == 0
                   ? load_default_pair(&child, models, &effects, error)
                   : load_victim(&child, models, error)))
@@ -353,8 +348,8 @@ static bool load_all(const struct json_value *value, struct training_models *mod
                      struct error *error)
 {
     struct json_value child;
-    return json_is_object(value, file_keys, error) &&
-           load_name(value, "name", &models->name, error) &&
+    return json_is_object(value, file_keys, error) && json_require(value, "name", &child, error) &&
+           json_string(value, "name", &models->name, error) &&
            json_string(value, "evidence", &models->evidence, error) &&
            json_string(value, "gpu", &models->gpu, error) &&
            json_number(value, "overhead", 1e-3, 1e3, &models->overhead, error) &&
