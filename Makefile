@@ -194,7 +194,8 @@ $(BUILD)/schemas: $(SCHEMA_SRC:%.c=$(BUILD)/%.o) $(CLI_OBJ) $(BUILD)/libesgsim.a
 
 .PHONY: schemas
 schemas: $(SCHEMA_PROGRAM) ## write workloads/schemas/*.json, the JSON Schemas of the input files, again from the loaders
-	$< --out $(or $(SCHEMAS),workloads/schemas) $(SCHEMA_FILES)
+	$< $(SCHEMA_FILES) >$(BUILD)/questions.jsonl
+	python3 workloads/schemas/schemas.py $(or $(SCHEMAS),workloads/schemas) <$(BUILD)/questions.jsonl
 
 # ---- What is needed --------------------------------------------------------------------------
 

@@ -54,7 +54,11 @@ sed -e 's/keep_alive_none/keep_alive_dummy_keeper/g' -e 's/"none"/"dummy-keeper"
 add workloads/gpu_sharing.c 'const struct gpu_sharing gpu_sharings' \
     '    [3] = {.name = "dummy-sharing", .interferes = true, .allows = mps_allows, .headroom = mps_headroom, .fits = mps_fits},'
 
-run make -C "$tree" BUILD="$folder/build" OPT=-O0 V= -j2 all
+add workloads/platform_spec.c 'KEY_OWN."initial"' \
+    '    KEY_NUMBER("dummy_key", platform_spec, dummy_number, 0, 7, 2, OPTIONAL),'
+add workloads/experiment.h 'enum initial_state initial;' '    double dummy_number;'
+
+run make -C "$tree" BUILD="$folder/build" OPT=-O0 V= -j2 all "$folder/build/schemas"
 expect "the program is built with one entry more in each table" 0
 esgsim=$folder/build/esgsim
 export ESGSIM_DATA="$tree"
@@ -84,6 +88,22 @@ run "$esgsim" run "$light" --quiet --set requests=20 --set cluster.invokers.0.gp
 expect "it is simulated into a file" 0
 run h5dump "$folder/s.h5"
 expect "its name is in the run's configuration" 0 'dummy-sharing'
+
+# ---- A key of an experiment ------------------------------------------------------------------
+
+run "$esgsim" run "$light" --quiet --set requests=20 --set platform.dummy_key=3 --out "$folder/k.h5"
+expect "a key's line and its field are enough for it to be loaded" 0
+run h5dump "$folder/k.h5"
+expect "the canonical form has it" 0 'dummy_key":3'
+run "$esgsim" run "$light" --quiet --set platform.dummy_key=8
+expect_refusal "its range is held" 'platform.dummy_key: is 8, must lie within 0..7'
+run "$esgsim" run "$light" --quiet --set platform.dumy_key=1
+expect_refusal "its name is known" 'did you mean "dummy_key"'
+run sh -c "'$folder/build/schemas' '$light' | python3 '$tree/workloads/schemas/schemas.py' '$folder'"
+expect "the schemas are generated" 0
+run cat "$folder/experiment.json"
+expect "the experiment's has it" 0 '"dummy_key":'
+expect "with its range" 0 '"maximum":	7$'
 
 # ---- A metric --------------------------------------------------------------------------------
 

@@ -203,20 +203,21 @@ CASE(walking_visits_members_and_entries_in_order)
     struct error error = {0};
     JSON *root = json_parse("{\"a\":[10,20,30],\"b\":0}", "f.json", &error);
     struct json_value value = json_root("f.json", root);
-    struct json_value member = json_first(&value);
+    struct json_value member = {0};
+    assert_true(json_next(&value, &member));
     assert_string_equal(member.path, "a");
-    size_t i = 0;
-    for (struct json_value entry = json_first(&member); entry.node != NULL;
-         entry = json_after(&member, &entry, ++i)) {
+    size_t count = 0;
+    for (struct json_value entry = {0}; json_next(&member, &entry);) {
         char path[16];
-        (void)snprintf(path, sizeof path, "a[%zu]", i);
+        (void)snprintf(path, sizeof path, "a[%zu]", count);
         assert_string_equal(entry.path, path);
-        assert_int_equal((int)entry.node->valuedouble, 10 * (int)(i + 1));
+        assert_int_equal((int)entry.node->valuedouble, 10 * (int)(entry.index + 1));
+        assert_int_equal(entry.index, count++);
     }
-    assert_int_equal(i, 3);
-    member = json_after(&value, &member, 0);
+    assert_int_equal(count, 3);
+    assert_true(json_next(&value, &member));
     assert_string_equal(member.path, "b");
-    assert_null(json_after(&value, &member, 0).node);
+    assert_false(json_next(&value, &member));
 }
 
 CASE(files_that_are_no_text_are_refused)

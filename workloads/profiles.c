@@ -91,14 +91,12 @@ static bool load_by_model(struct json_include *document, const struct json_value
                           const struct workload *workload, struct experiment_profiles *list,
                           struct error *error)
 {
-    size_t i = 0;
     if (!json_is_object(value, NULL, error))
         return false;
     list->entries = load_array(json_size(value), sizeof *list->entries, error);
     if (list->entries == NULL)
         return false;
-    for (struct json_value child = json_first(value); child.node != NULL;
-         child = json_after(value, &child, ++i)) {
+    for (struct json_value child = {0}; json_next(value, &child);) {
         const char *model = child.node->string;
         if (is_comment(model))
             continue;

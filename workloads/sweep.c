@@ -55,22 +55,17 @@ bool share_allows(const char *name, double limit, char fault[SHARE_FAULT])
 
 static bool list_seeds(const struct json_value *array, struct sweep_plan *plan, struct error *error)
 {
-    if (!json_is_array(array, 1, VALUES_LIMIT, error))
-        return false;
-    plan->seed_count = json_size(array);
-    plan->seeds = load_array(plan->seed_count, sizeof *plan->seeds, error);
+    plan->seeds = load_entries(array, 1, VALUES_LIMIT, sizeof *plan->seeds, error);
     if (plan->seeds == NULL)
         return false;
-    size_t i = 0;
-    for (struct json_value entry = json_first(array); entry.node != NULL;
-         entry = json_after(array, &entry, ++i)) {
+    for (struct json_value entry = {0}; json_next(array, &entry);) {
         int64_t seed = 0;
         if (!json_as_integer(&entry, 0, SEED_MOST, &seed, error))
             return false;
-        for (size_t j = 0; j < i; j++)
-            if (plan->seeds[j] == (uint64_t)seed)
+        for (size_t i = 0; i < plan->seed_count; i++)
+            if (plan->seeds[i] == (uint64_t)seed)
                 return json_fault(&entry, error, "seed %" PRId64 " occurs twice", seed);
-        plan->seeds[i] = (uint64_t)seed;
+        plan->seeds[plan->seed_count++] = (uint64_t)seed;
     }
     return true;
 }
@@ -268,8 +263,7 @@ static bool apply_row(struct sweep_run *run, const char *directory,
 {
     struct json_value row = json_entry(&dimension->values, index);
     char number[SWEEP_NUMBER];
-    for (struct json_value value = json_first(&row); value.node != NULL;
-         value = json_after(&row, &value, 0)) {
+    for (struct json_value value = {0}; json_next(&row, &value);) {
         const char *key = value.node->string;
         if (!sweep_names(key, strlen(key), sweep_row_texts) &&
             !add_value(run, directory, &value, key, error))
@@ -373,8 +367,7 @@ static bool load_labels(const struct json_value *root, struct sweep *sweep, stru
         return json_fault(&labels, error, "has more than %d entries", VALUES_LIMIT);
     sweep->labels = load_array(json_size(&labels), sizeof *sweep->labels, error);
     bool good = sweep->labels != NULL;
-    for (struct json_value value = json_first(&labels); good && value.node != NULL;
-         value = json_after(&labels, &value, 0))
+    for (struct json_value value = {0}; good && json_next(&labels, &value);)
         good = add_label(sweep, &value, error);
     return good;
 }
@@ -460,7 +453,9 @@ static bool read_base_seed(const struct sweep *sweep, const struct override *ove
     if (!open_base(sweep, &base, error))
         return false;
     struct json_value root = json_include_root(&base);
-    bool good = json_is_object(&root, experiment_keys, error);
+    const char *names[KEYS_MOST + 1];
+    (void)keys_names(experiment_keys, names);
+    bool good = json_is_object(&root, names, error);
     for (size_t i = 0; good && i < override_count; i++)
         good = json_include_override(&base, overrides[i].key, overrides[i].value, error);
     good = good && json_integer(&root, "seed", 0, SEED_MOST, seed, error);

@@ -29,7 +29,7 @@ static const char *const file_keys[] = {"cluster", "functions", "profile", "appl
 bool sweep_key_is_list(const char *key)
 {
     const size_t length = strcspn(key, ".");
-    return key[length] == '\0' && !sweep_names(key, length, experiment_keys);
+    return key[length] == '\0' && !keys_have(experiment_keys, key, length);
 }
 
 bool sweep_key_replaces(const char *key, const char *earlier)
@@ -135,13 +135,12 @@ static bool entry_add(struct sweep_keys *keys, struct sweep_choice *choice,
 
 static bool row_add(struct sweep_keys *keys, struct sweep_choice *choice,
                     const struct sweep_plan *plan, const struct sweep_dimension *dimension,
-                    const struct json_value *row, size_t index, struct error *error)
+                    const struct json_value *row, struct error *error)
 {
     char number[SWEEP_NUMBER];
-    const char *name = sweep_row_name(row->node, index, number);
+    const char *name = sweep_row_name(row->node, row->index, number);
     bool good = text_add(keys, choice, dimension->key, name, false, row, error);
-    for (struct json_value value = json_first(row); good && value.node != NULL;
-         value = json_after(row, &value, 0)) {
+    for (struct json_value value = {0}; good && json_next(row, &value);) {
         const char *key = value.node->string;
         if (!sweep_names(key, strlen(key), sweep_row_texts))
             good = entry_add(keys, choice, plan, key, &value, error);
@@ -153,13 +152,11 @@ static bool dimension_add(struct sweep_keys *keys, const struct sweep_plan *plan
                           struct error *error)
 {
     const struct sweep_dimension *dimension = &plan->dimensions[keys->dimension_count];
-    size_t index = 0;
     bool good = true;
     keys->dimensions[keys->dimension_count++] = dimension->count;
-    for (struct json_value value = json_first(&dimension->values); good && value.node != NULL;
-         value = json_after(&dimension->values, &value, ++index)) {
+    for (struct json_value value = {0}; good && json_next(&dimension->values, &value);) {
         struct sweep_choice *choice = &keys->choices[keys->choice_count++];
-        good = dimension->rows ? row_add(keys, choice, plan, dimension, &value, index, error)
+        good = dimension->rows ? row_add(keys, choice, plan, dimension, &value, error)
                                : entry_add(keys, choice, plan, dimension->key, &value, error);
     }
     return good;

@@ -22,9 +22,7 @@ static bool grades_take(const struct json_value *object, struct assumptions *ass
     assumptions->grades = calloc(json_size(object) + 1, sizeof *assumptions->grades);
     if (assumptions->grades == NULL)
         return error_run(error, "%s: out of memory", object->file);
-    size_t i = 0;
-    for (struct json_value value = json_first(object); value.node != NULL;
-         value = json_after(object, &value, ++i)) {
+    for (struct json_value value = {0}; json_next(object, &value);) {
         const char *meaning = json_as_string(&value, error);
         if (meaning == NULL)
             return false;
@@ -47,9 +45,7 @@ static bool entries_take(const struct json_value *array, struct assumptions *ass
     assumptions->entries = calloc(json_size(array), sizeof *assumptions->entries);
     if (assumptions->entries == NULL)
         return error_run(error, "%s: out of memory", array->file);
-    size_t i = 0;
-    for (struct json_value value = json_first(array); value.node != NULL;
-         value = json_after(array, &value, ++i)) {
+    for (struct json_value value = {0}; json_next(array, &value);) {
         struct assumption *entry = &assumptions->entries[assumptions->count++];
         int of = 0;
         if (!json_is_object(&value, keys, error) ||

@@ -106,42 +106,39 @@ static const char *duplicate_key(const cJSON *object)
     return twice;
 }
 
-static struct json_value child_of(const struct json_value *parent, const cJSON *node)
+/* A member of an object, or the entry `index` of an array. */
+static struct json_value child_of(const struct json_value *parent, const cJSON *node, size_t index)
 {
-    struct json_value child = {.file = parent->file, .node = node};
+    struct json_value child = {.file = parent->file, .node = node, .index = index};
     const char *dot = parent->path[0] == '\0' ? "" : ".";
-    int length = snprintf(child.path, sizeof child.path, "%s%s%s", parent->path, dot,
-                          node->string == NULL ? "" : node->string);
+    const int length =
+        cJSON_IsObject(parent->node)
+            ? snprintf(child.path, sizeof child.path, "%s%s%s", parent->path, dot,
+                       node->string == NULL ? "" : node->string)
+            : snprintf(child.path, sizeof child.path, "%s[%zu]", parent->path, index);
     if (length >= (int)sizeof child.path)
         memcpy(child.path + sizeof child.path - 4, "...", 4);
     return child;
 }
 
-static struct json_value entry_of(const struct json_value *parent, const cJSON *node, size_t index)
+bool json_next(const struct json_value *parent, struct json_value *child)
 {
-    struct json_value child = {.file = parent->file, .node = node};
-    int length = snprintf(child.path, sizeof child.path, "%s[%zu]", parent->path, index);
-    if (length >= (int)sizeof child.path)
-        memcpy(child.path + sizeof child.path - 4, "...", 4);
-    return child;
+    const bool first = child->node == NULL;
+    const cJSON *node = first ? parent->node->child : child->node->next;
+    if (node == NULL)
+        return false;
+    *child = child_of(parent, node, first ? 0 : child->index + 1);
+    return true;
 }
 
 static bool refuse_duplicates(const struct json_value *value, struct error *error)
 {
-    if (cJSON_IsObject(value->node)) {
-        const char *twice = duplicate_key(value->node);
-        if (twice != NULL)
-            return json_fault(value, error, "key \"%s\" is given twice; keep one", twice);
-    }
-    size_t index = 0;
-    for (const cJSON *node = value->node->child; node != NULL; node = node->next, index++) {
-        if (node->child == NULL)
-            continue;
-        struct json_value child =
-            cJSON_IsObject(value->node) ? child_of(value, node) : entry_of(value, node, index);
+    const char *twice = cJSON_IsObject(value->node) ? duplicate_key(value->node) : NULL;
+    if (twice != NULL)
+        return json_fault(value, error, "key \"%s\" is given twice; keep one", twice);
+    for (struct json_value child = {0}; json_next(value, &child);)
         if (!refuse_duplicates(&child, error))
             return false;
-    }
     return true;
 }
 
@@ -157,13 +154,9 @@ static bool refuse_rounded(const struct json_value *value, size_t *left,
                           "9007199254740992",
                           (int)length, numbers->text, value->node->valuedouble);
     }
-    size_t index = 0;
-    for (const cJSON *node = value->node->child; node != NULL; node = node->next, index++) {
-        struct json_value child =
-            cJSON_IsObject(value->node) ? child_of(value, node) : entry_of(value, node, index);
+    for (struct json_value child = {0}; json_next(value, &child);)
         if (!refuse_rounded(&child, left, numbers, error))
             return false;
-    }
     return true;
 }
 
@@ -330,7 +323,7 @@ bool json_child(const struct json_value *value, const char *key, struct json_val
         cJSON_IsObject(value->node) ? cJSON_GetObjectItemCaseSensitive(value->node, key) : NULL;
     if (node == NULL)
         return false;
-    *child = child_of(value, node);
+    *child = child_of(value, node, 0);
     return true;
 }
 
@@ -350,26 +343,7 @@ struct json_value json_entry(const struct json_value *array, size_t index)
     const cJSON *node = array->node->child;
     for (size_t i = 0; i < index && node != NULL; i++)
         node = node->next;
-    return entry_of(array, node, index);
-}
-
-struct json_value json_first(const struct json_value *parent)
-{
-    struct json_value child = {.file = parent->file};
-    if (parent->node->child == NULL)
-        return child;
-    return cJSON_IsObject(parent->node) ? child_of(parent, parent->node->child)
-                                        : entry_of(parent, parent->node->child, 0);
-}
-
-struct json_value json_after(const struct json_value *parent, const struct json_value *child,
-                             size_t index)
-{
-    struct json_value next = {.file = parent->file};
-    if (child->node->next == NULL)
-        return next;
-    return cJSON_IsObject(parent->node) ? child_of(parent, child->node->next)
-                                        : entry_of(parent, child->node->next, index);
+    return child_of(array, node, index);
 }
 
 /* ---- Scalars -------------------------------------------------------------------------------- */

@@ -23,6 +23,7 @@ enum { JSON_PATH_LENGTH = 256 };
 struct json_value {
     const char *file; /* the name for messages; outlives the value */
     const cJSON *node;
+    size_t index;                /* among the members or entries, as json_next counts them */
     char path[JSON_PATH_LENGTH]; /* "policy.params.k", "stages[2].after"; "" for the root */
 };
 
@@ -56,18 +57,14 @@ bool json_child(const struct json_value *value, const char *key, struct json_val
 /* Like json_child, but an absent key is a fault. */
 bool json_require(const struct json_value *value, const char *key, struct json_value *child,
                   struct error *error);
-/* Entry `index` < json_size(array). O(index): for long arrays use json_first and json_after. */
+/* Entry `index` < json_size(array). O(index): for long arrays use json_next. */
 struct json_value json_entry(const struct json_value *array, size_t index);
 
-/* Iterate over the members of an object or the entries of an array, O(1) per step. `node` is NULL
- * past the last. `index` is the position of the requested entry and becomes part of an array
- * entry's path:
- *   size_t i = 0;
- *   for (v = json_first(&p); v.node != NULL; v = json_after(&p, &v, ++i)) …
+/* The next member of an object or entry of an array, after `child`; the first if it has no node.
+ * False past the last. O(1).
+ *   for (struct json_value v = {0}; json_next(&parent, &v);) … v.index …
  */
-struct json_value json_first(const struct json_value *parent);
-struct json_value json_after(const struct json_value *parent, const struct json_value *child,
-                             size_t index);
+bool json_next(const struct json_value *parent, struct json_value *child);
 
 /* Optional members. An absent key leaves *out unchanged and succeeds. A wrong type or range is a
  * fault; its message says "at least" if `high` is infinite.

@@ -156,12 +156,10 @@ static bool list_application(struct listing *listing, const char *path, const ch
         cJSON_Delete(json);
         return error_input(error, "%s: is not an application", path);
     }
-    size_t i = 0;
-    for (struct json_value stage = json_first(&stages); stage.node != NULL;
-         stage = json_after(&stages, &stage, ++i)) {
+    for (struct json_value stage = {0}; json_next(&stages, &stage);) {
         const cJSON *function = cJSON_GetObjectItemCaseSensitive(stage.node, "function");
         const cJSON *after = cJSON_GetObjectItemCaseSensitive(stage.node, "after");
-        line_add(&line, "%s%s", i == 0 ? "" : ", ",
+        line_add(&line, "%s%s", stage.index == 0 ? "" : ", ",
                  cJSON_IsString(function) ? function->valuestring : "?");
         if (cJSON_GetArraySize(after) > 0)
             line_add(&line, " (after");
@@ -188,9 +186,7 @@ static bool list_functions_of(struct listing *listing, const char *path, const c
         cJSON_Delete(json);
         return error_input(error, "%s: is not a functions file", path);
     }
-    size_t i = 0;
-    for (struct json_value entry = json_first(&functions); entry.node != NULL;
-         entry = json_after(&functions, &entry, ++i)) {
+    for (struct json_value entry = {0}; json_next(&functions, &entry);) {
         const cJSON *own = cJSON_GetObjectItemCaseSensitive(entry.node, "name");
         const cJSON *model = cJSON_GetObjectItemCaseSensitive(entry.node, "model");
         const cJSON *bytes = cJSON_GetObjectItemCaseSensitive(entry.node, "input_bytes");
