@@ -102,7 +102,8 @@ static void record(const char *json, const struct policy *policy, struct recorde
     free(values);
     recorded->results = results_load(recorded->path, &error);
     assert_non_null(recorded->results);
-    recorded->record = run_record_load(recorded->path, recorded->results->runs[0].hash, &error);
+    recorded->record =
+        run_record_load(recorded->path, recorded->results->runs[0].hash, false, &error);
 }
 
 static void recorded_clear(struct recorded *recorded)
@@ -278,7 +279,7 @@ static void a_file_that_lacks_what_it_takes_says_what_to_do(void **state)
         record_by_hand(levels[i], &recorded);
         assert_null(recorded.record);
         struct error error = {0};
-        assert_null(run_record_load(recorded.path, recorded.results->runs[0].hash, &error));
+        assert_null(run_record_load(recorded.path, recorded.results->runs[0].hash, false, &error));
         assert_int_equal(error.kind, ERROR_INPUT);
         assert_non_null(strstr(error.message, levels[i]));
         assert_non_null(strstr(error.message, "--set record=all"));
@@ -290,7 +291,7 @@ static void a_file_that_lacks_what_it_takes_says_what_to_do(void **state)
     assert_null(explanation_build(&recorded.results->runs[0], recorded.record, 3, &error));
     assert_non_null(strstr(error.message, "no request 3"));
     error = (struct error){0};
-    assert_null(run_record_load(recorded.path, "0123456789abcdef", &error));
+    assert_null(run_record_load(recorded.path, "0123456789abcdef", false, &error));
     assert_non_null(strstr(error.message, "0123456789abcdef"));
     recorded_clear(&recorded);
 }

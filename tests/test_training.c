@@ -783,7 +783,7 @@ static void store_run(const struct experiment *experiment, const char *path,
 }
 
 /* Every completion time is the sum of its parts, and no lease is outside its training's life. */
-static void check_record(const struct training_record *record)
+static void check_record(const struct run_record *record)
 {
     size_t leases = 0;
     assert_int_equal(record->training_count, 100);
@@ -826,7 +826,7 @@ static void the_results_file_has_trainings_and_leases(void **state)
     assert_string_equal(results->training[0].hash, experiment->hash);
     assert_memory_equal(&results->training[0].measures, &measures, sizeof measures);
     assert_true(fabs(measures.jct_s_mean / 3600 - 4.623) < 0.0005);
-    struct training_record *record = training_record_load(path, experiment->hash, &error);
+    struct run_record *record = run_record_load(path, experiment->hash, true, &error);
     assert_non_null(record);
     check_record(record);
     assert_int_equal(record->lease_count, measures.leases);
@@ -835,7 +835,7 @@ static void the_results_file_has_trainings_and_leases(void **state)
     assert_false(training_explain(&results->runs[0], record, 100, true, sink, &error));
     assert_int_equal(error.kind, ERROR_INPUT);
     (void)fclose(sink);
-    training_record_free(record);
+    run_record_free(record);
     results_free(results);
     experiment_free(experiment);
     unlink(path);
