@@ -50,6 +50,10 @@ sed -e 's/keep_alive_none/keep_alive_dummy_keeper/g' -e 's/"none"/"dummy-keeper"
 add workloads/gpu_sharing.c 'const struct gpu_sharing gpu_sharings' \
     '    [3] = {.name = "dummy-sharing", .interferes = true, .allows = mps_allows, .headroom = mps_headroom, .fits = mps_fits},'
 
+add plots/figures.c '^const struct figure_kind figure_kinds' \
+    '    {.script = "dummy-figure", .about = ABOUT_REQUESTS, .lead = "Added by a test.", SHOWS_DOTS(hit_rate)},'
+sed 's/hit-rate\.gp/dummy-figure.gp/' "$tree/plots/hit-rate.gp" >"$tree/plots/dummy-figure.gp"
+
 run make -C "$tree" BUILD="$folder/build" OPT=-O0 V= -j2 all
 expect "the program is built with one entry more in each table" 0
 esgsim=$folder/build/esgsim
@@ -123,6 +127,13 @@ expect "and its page, with its meaning" 0 'added by a test, too'
 if command -v gnuplot >/dev/null 2>&1; then
     run "$esgsim" plot "$folder/r.h5" --out "$folder/figures" --only hit-rate
     expect "the policy has a look of its own in figures" 0
+
+    # ---- A figure --------------------------------------------------------------------------------
+
+    run "$esgsim" plot "$folder/r.h5" --out "$folder/figures" --only dummy-figure
+    expect "an entry of the table and a script are enough for a figure" 0 'dummy-figure.*svg'
+    run grep -c 'Added by a test' "$(ls "$folder"/figures/dummy-figure*.csv)"
+    expect "its caption is in its data" 0 1
 fi
 
 finish
