@@ -58,6 +58,10 @@ add workloads/platform_spec.c 'KEY_OWN."initial"' \
     '    KEY_NUMBER("dummy_key", platform_spec, dummy_number, 0, 7, 2, OPTIONAL),'
 add workloads/experiment.h 'enum initial_state initial;' '    double dummy_number;'
 
+add plots/figures.c '^const struct figure_kind figure_kinds' \
+    '    {.script = "dummy-figure", .about = ABOUT_REQUESTS, .lead = "Added by a test.", SHOWS_DOTS(hit_rate)},'
+sed 's/hit-rate\.gp/dummy-figure.gp/' "$tree/plots/hit-rate.gp" >"$tree/plots/dummy-figure.gp"
+
 run make -C "$tree" BUILD="$folder/build" OPT=-O0 V= -j2 all "$folder/build/schemas"
 expect "the program is built with one entry more in each table" 0
 esgsim=$folder/build/esgsim
@@ -147,6 +151,13 @@ expect "and its page, with its meaning" 0 'added by a test, too'
 if command -v gnuplot >/dev/null 2>&1; then
     run "$esgsim" plot "$folder/r.h5" --out "$folder/figures" --only hit-rate
     expect "the policy has a look of its own in figures" 0
+
+    # ---- A figure --------------------------------------------------------------------------------
+
+    run "$esgsim" plot "$folder/r.h5" --out "$folder/figures" --only dummy-figure
+    expect "an entry of the table and a script are enough for a figure" 0 'dummy-figure.*svg'
+    run grep -c 'Added by a test' "$(ls "$folder"/figures/dummy-figure*.csv)"
+    expect "its caption is in its data" 0 1
 fi
 
 finish

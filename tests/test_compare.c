@@ -266,7 +266,7 @@ CASE(figures_are_those_of_the_rows)
     for (size_t s = 0; s < 2; s++) {
         struct error error = {0};
         OWNED(run_record_free)
-        struct run_record *record = run_record_load(pair.paths[s], hashes[s], &error);
+        struct run_record *record = run_record_load(pair.paths[s], hashes[s], false, &error);
         assert_non_null(record);
         for (uint32_t a = 0; a < 3; a++) {
             static const double shares[] = {0.5, 0.9, 0.95, 0.99, 0.999};
@@ -330,7 +330,7 @@ CASE(company_and_causes_are_what_pairwise_counting_gives)
     for (size_t s = 0; s < 2; s++) {
         struct error error = {0};
         OWNED(run_record_free)
-        struct run_record *record = run_record_load(pair.paths[s], hashes[s], &error);
+        struct run_record *record = run_record_load(pair.paths[s], hashes[s], false, &error);
         assert_non_null(record);
         for (size_t i = 0; i < record->batch_count; i++) {
             const struct batch_row *row = &record->batches[i];

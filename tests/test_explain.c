@@ -73,7 +73,8 @@ static void record(const char *json, const struct policy *policy, struct recorde
     free(values);
     recorded->results = results_load(recorded->path, &error);
     assert_non_null(recorded->results);
-    recorded->record = run_record_load(recorded->path, recorded->results->runs[0].hash, &error);
+    recorded->record =
+        run_record_load(recorded->path, recorded->results->runs[0].hash, false, &error);
 }
 
 static void recorded_clear(struct recorded *recorded)
@@ -259,7 +260,7 @@ CASE(a_file_that_lacks_what_it_takes_says_what_to_do)
         record_by_hand(levels[i], &recorded);
         assert_null(recorded.record);
         struct error error = {0};
-        assert_null(run_record_load(recorded.path, recorded.results->runs[0].hash, &error));
+        assert_null(run_record_load(recorded.path, recorded.results->runs[0].hash, false, &error));
         assert_input_error(&error, levels[i]);
         assert_contains(error.message, "--set record=all");
     }
@@ -269,7 +270,7 @@ CASE(a_file_that_lacks_what_it_takes_says_what_to_do)
     assert_null(explanation_build(&recorded.results->runs[0], recorded.record, 3, &error));
     assert_contains(error.message, "no request 3");
     error = (struct error){0};
-    assert_null(run_record_load(recorded.path, "0123456789abcdef", &error));
+    assert_null(run_record_load(recorded.path, "0123456789abcdef", false, &error));
     assert_contains(error.message, "0123456789abcdef");
 }
 

@@ -401,7 +401,7 @@ static void store_and_load(const char *key, const char *value, struct run_record
     assert_true(simulation_run(e, policy, values, &recorder, NULL, &result, &error));
     assert_true(store_end_run(store, &result, &error));
     assert_true(store_finish(store, &error));
-    *record = run_record_load(path, e->hash, &error);
+    *record = run_record_load(path, e->hash, false, &error);
     assert_non_null(*record);
     unlink(path);
 }

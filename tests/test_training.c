@@ -743,7 +743,7 @@ static void store_run(const struct experiment *experiment, const char *path,
 }
 
 /* Every completion time is the sum of its parts, and no lease is outside its training's life. */
-static void check_record(const struct training_record *record)
+static void check_record(const struct run_record *record)
 {
     size_t leases = 0;
     assert_int_equal(record->training_count, 100);
@@ -785,8 +785,8 @@ CASE(the_results_file_has_trainings_and_leases)
     assert_string_equal(results->training[0].hash, experiment->hash);
     assert_memory_equal(&results->training[0].measures, &measures, sizeof measures);
     assert_true(fabs(measures.jct_s_mean / 3600 - 4.623) < 0.0005);
-    OWNED(training_record_free)
-    struct training_record *record = training_record_load(path, experiment->hash, &error);
+    OWNED(run_record_free)
+    struct run_record *record = run_record_load(path, experiment->hash, true, &error);
     assert_non_null(record);
     check_record(record);
     assert_int_equal(record->lease_count, measures.leases);

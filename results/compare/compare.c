@@ -338,10 +338,10 @@ static bool pair_add(const struct files *files, struct comparison *against, size
     run->title = run_title(run->real);
     if (run->title == NULL || !execution_read(files->details[1], run->real->hash, run))
         return error_run(error, "out of memory for the comparison");
-    struct run_record *records[2] = {run_record_load(files->paths[0], run->simulated->hash, error),
-                                     NULL};
+    struct run_record *records[2] = {
+        run_record_load(files->paths[0], run->simulated->hash, false, error), NULL};
     if (records[0] != NULL)
-        records[1] = run_record_load(files->paths[1], run->real->hash, error);
+        records[1] = run_record_load(files->paths[1], run->real->hash, false, error);
     const bool good =
         records[1] != NULL &&
         run_compare(run, (const struct run_record *const[2]){records[0], records[1]}, error);

@@ -26,7 +26,7 @@ struct training_time training_time_split(const struct training_result_row *row);
 
 /* Prints the explanation of training `number` as text or as one JSON object. ERROR_INPUT: there is
  * no such training. */
-bool training_explain(const struct summary_row *run, const struct training_record *record,
+bool training_explain(const struct summary_row *run, const struct run_record *record,
                       uint64_t number, bool json, FILE *out, struct error *error);
 
 #endif

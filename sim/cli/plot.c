@@ -32,14 +32,16 @@ struct options {
 /* Checks that a script's name is a prefix of `name`. The figures are not known yet. */
 static bool only_check(const char *name, struct error *error)
 {
+    const char *scripts[ONLY_MOST];
     int count = 0;
-    for (; plot_scripts[count] != NULL; count++) {
-        const size_t length = strlen(plot_scripts[count]);
-        if (strncmp(name, plot_scripts[count], length) == 0 &&
+    while (count < ONLY_MOST && (scripts[count] = plot_script((size_t)count)) != NULL) {
+        const size_t length = strlen(scripts[count]);
+        if (strncmp(name, scripts[count], length) == 0 &&
             (name[length] == '\0' || name[length] == '-'))
             return true;
+        count++;
     }
-    const char *near = error_nearest_name(name, plot_scripts, count);
+    const char *near = error_nearest_name(name, scripts, count);
     return error_input(error, "--only %.60s: no such figure%s%s%s; `esgsim plot --help` lists them",
                        name, near != NULL ? ", did you mean '" : "", near != NULL ? near : "",
                        near != NULL ? "'" : "");
