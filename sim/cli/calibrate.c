@@ -288,10 +288,8 @@ static void judge(struct verdicts *verdicts, const struct public_set *set, const
                target, met ? "met" : "missed", 100 * naive);
         return;
     }
-    cJSON *entry = cJSON_CreateObject();
-    json_put(entry, "set %s what %s mape %g naive_mape %g target %g met %hhd", set->name, what,
-             percent, 100 * naive, target, met);
-    (void)cJSON_AddItemToArray(verdicts->list, entry);
+    json_put(json_append(verdicts->list), "set %s what %s mape %g naive_mape %g target %g met %hhd",
+             set->name, what, percent, 100 * naive, target, met);
 }
 
 static void judge_set(struct verdicts *verdicts, const struct public_set *set,

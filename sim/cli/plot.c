@@ -23,8 +23,7 @@ struct options {
     const char *metric;       /* of the curves; NULL: the default */
     const char *only[ONLY_MOST];
     size_t only_count;
-    const char *policies[CLI_POLICIES_MAX];
-    size_t policy_count;
+    struct cli_names policies;
     const char *size; /* NULL: each figure's own */
     bool variants, no_title, no_caption;
 };
@@ -54,13 +53,6 @@ static bool take_only(void *options, const char *name, char *value, struct error
     return only_check(value, error);
 }
 
-static bool take_policies(void *options, const char *name, char *value, struct error *error)
-{
-    struct options *plot = options;
-    return cli_take_names(name, value, plot->policies, CLI_POLICIES_MAX, &plot->policy_count,
-                          error);
-}
-
 static const struct cli_option plot_table[] = {
     {"--out", "DIR",
      "output directory; each figure's data are written beside it as CSV, and LC_ALL=C.UTF-8 "
@@ -85,7 +77,7 @@ static const struct cli_option plot_table[] = {
     {"--policies", "A,B,…",
      "draw only these policies, named as in reports: \"esg\" (without parameters), "
      "\"esg k=10\", or a label",
-     .kind = OPTION_TAKE, .take = take_policies},
+     CLI_MEMBER(struct options, policies), .most = CLI_POLICIES_MAX},
     {"--variants", NULL, "with --policies: a policy's name stands for all its variants",
      CLI_MEMBER(struct options, variants)},
     {"--size", "column|page|slide",
@@ -146,8 +138,8 @@ static bool run(int argc, char **argv, bool quiet, struct error *error)
                                .only_count = options.only_count,
                                .over = options.over,
                                .metric = options.metric,
-                               .policies = options.policies,
-                               .policy_count = options.policy_count,
+                               .policies = options.policies.list,
+                               .policy_count = options.policies.count,
                                .variants = options.variants,
                                .style = {.size = options.size,
                                          .no_title = options.no_title,
