@@ -15,34 +15,26 @@ static double mape_of(const struct mean_error *error)
 
 /* ---- Text ------------------------------------------------------------------------------------ */
 
-static void cell_percent(struct text_table *table, size_t column, double fraction)
-{
-    if (isnan(fraction))
-        text_table_cell(table, column, "-");
-    else
-        text_table_cell(table, column, "%.2f", PERCENT * fraction);
-}
-
 static void surface_row(struct text_table *table, const struct calibration *calibration,
                         const struct calibrated_surface *entry)
 {
-    const struct surface_errors *errors = entry->surface.errors;
-    text_table_row(table);
-    text_table_cell(table, 0, "%s%s", calibration->set->functions.names[entry->function],
-                    entry->on_gpu ? "" : " (no GPU)");
-    if (entry->vcpu[0] == entry->vcpu[1])
-        text_table_cell(table, 1, "%d", entry->vcpu[0]);
-    else
-        text_table_cell(table, 1, "%d-%d", entry->vcpu[0], entry->vcpu[1]);
-    text_table_cell(table, 2, "%zu", entry->count);
-    cell_percent(table, 3, errors[FOLD_POINT].inner.mape);
-    cell_percent(table, 4, entry->surface.naive.inner.mape);
-    cell_percent(table, 5, errors[FOLD_POINT].all.mape);
-    cell_percent(table, 6, entry->surface.naive.all.mape);
-    cell_percent(table, 7, errors[FOLD_SHARE].inner.mape);
-    cell_percent(table, 8, errors[FOLD_BATCH].inner.mape);
-    cell_percent(table, 9, errors[FOLD_LEAST_SHARES].all.mape);
-    cell_percent(table, 10, errors[FOLD_LARGEST_BATCHES].all.mape);
+    const struct surface_errors *errors = entry->surface.errors, *naive = &entry->surface.naive;
+    char most[16] = "";
+    if (entry->vcpu[0] != entry->vcpu[1])
+        (void)snprintf(most, sizeof most, "-%d", entry->vcpu[1]);
+    text_table_add(table, "%s%s|%d%s|%zu|%.2f|%.2f|%.2f|%.2f|%.2f|%.2f|%.2f|%.2f",
+                   calibration->set->functions.names[entry->function],
+                   entry->on_gpu ? "" : " (no GPU)", entry->vcpu[0], most, entry->count,
+                   PERCENT * errors[FOLD_POINT].inner.mape, PERCENT * naive->inner.mape,
+                   PERCENT * errors[FOLD_POINT].all.mape, PERCENT * naive->all.mape,
+                   PERCENT * errors[FOLD_SHARE].inner.mape, PERCENT * errors[FOLD_BATCH].inner.mape,
+                   PERCENT * errors[FOLD_LEAST_SHARES].all.mape,
+                   PERCENT * errors[FOLD_LARGEST_BATCHES].all.mape);
+}
+
+static double percent_of(const struct calibration *calibration, enum surface_fold fold, bool inner)
+{
+    return PERCENT * calibration_error(calibration, fold, inner).mape;
 }
 
 static void total_row(struct text_table *table, const struct calibration *calibration)
@@ -50,17 +42,15 @@ static void total_row(struct text_table *table, const struct calibration *calibr
     size_t points = 0;
     for (size_t i = 0; i < calibration->surface_count; i++)
         points += calibration->surfaces[i].count;
-    text_table_row(table);
-    text_table_cell(table, 0, "all");
-    text_table_cell(table, 2, "%zu", points);
-    cell_percent(table, 3, calibration_error(calibration, FOLD_POINT, true).mape);
-    cell_percent(table, 4, calibration_naive_error(calibration, true).mape);
-    cell_percent(table, 5, calibration_error(calibration, FOLD_POINT, false).mape);
-    cell_percent(table, 6, calibration_naive_error(calibration, false).mape);
-    cell_percent(table, 7, calibration_error(calibration, FOLD_SHARE, true).mape);
-    cell_percent(table, 8, calibration_error(calibration, FOLD_BATCH, true).mape);
-    cell_percent(table, 9, calibration_error(calibration, FOLD_LEAST_SHARES, false).mape);
-    cell_percent(table, 10, calibration_error(calibration, FOLD_LARGEST_BATCHES, false).mape);
+    text_table_add(table, "all||%zu|%.2f|%.2f|%.2f|%.2f|%.2f|%.2f|%.2f|%.2f", points,
+                   percent_of(calibration, FOLD_POINT, true),
+                   PERCENT * calibration_naive_error(calibration, true).mape,
+                   percent_of(calibration, FOLD_POINT, false),
+                   PERCENT * calibration_naive_error(calibration, false).mape,
+                   percent_of(calibration, FOLD_SHARE, true),
+                   percent_of(calibration, FOLD_BATCH, true),
+                   percent_of(calibration, FOLD_LEAST_SHARES, false),
+                   percent_of(calibration, FOLD_LARGEST_BATCHES, false));
 }
 
 static bool surfaces_text(FILE *out, const struct calibration *calibration)
@@ -84,19 +74,19 @@ static bool interference_text(FILE *out, const struct interference_fit *fit)
                                           "twice",        "4 times",     "8 times"};
     const size_t columns = sizeof headers / sizeof headers[0];
     struct text_table *table = text_table_create(headers, columns);
-    for (int kind = 0; kind < INTERFERENCE_LAWS; kind++) {
+    for (int kind = 0; kind <= INTERFERENCE_LAWS; kind++) {
+        const bool law = kind < INTERFERENCE_LAWS;
         text_table_row(table);
-        text_table_cell(table, 0, "%s%s", interference_law_names[kind],
+        text_table_cell(table, 0, "%s%s", law ? interference_law_names[kind] : "none (naive)",
                         fit->kind == (enum interference_kind)kind ? " (chosen)" : "");
-        for (int fold = 0; fold < INTERFERENCE_FOLDS; fold++)
-            cell_percent(table, 1 + (size_t)fold, mape_of(&fit->errors[kind][fold]));
-        for (size_t i = 0; i < INTERFERENCE_MET; i++)
-            cell_percent(table, 1 + INTERFERENCE_FOLDS + i, mape_of(&fit->met[kind][i]));
+        for (size_t c = 1; c < columns; c++) {
+            const size_t fold = c - 1, met = fold - INTERFERENCE_FOLDS;
+            const double mape = !law                        ? fit->none.mape
+                                : fold < INTERFERENCE_FOLDS ? mape_of(&fit->errors[kind][fold])
+                                                            : mape_of(&fit->met[kind][met]);
+            text_table_cell(table, c, isnan(mape) ? "-" : "%.2f", PERCENT * mape);
+        }
     }
-    text_table_row(table);
-    text_table_cell(table, 0, "none (naive)");
-    for (size_t column = 1; column < columns; column++)
-        cell_percent(table, column, fit->none.mape);
     bool fine = text_table_print(table, 2, out);
     text_table_free(table);
     if (fit->errors[fit->kind][FOLD_GROUPS].count > 0)
@@ -111,12 +101,9 @@ static bool unseen_text(FILE *out, const struct unseen_pairs *unseen)
 {
     static const char *const headers[] = {"level of a pair, all else known", "seen", "left out"};
     struct text_table *table = text_table_create(headers, sizeof headers / sizeof headers[0]);
-    for (int i = 0; i < UNSEEN_LEVELS; i++) {
-        text_table_row(table);
-        text_table_cell(table, 0, "%s", unseen_level_names[i]);
-        cell_percent(table, 1, unseen->seen[i]);
-        cell_percent(table, 2, unseen->left_out[i]);
-    }
+    for (int i = 0; i < UNSEEN_LEVELS; i++)
+        text_table_add(table, "%s|%.2f|%.2f", unseen_level_names[i], PERCENT * unseen->seen[i],
+                       PERCENT * unseen->left_out[i]);
     bool fine = text_table_print(table, 2, out);
     text_table_free(table);
     return fine;
@@ -207,8 +194,8 @@ cJSON *calibrate_report_json(const char *name, const struct calibration *calibra
     if (calibration->surface_count > 0)
         json_put(cJSON_AddObjectToObject(object, "all"),
                  "inner %g point %g naive_inner %g naive_point %g",
-                 PERCENT * calibration_error(calibration, FOLD_POINT, true).mape,
-                 PERCENT * calibration_error(calibration, FOLD_POINT, false).mape,
+                 percent_of(calibration, FOLD_POINT, true),
+                 percent_of(calibration, FOLD_POINT, false),
                  PERCENT * calibration_naive_error(calibration, true).mape,
                  PERCENT * calibration_naive_error(calibration, false).mape);
     if (calibration->has_interference)
