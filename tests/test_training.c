@@ -14,7 +14,7 @@
 #include "traces/readers/line_reader.h"
 
 OWNER(results_free, struct results)
-OWNER(training_record_free, struct training_record)
+OWNER(run_record_free, struct run_record)
 
 enum { TRAININGS_MAX = 12000, LEASES_MAX = 20000 };
 

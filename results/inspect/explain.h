@@ -20,6 +20,7 @@
 
 #include "results/store/store.h"
 #include "sim/base/error.h"
+#include "workloads/outline.h"
 
 /* Components of a stage's time, ns, in chronological order. They add up to its time from ready to
  * finish. */
@@ -42,8 +43,8 @@ struct stage_time {
 };
 
 struct explained_stage {
-    const char *name, *function; /* from the configuration's JSON */
-    const struct job_row *job;   /* NULL: it never ran */
+    const char *name, *function;
+    const struct job_row *job; /* NULL: it never ran */
     const struct batch_row *batch;
     const struct decision_row *decision; /* NULL: not recorded */
     const uint64_t *mates; /* requests of the other jobs in the batch; jobs - 1 entries */
@@ -61,9 +62,9 @@ struct explanation {
     const char *application;
     struct explained_stage stages[RECORD_MAX_STAGES]; /* as the application lists them */
     uint32_t stage_count;
-    struct stage_time path;      /* sum over the longest path, equal to the latency */
-    struct cJSON *configuration; /* owns the names */
-    uint64_t *mates;             /* those of all stages */
+    struct stage_time path; /* sum over the longest path, equal to the latency */
+    struct outline outline; /* owns the names */
+    uint64_t *mates;        /* those of all stages */
 };
 
 /* Builds the explanation. `run`, `record` and `results` must outlive it. NULL: ERROR_INPUT if the

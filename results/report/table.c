@@ -171,6 +171,27 @@ void text_table_number(struct text_table *table, size_t column, double value, in
     cell->digits = digits;
 }
 
+void text_table_add(struct text_table *table, const char *format, ...)
+{
+    char *text = NULL, *rest, *cell;
+    va_list args;
+    va_start(args, format);
+    const int length = vasprintf(&text, format, args);
+    va_end(args);
+    text_table_row(table);
+    if (length < 0) {
+        if (table != NULL)
+            table->short_of_memory = true;
+        return;
+    }
+    rest = text;
+    for (size_t c = 0; table != NULL && (cell = strsep(&rest, "|")) != NULL; c++) {
+        const bool none = strcmp(cell, "nan") == 0 || strcmp(cell, "-nan") == 0;
+        text_table_cell(table, c, "%s", none ? "-" : cell);
+    }
+    free(text);
+}
+
 void interval_text(const struct estimate *estimate, int decimals, char text[INTERVAL_TEXT])
 {
     text[0] = '\0';

@@ -34,6 +34,10 @@ void text_table_helps(struct text_table *table, const char *const *helps);
 void text_table_foot(struct text_table *table);
 /* Adds a row of empty cells. */
 void text_table_row(struct text_table *table);
+/* Adds a row of plain cells, which '|' separates in the text. A number that is not there, "nan",
+ * becomes "-". */
+void text_table_add(struct text_table *table, const char *format, ...)
+    __attribute__((format(printf, 2, 3)));
 /* Each fills a cell of the last row: with any text; with a name; with running text, which wraps in
  * HTML; with a number, by which the column sorts in HTML, written there with `digits`. */
 void text_table_cell(struct text_table *table, size_t column, const char *format, ...)

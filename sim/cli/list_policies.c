@@ -2,6 +2,7 @@
 #include <stdio.h>
 
 #include "sched/registry.h"
+#include "sim/base/json_write.h"
 #include "sim/cli/listing.h"
 #include "workloads/keep_alive.h"
 
@@ -17,27 +18,18 @@ static void add_parameter(struct line *line, const struct key *parameter)
         line_add(line, "%g [%g..%g]", parameter->fallback, parameter->low, parameter->high);
 }
 
-static bool json_add_parameter(cJSON *list, const struct key *parameter)
+static void json_add_parameter(cJSON *list, const struct key *parameter)
 {
     char words[PARAMETER_WORDS];
     const char *word = parameter_word(parameter, parameter->fallback);
-    cJSON *object = cJSON_CreateObject();
-    bool good = object != NULL && cJSON_AddStringToObject(object, "name", parameter->name) != NULL;
-    if (word != NULL) {
-        good =
-            good && cJSON_AddStringToObject(object, "default", word) != NULL &&
-            cJSON_AddStringToObject(object, "choices", parameter_words(parameter, words)) != NULL;
-    } else {
-        good = good && cJSON_AddNumberToObject(object, "default", parameter->fallback) != NULL &&
-               cJSON_AddNumberToObject(object, "low", parameter->low) != NULL &&
-               cJSON_AddNumberToObject(object, "high", parameter->high) != NULL;
-    }
-    good = good && (parameter->help == NULL ||
-                    cJSON_AddStringToObject(object, "help", parameter->help) != NULL);
-    if (good && cJSON_AddItemToArray(list, object))
-        return true;
-    cJSON_Delete(object);
-    return false;
+    cJSON *object = json_append(list);
+    if (word != NULL)
+        json_put(object, "name %s default %s choices %s", parameter->name, word,
+                 parameter_words(parameter, words));
+    else
+        json_put(object, "name %s default %g low %g high %g", parameter->name, parameter->fallback,
+                 parameter->low, parameter->high);
+    json_put(object, "help %s", parameter->help);
 }
 
 /* In text, each parameter has a line with its meaning, if the entry is printed in full. `serves`:
@@ -52,17 +44,14 @@ static void list_configurable(struct listing *listing, const char *name, const c
     if (serves != NULL && listing->rows == NULL)
         line_add(&text, " [%s]", serves);
     cJSON *row = listing_show(listing, name, text.text);
-    if (serves != NULL && row != NULL)
-        listing->failed = cJSON_AddStringToObject(row, "serves", serves) == NULL || listing->failed;
-    cJSON *list = row != NULL ? cJSON_AddArrayToObject(row, "parameters") : NULL;
-    listing->failed = listing->failed || (row != NULL && list == NULL);
-    for (size_t p = 0; list != NULL && p < keys_count(parameters); p++)
-        listing->failed = !json_add_parameter(list, &parameters[p]) || listing->failed;
-    for (size_t p = 0; listing->rows == NULL && listing->full && p < keys_count(parameters); p++) {
+    json_put(row, "serves %s", serves);
+    cJSON *list = cJSON_AddArrayToObject(row, "parameters");
+    for (size_t p = 0; row != NULL && p < keys_count(parameters); p++)
+        json_add_parameter(list, &parameters[p]);
+    for (size_t p = 0; row == NULL && listing->full && p < keys_count(parameters); p++) {
         struct line own = {.used = 0};
-        const char *help = parameters[p].help;
         add_parameter(&own, &parameters[p]);
-        printf("    %-47s %s\n", own.text, help != NULL ? help : "");
+        printf("    %-47s %s\n", own.text, parameters[p].help != NULL ? parameters[p].help : "");
     }
 }
 
@@ -81,10 +70,9 @@ static void list_policy(struct listing *listing, const struct policy *policy)
                       policy->parameters);
 }
 
-bool list_policies(struct listing *listing, const char *folder, struct error *error)
+bool list_policies(struct listing *listing, const char *path, const char *name, struct error *error)
 {
-    (void)folder;
-    (void)error;
+    (void)path, (void)name, (void)error;
     const struct policy *policy = NULL;
     for (size_t i = 0; (policy = policy_at(i)) != NULL; i++) {
         list_policy(listing, policy);
@@ -96,10 +84,10 @@ bool list_policies(struct listing *listing, const char *folder, struct error *er
     return true;
 }
 
-bool list_keep_alives(struct listing *listing, const char *folder, struct error *error)
+bool list_keep_alives(struct listing *listing, const char *path, const char *name,
+                      struct error *error)
 {
-    (void)folder;
-    (void)error;
+    (void)path, (void)name, (void)error;
     const struct keep_alive *policy = NULL;
     for (size_t i = 0; (policy = keep_alive_at(i)) != NULL; i++)
         list_configurable(listing, policy->name, policy->summary, NULL, policy->parameters);

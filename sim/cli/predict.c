@@ -74,19 +74,13 @@ static bool in_range(const char *option, int value, struct range range, const ch
                        option, range.least, range.most, value);
 }
 
-static void add_error(cJSON *root, const char *key, double fraction)
-{
-    (void)cJSON_AddItemToObject(
-        root, key, isnan(fraction) ? cJSON_CreateNull() : cJSON_CreateNumber(fraction));
-}
-
 static bool print_json(const struct profile *profile, double ms, const char *source,
                        const struct profile_origin *origin, struct error *error)
 {
     cJSON *root = cJSON_CreateObject();
     json_put(root, "latency_ms %g source %s evidence %s", ms, source, profile->evidence);
-    add_error(root, "expected_error", origin->expected_error_50);
-    add_error(root, "expected_error_90", origin->expected_error_90);
+    json_put(root, "expected_error %g expected_error_90 %g", origin->expected_error_50,
+             origin->expected_error_90);
     return cli_print_json(root, error);
 }
 

@@ -23,8 +23,7 @@ struct run_options {
     const char *path;
     const char *out;
     const char *timeline;
-    const char *policies[CLI_POLICIES_MAX]; /* of --policies */
-    size_t policy_count;
+    struct cli_names policies; /* of --policies */
     bool json, details, in_process, rehearse, quiet;
     struct emulated_options rehearsal;
     double decision_timeout;
@@ -36,19 +35,6 @@ static bool take_seed(void *options, const char *name, char *value, struct error
     uint64_t seed;
     return cli_parse_u64(name, value, 0, SEED_MAX, &seed, error) &&
            cli_settings_add(&((struct run_options *)options)->settings, "seed", value, error);
-}
-
-static bool take_policy(void *options, const char *name, char *value, struct error *error)
-{
-    (void)name;
-    return cli_settings_add(&((struct run_options *)options)->settings, "policy.name", value,
-                            error);
-}
-
-static bool take_policies(void *options, const char *name, char *value, struct error *error)
-{
-    struct run_options *run = options;
-    return cli_take_names(name, value, run->policies, CLI_POLICIES_MAX, &run->policy_count, error);
 }
 
 /* Parses "factor=1.05,cv=0.1": how the emulated hardware differs from the model. */
@@ -96,10 +82,10 @@ static const struct cli_option run_table[] = {
     {"--policy", "NAME|FILE.so",
      "a policy's name (`esgsim list policies`) or your own .so; a policy other than the "
      "experiment's uses its default parameters",
-     .kind = OPTION_TAKE, .take = take_policy},
+     CLI_MEMBER(struct run_options, settings), .key = "policy.name"},
     {"--policies", "A,B,…",
      "run several policies, by name or .so, on the same arrivals and noise; one row each",
-     .kind = OPTION_TAKE, .take = take_policies},
+     CLI_MEMBER(struct run_options, policies), .most = CLI_POLICIES_MAX},
     {"--out", "F.h5",
      "write the results: /summary, /applications and, as the experiment's \"record\" "
      "asks, requests, batches, jobs, containers, decisions and timeline",
@@ -131,11 +117,11 @@ static const struct cli_option run_table[] = {
 /* Checks what --policies excludes. */
 static bool options_check(const struct run_options *options, struct error *error)
 {
-    for (size_t i = 0; i < options->settings.count && options->policy_count > 0; i++)
+    for (size_t i = 0; i < options->settings.count && options->policies.count > 0; i++)
         if (strcmp(options->settings.list[i].key, "policy.name") == 0)
             return error_input(error, "--policies names the policies; omit --policy and --set "
                                       "policy.name");
-    if (options->policy_count > 1 && (options->timeline != NULL || options->rehearse))
+    if (options->policies.count > 1 && (options->timeline != NULL || options->rehearse))
         return error_input(error, "%s takes one policy; use --policy",
                            options->rehearse ? "--rehearse" : "--timeline");
     return true;
@@ -263,7 +249,7 @@ static bool sinks_close(struct sinks *sinks, bool good, struct error *error)
 static bool print_json(const struct run_options *options, const struct output_run *runs,
                        size_t count, struct error *error)
 {
-    if (options->policy_count == 0)
+    if (options->policies.count == 0)
         return cli_print_json(output_run_json(runs), error);
     cJSON *root = cJSON_CreateObject();
     cJSON *list = cJSON_AddArrayToObject(root, "policies");
@@ -312,8 +298,8 @@ static bool runs_load(struct run_options *options, struct policy_run *runs, size
     struct cli_settings *settings = &options->settings;
     for (size_t i = 0; i < count; i++) {
         const size_t kept = settings->count;
-        if (options->policy_count > 0 &&
-            !cli_settings_add(settings, "policy.name", options->policies[i], error))
+        if (options->policies.count > 0 &&
+            !cli_settings_add(settings, "policy.name", options->policies.list[i], error))
             return false;
         const bool good = resolved_run_load(&runs[i].run, options->inputs, options->path,
                                             settings->list, settings->count, error);
@@ -330,7 +316,7 @@ static bool run_asks_bounds(const struct run_options *options, const struct poli
                             size_t run)
 {
     return options->details || options->json ||
-           (options->policy_count > 0 &&
+           (options->policies.count > 0 &&
             (run == 0 || runs[run].run.experiment->arrivals.process == ARRIVAL_CLOSED));
 }
 
@@ -348,7 +334,7 @@ static bool runs_simulate(const struct run_options *options, struct policy_run *
 static bool run_work(struct run_options *options, struct error *error)
 {
     struct policy_run runs[CLI_POLICIES_MAX] = {0};
-    const size_t count = options->policy_count > 0 ? options->policy_count : 1;
+    const size_t count = options->policies.count > 0 ? options->policies.count : 1;
     options->inputs = inputs_create(error);
     bool good = options->inputs != NULL && runs_load(options, runs, count, error) &&
                 runs_simulate(options, runs, count, error);
