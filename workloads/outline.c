@@ -31,8 +31,7 @@ static bool load_names(const struct json_value *root, struct function_entries *f
     functions->entries = load_array(json_size(&array), sizeof *functions->entries, error);
     if (functions->entries == NULL)
         return false;
-    for (struct json_value entry = json_first(&array); entry.node != NULL;
-         entry = json_after(&array, &entry, functions->count)) {
+    for (struct json_value entry = {0}; json_next(&array, &entry);) {
         if (!json_require(&entry, "name", &name, error) || json_as_string(&name, error) == NULL)
             return false;
         functions->entries[functions->count++].name = name.node->valuestring;

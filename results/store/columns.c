@@ -66,8 +66,8 @@ const size_t training_metric_count = sizeof metrics / sizeof metrics[0] - REQUES
 #define METRIC_COLUMN(row, members, type, name, unit, help)                                        \
     {#name, unit, help, METRIC_TYPE_##type, offsetof(struct row, members.name), 1, false},
 
-#define TEXT(row, name, length, help) COLUMN(row, COLUMN_TEXT, name, length, "", help, false)
-#define OWN_TEXT TEXT
+#define TEXT_FIELD(row, name, length, help) COLUMN(row, COLUMN_TEXT, name, length, "", help, false)
+#define OWN_TEXT TEXT_FIELD
 #define LATER_TEXT(row, name, length, help) COLUMN(row, COLUMN_TEXT, name, length, "", help, true)
 #define FIELD(row, type, name, unit, help) COLUMN(row, COLUMN_##type, name, 1, unit, help, false)
 #define LATER_FIELD(row, type, name, unit, help)                                                   \

@@ -49,24 +49,25 @@ enum { TEXT_HASH = 16, TEXT_NAME = 64, TEXT_LABEL = 512, TEXT_SHA256 = 64 };
 enum { TEXT_STATUS = 8, TEXT_MESSAGE = 256 };
 
 /* The columns of a table that are no metrics, in order:
- *   TEXT(row, name, length, help)       the fact of that name (results/store/record.h)
+ *   TEXT_FIELD(row, name, length, help) the fact of that name (results/store/record.h)
  *   OWN_TEXT(row, name, length, help)   another text of that many characters
  *   FIELD, LATER_FIELD                  as in sim/base/records.def
- *   LATER_TEXT(row, name, length, help) a TEXT that some files do not have */
+ *   LATER_TEXT(row, name, length, help) a TEXT_FIELD that some files do not have */
 
 /* A row of /summary, one per run. */
 #define SUMMARY_COLUMNS                                                                            \
-    TEXT(summary_row, hash, TEXT_HASH,                                                             \
-         "first 16 digits of the SHA-256 of the resolved configuration: the group in /runs")       \
-    TEXT(summary_row, name, TEXT_NAME, "of the experiment")                                        \
-    TEXT(summary_row, setting, TEXT_NAME, "named row of the sweep's matrix")                       \
-    TEXT(summary_row, policy, TEXT_NAME, "scheduling policy")                                      \
-    TEXT(summary_row, label, TEXT_LABEL,                                                           \
-         "settings of the sweep except the seed: runs with one label differ only in the seed")     \
+    TEXT_FIELD(summary_row, hash, TEXT_HASH,                                                       \
+               "first 16 digits of the SHA-256 of the resolved configuration: the group in /runs") \
+    TEXT_FIELD(summary_row, name, TEXT_NAME, "of the experiment")                                  \
+    TEXT_FIELD(summary_row, setting, TEXT_NAME, "named row of the sweep's matrix")                 \
+    TEXT_FIELD(summary_row, policy, TEXT_NAME, "scheduling policy")                                \
+    TEXT_FIELD(                                                                                    \
+        summary_row, label, TEXT_LABEL,                                                            \
+        "settings of the sweep except the seed: runs with one label differ only in the seed")      \
     FIELD(summary_row, u64, seed, "1",                                                             \
           "of the random streams: equal seeds give equal arrivals and noise")                      \
     FIELD(summary_row, u64, warmup_requests, "1", "requests simulated before the measured ones")   \
-    TEXT(summary_row, evidence, TEXT_NAME, "evidence grade of the latency profile")                \
+    TEXT_FIELD(summary_row, evidence, TEXT_NAME, "evidence grade of the latency profile")          \
     LATER_TEXT(summary_row, policy_label, TEXT_NAME,                                               \
                "display name that the sweep gives the policy; empty: none")                        \
     LATER_TEXT(summary_row, setting_label, TEXT_NAME,                                              \
@@ -80,18 +81,18 @@ enum { TEXT_STATUS = 8, TEXT_MESSAGE = 256 };
 
 /* A row of /applications, one per application and run. */
 #define APPLICATION_COLUMNS                                                                        \
-    TEXT(application_row, hash, TEXT_HASH, "of the run: as in /summary")                           \
+    TEXT_FIELD(application_row, hash, TEXT_HASH, "of the run: as in /summary")                     \
     OWN_TEXT(application_row, application, TEXT_NAME, "name of the application")                   \
-    TEXT(application_row, setting, TEXT_NAME, "named row of the sweep's matrix")                   \
-    TEXT(application_row, policy, TEXT_NAME, "scheduling policy")                                  \
+    TEXT_FIELD(application_row, setting, TEXT_NAME, "named row of the sweep's matrix")             \
+    TEXT_FIELD(application_row, policy, TEXT_NAME, "scheduling policy")                            \
     FIELD(application_row, u64, seed, "1", "of the random streams")
 
 /* A row of /training, one per run with trainings. */
 #define TRAINING_COLUMNS                                                                           \
-    TEXT(training_summary_row, hash, TEXT_HASH, "of the run: as in /summary")                      \
-    TEXT(training_summary_row, name, TEXT_NAME, "of the experiment")                               \
-    TEXT(training_summary_row, setting, TEXT_NAME, "named row of the sweep's matrix")              \
-    TEXT(training_summary_row, policy, TEXT_NAME, "scheduling policy")                             \
+    TEXT_FIELD(training_summary_row, hash, TEXT_HASH, "of the run: as in /summary")                \
+    TEXT_FIELD(training_summary_row, name, TEXT_NAME, "of the experiment")                         \
+    TEXT_FIELD(training_summary_row, setting, TEXT_NAME, "named row of the sweep's matrix")        \
+    TEXT_FIELD(training_summary_row, policy, TEXT_NAME, "scheduling policy")                       \
     FIELD(training_summary_row, u64, seed, "1", "of the random streams")
 
 /* Why a run of a sweep is not in its file. */
@@ -102,19 +103,19 @@ enum { TEXT_STATUS = 8, TEXT_MESSAGE = 256 };
  * order of the sweep. */
 #define MISSING_COLUMNS                                                                            \
     FIELD(missing_run, u64, position, "1", "index of the run in the sweep")                        \
-    TEXT(missing_run, setting, TEXT_NAME, "as in /summary")                                        \
-    TEXT(missing_run, setting_label, TEXT_NAME, "as in /summary")                                  \
-    TEXT(missing_run, policy, TEXT_NAME, "as in /summary")                                         \
-    TEXT(missing_run, policy_label, TEXT_NAME, "as in /summary")                                   \
-    TEXT(missing_run, label, TEXT_LABEL, "as in /summary")                                         \
+    TEXT_FIELD(missing_run, setting, TEXT_NAME, "as in /summary")                                  \
+    TEXT_FIELD(missing_run, setting_label, TEXT_NAME, "as in /summary")                            \
+    TEXT_FIELD(missing_run, policy, TEXT_NAME, "as in /summary")                                   \
+    TEXT_FIELD(missing_run, policy_label, TEXT_NAME, "as in /summary")                             \
+    TEXT_FIELD(missing_run, label, TEXT_LABEL, "as in /summary")                                   \
     FIELD(missing_run, u64, seed, "1", "of the random streams")                                    \
     OWN_TEXT(missing_run, status, TEXT_STATUS, "failed, or not run")                               \
     OWN_TEXT(missing_run, message, TEXT_MESSAGE,                                                   \
              "the error or signal; empty if the run was not begun")
 
-#define TEXT(row, name, length, help) char name[length + 1];
-#define OWN_TEXT TEXT
-#define LATER_TEXT TEXT
+#define TEXT_FIELD(row, name, length, help) char name[length + 1];
+#define OWN_TEXT TEXT_FIELD
+#define LATER_TEXT TEXT_FIELD
 #define FIELD(row, type, name, unit, help) RECORD_##type name;
 #define LATER_FIELD FIELD
 struct summary_row {
@@ -133,7 +134,7 @@ struct training_summary_row {
 struct missing_run {
     MISSING_COLUMNS
 };
-#undef TEXT
+#undef TEXT_FIELD
 #undef OWN_TEXT
 #undef LATER_TEXT
 #undef FIELD

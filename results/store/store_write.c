@@ -348,8 +348,9 @@ struct recorder store_recorder(struct store *store)
 }
 
 /* Write the names of a run into a row. */
-#define TEXT(type, name, length, help) column_copy_text(row->name, sizeof row->name, facts->name);
-#define LATER_TEXT TEXT
+#define TEXT_FIELD(type, name, length, help)                                                       \
+    column_copy_text(row->name, sizeof row->name, facts->name);
+#define LATER_TEXT TEXT_FIELD
 #define OWN_TEXT(type, name, length, help)
 #define FIELD(row, type, name, unit, help)
 #define LATER_FIELD FIELD
@@ -367,7 +368,7 @@ void store_name_training(struct training_summary_row *row, const struct run_fact
 {
     TRAINING_COLUMNS
 }
-#undef TEXT
+#undef TEXT_FIELD
 #undef LATER_TEXT
 #undef OWN_TEXT
 #undef FIELD
