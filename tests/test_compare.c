@@ -359,9 +359,9 @@ CASE(company_and_causes_are_what_pairwise_counting_gives)
  * 95 of 100 cases; with blocks as few as these it is somewhat too narrow. */
 CASE(the_interval_holds_the_truth_as_often_as_it_says)
 {
-    enum { TRIALS = 40 };
+    const size_t count = trials(40);
     size_t held = 0;
-    for (unsigned trial = 0; trial < TRIALS; trial++) {
+    for (unsigned trial = 0; trial < count; trial++) {
         char seed[16];
         snprintf(seed, sizeof seed, "%u", trial + 1);
         struct pair pair =
@@ -373,7 +373,7 @@ CASE(the_interval_holds_the_truth_as_often_as_it_says)
         held += figure->low <= 0 && figure->high >= 0;
         pair_clear(&pair);
     }
-    assert_in_range(held, TRIALS * 85 / 100, TRIALS);
+    assert_in_range(held, count * 85 / 100, count);
 }
 
 CASE(few_requests_have_no_interval)

@@ -360,7 +360,7 @@ CASE(stages_in_any_order_become_the_same_graph_in_topological_order)
     OWNED(gsl_rng_free) gsl_rng *rng = gsl_rng_alloc(gsl_rng_mt19937);
     gsl_rng_set(rng, 7);
     char text[8192];
-    for (int round = 0; round < 200; round++) {
+    for (size_t round = 0; round < trials(200); round++) {
         struct random_dag dag;
         draw_dag(rng, &dag);
         write_dag(&dag, text, sizeof text);
@@ -459,7 +459,7 @@ CASE(the_hash_does_not_depend_on_key_order_or_white_space)
     OWNED(gsl_rng_free) gsl_rng *rng = gsl_rng_alloc(gsl_rng_mt19937);
     gsl_rng_set(rng, 11);
     static const char *const texts[] = {plain, profiled};
-    for (int round = 0; round < 200; round++) {
+    for (size_t round = 0; round < trials(200); round++) {
         const char *text = texts[round % 2];
         OWNED(experiment_free) struct experiment *e = parse(text, NULL, 0);
         JSON *root = cJSON_Parse(text);
