@@ -68,8 +68,7 @@ static struct orion_model *model_of(struct world *world, struct arena *arena, do
     world->dag.application.slo = sim_from_ms(slo_ms);
     struct orion_model *model =
         orion_model_create(arena, &world->workload, 0, 65535, BINS, percentile, &error);
-    if (model == NULL)
-        fail_msg("%s", error.message);
+    assert_good(model, &error);
     return model;
 }
 
