@@ -129,6 +129,6 @@ static inline void free_owned(void *pointer)
 
 OWNER(cJSON_Delete, cJSON)
 #define JSON OWNED(cJSON_Delete) cJSON
-#define TEXT OWNED(free) char
+#define STRING OWNED(free) char
 
 #endif

@@ -486,9 +486,9 @@ CASE(the_formats_agree_and_say_that_no_gpu_took_part)
     CLOSED(pair_clear)
     struct pair pair = pair_of(lone(NULL, NULL, NULL), lone(NULL, NULL, NULL), 1.25, 0.1, false);
     OWNED(compare_free) struct comparison *against = compare(&pair);
-    TEXT *text = printed(against, compare_text), *again = printed(against, compare_text);
-    TEXT *page = printed(against, compare_html), *csv = printed(against, compare_csv);
-    TEXT *object = printed(against, compare_json);
+    STRING *text = printed(against, compare_text), *again = printed(against, compare_text);
+    STRING *page = printed(against, compare_html), *csv = printed(against, compare_csv);
+    STRING *object = printed(against, compare_json);
     const double error = whole(&against->runs[0])->figures[COMPARE_EXECUTION].error;
     char number[64];
     assert_string_equal(text, again);
@@ -519,7 +519,7 @@ CASE(a_gpu_is_named_and_nothing_is_called_a_rehearsal)
     CLOSED(pair_clear)
     struct pair pair = pair_of(lone(NULL, NULL, NULL), lone(NULL, NULL, NULL), 1, 0, true);
     OWNED(compare_free) struct comparison *against = compare(&pair);
-    TEXT *text = printed(against, compare_text);
+    STRING *text = printed(against, compare_text);
     assert_null(strstr(text, "rehearsal"));
     assert_non_null(strstr(text, "Executed on a GPU that is none (none) through made up."));
     assert_non_null(strstr(text, "late by 12.5 us in the mean, 40.0 us at p99, 155.0 us at most"));

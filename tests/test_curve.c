@@ -410,7 +410,7 @@ CASE(a_label_gives_its_numbers_and_keys)
     assert_false(run_label_number(label, "x", &value));
     assert_false(run_label_number("x=inf", "x", &value));
     assert_false(run_label_number("x=", "x", &value));
-    TEXT *rest = run_label_drop(label, "arrivals.load");
+    STRING *rest = run_label_drop(label, "arrivals.load");
     assert_string_equal(rest,
                         "setting=a b slo.factor=1e1 cluster={\"n\": 3} policy.params.k=7 x=5s");
     char *keys = run_label_keys(label);

@@ -449,7 +449,7 @@ static void shuffle_members(gsl_rng *rng, cJSON *node)
         unsigned long which = gsl_rng_uniform_int(rng, (unsigned long)(count - i));
         cJSON *member = cJSON_GetArrayItem(node, (int)which);
         cJSON *taken = cJSON_DetachItemViaPointer(node, member);
-        TEXT *key = strdup(taken->string);
+        STRING *key = strdup(taken->string);
         assert_true(cJSON_AddItemToObject(node, key, taken));
     }
 }
@@ -570,7 +570,7 @@ CASE(every_malformed_file_of_the_corpus_is_refused_in_one_line)
 {
     struct error fault = {0};
     size_t files = 0;
-    TEXT *table = json_read_text("tests/corpus/loaders.md", NULL, &fault);
+    STRING *table = json_read_text("tests/corpus/loaders.md", NULL, &fault);
     assert_non_null(table);
     char *rest = NULL;
     for (char *line = strtok_r(table, "\n", &rest); line != NULL;
@@ -602,7 +602,7 @@ CASE(an_experiment_cut_off_anywhere_or_short_of_any_part_is_refused)
     static const char *const texts[] = {plain, profiled};
     for (size_t t = 0; t < 2; t++) {
         size_t length = strlen(texts[t]);
-        TEXT *text = strdup(texts[t]);
+        STRING *text = strdup(texts[t]);
         for (size_t cut = 0; cut < length; cut++) {
             struct error error = {0};
             memcpy(text, texts[t], length);

@@ -201,7 +201,7 @@ CASE(the_words_are_those_of_the_golden_file)
 {
     CLOSED(recorded_clear) struct recorded recorded = {0};
     record_by_hand("all", &recorded);
-    TEXT *text = NULL;
+    STRING *text = NULL;
     size_t size = 0;
     FILE *out = open_memstream(&text, &size);
     assert_non_null(out);
@@ -237,7 +237,7 @@ CASE(the_json_holds_the_same_figures)
     struct explanation *told =
         explanation_build(&recorded.results->runs[0], recorded.record, 2, &error);
     assert_non_null(told);
-    TEXT *text = NULL;
+    STRING *text = NULL;
     size_t size = 0;
     FILE *out = open_memstream(&text, &size);
     assert_true(explanation_json(told, out, &error));
