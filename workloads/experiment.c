@@ -342,7 +342,7 @@ struct experiment *experiment_load_with(struct inputs *inputs, const char *path,
                                         struct error *error)
 {
     struct json_include document;
-    if (!json_include_open_with(&document, inputs, path, error))
+    if (!json_include_open(&document, inputs, path, error))
         return NULL;
     const struct json_value root = json_include_root(&document);
     struct json_value base;

@@ -34,10 +34,9 @@ extern const char *const initial_names[];
 /* The keys of an experiment, an application, a reference to one, and a stage. */
 extern const struct key experiment_keys[], application_keys[], application_reference_keys[],
     stage_keys[], function_keys[];
-/* The keys of "platform", "planning", "training" and its drawn arrivals; "reference" of "slo"; a
- * state of an MMPP. */
-extern const struct key platform_keys[], planning_keys[], training_keys[], training_poisson_keys[],
-    slo_reference_key[], mmpp_state_keys[];
+/* The keys of "platform", "planning" and "training"; "reference" of "slo"; a state of an MMPP. */
+extern const struct key platform_keys[], planning_keys[], training_keys[], slo_reference_key[],
+    mmpp_state_keys[];
 /* The keys of an invoker, of one of its GPUs, and of "price". */
 struct gpu_entry {
     struct gpu_spec gpu;
@@ -48,8 +47,8 @@ struct price {
     double vcpu_hour_usd, vgpu_hour_usd;
 };
 extern const struct key invoker_keys[], gpu_keys[], price_keys[];
-/* The keys of "arrivals", by process. */
-extern const struct key *const arrival_keys[];
+/* The keys of "arrivals", by process, and of those of trainings: of a trace, drawn. */
+extern const struct key *const arrival_keys[], *const training_arrival_keys[];
 
 /* Allocates `count` zeroed entries (at least one). NULL with an error when out of memory. */
 void *load_array(size_t count, size_t size, struct error *error);

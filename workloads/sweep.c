@@ -442,7 +442,7 @@ static bool open_base(const struct sweep *sweep, struct json_include *base, stru
     if (sweep->base_text != NULL)
         return json_include_parse(base, sweep->base_text, sweep->base_path, sweep->directory,
                                   error);
-    return json_include_open_with(base, sweep->inputs, sweep->base_path, error);
+    return json_include_open(base, sweep->inputs, sweep->base_path, error);
 }
 
 /* Reads the base's seed after applying the overrides, which must all be valid. */
@@ -536,7 +536,7 @@ struct sweep *sweep_load(const char *path, const struct override *overrides, siz
                          struct error *error)
 {
     struct json_include document;
-    if (!json_include_open(&document, path, error))
+    if (!json_include_open(&document, NULL, path, error))
         return NULL;
     struct sweep_plan *plan = load_array(1, sizeof *plan, error);
     struct sweep *sweep = load_array(1, sizeof *sweep, error);
