@@ -111,7 +111,7 @@ char *json_include_find_file(const struct json_include *document, const struct j
                              struct error *error)
 {
     const char *name = json_as_string(value, error);
-    json_asked(&(struct json_question){.ask = JSON_ASK_FILE, .value = value});
+    json_asked("file", value, NULL, 0, 0, NULL);
     if (name == NULL)
         return NULL;
     const char *directory = json_include_directory(document, value);
@@ -245,7 +245,7 @@ static bool enter(struct json_include *document, cJSON *node, struct json_value 
 bool json_include_member(struct json_include *document, const struct json_value *object,
                          const char *key, struct json_value *child, struct error *error)
 {
-    json_asked(&(struct json_question){.ask = JSON_ASK_FILE, .value = object, .key = key});
+    json_asked("file", object, key, 0, 0, NULL);
     if (!json_child(object, key, child)) {
         child->node = NULL;
         return true;
@@ -257,7 +257,7 @@ bool json_include_entry(struct json_include *document, const struct json_value *
                         struct json_value *child, struct error *error)
 {
     *child = json_entry(array, index);
-    json_asked(&(struct json_question){.ask = JSON_ASK_FILE, .value = child});
+    json_asked("file", child, NULL, 0, 0, NULL);
     return enter(document, cJSON_GetArrayItem(array->node, (int)index), child, error);
 }
 

@@ -166,14 +166,15 @@ bool platform_load(const struct json_value *value, const struct workload *worklo
 /* Sets every application's SLO from "slo". A NULL node means factor 1. */
 bool slo_load(const struct json_value *value, struct workload *workload, struct error *error);
 
-/* experiment_load and experiment_parse with a cache of input files (workloads/inputs.h). `inputs`
- * may be NULL. */
+/* experiment_load with a cache of input files (workloads/inputs.h), which may be NULL. */
 struct experiment *experiment_load_with(struct inputs *inputs, const char *path,
                                         const struct override *overrides, size_t override_count,
                                         struct error *error);
-struct experiment *experiment_parse_with(struct inputs *inputs, const char *text, const char *name,
-                                         const char *directory, const struct override *overrides,
-                                         size_t override_count, struct error *error);
+
+/* The experiment of a document, which it closes, with overrides. NULL with an error. */
+struct experiment *experiment_resolve(struct json_include *document,
+                                      const struct override *overrides, size_t count,
+                                      struct error *error);
 
 /* Prints one line of JSON with the members of every object sorted by key, which reorders `root`.
  * The caller frees. NULL when out of memory. */

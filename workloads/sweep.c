@@ -418,10 +418,12 @@ static bool load_base(const struct json_include *document, const struct json_val
 
 static bool open_base(const struct sweep *sweep, struct json_include *base, struct error *error)
 {
-    if (sweep->base_text != NULL)
-        return json_include_parse(base, sweep->base_text, sweep->base_path, sweep->directory,
-                                  error);
-    return json_include_open(base, sweep->inputs, sweep->base_path, error);
+    if (sweep->base_text == NULL)
+        return json_include_open(base, sweep->inputs, sweep->base_path, error);
+    if (!json_include_parse(base, sweep->base_text, sweep->base_path, sweep->directory, error))
+        return false;
+    base->inputs = sweep->inputs;
+    return true;
 }
 
 /* Reads the base's seed after applying the overrides, which must all be valid. */
@@ -574,13 +576,11 @@ struct experiment *sweep_experiment(const struct sweep *sweep, size_t run, struc
 {
     const struct sweep_run *chosen = &sweep->runs[run];
     struct error fault = {0};
+    struct json_include base;
     struct experiment *experiment =
-        sweep->base_text != NULL
-            ? experiment_parse_with(sweep->inputs, sweep->base_text, sweep->base_path,
-                                    sweep->directory, chosen->overrides, chosen->override_count,
-                                    &fault)
-            : experiment_load_with(sweep->inputs, sweep->base_path, chosen->overrides,
-                                   chosen->override_count, &fault);
+        open_base(sweep, &base, &fault)
+            ? experiment_resolve(&base, chosen->overrides, chosen->override_count, &fault)
+            : NULL;
     if (experiment == NULL)
         (void)sweep_fault(sweep, run, &fault, error);
     else {
