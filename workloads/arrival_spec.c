@@ -22,18 +22,18 @@ static const char *const think_kinds[] = {"exponential", "constant", NULL};
 #define OF arrival_spec
 /* It selects the table, so it is known before the table is used. */
 #define PROCESS KEY_WORD("process", OF, process, processes, 0, OPTIONAL)
+#define LOAD KEY_NUMBER("load", OF, load, 1e-6, 1e6, 0, UNWRITTEN)
 static const struct key uniform_keys[] = {
     PROCESS,
     KEY_NUMBER("low_ms", OF, low_ms, 0, LIMIT_MS, 0, OPTIONAL),
     KEY_NUMBER("high_ms", OF, high_ms, 1e-6, LIMIT_MS, 0, OPTIONAL),
-    KEY_OWN("load"),
+    LOAD,
     KEY_NOTES,
     KEY_END};
 static const struct key poisson_keys[] = {
-    PROCESS, KEY_NUMBER("rate_per_s", OF, rate_per_s, RATE_LEAST, RATE_MOST, 0, OPTIONAL),
-    KEY_OWN("load"), KEY_NOTES, KEY_END};
-static const struct key mmpp_keys[] = {PROCESS, KEY_OWN("states"), KEY_OWN("load"), KEY_NOTES,
-                                       KEY_END};
+    PROCESS, KEY_NUMBER("rate_per_s", OF, rate_per_s, RATE_LEAST, RATE_MOST, 0, OPTIONAL), LOAD,
+    KEY_NOTES, KEY_END};
+static const struct key mmpp_keys[] = {PROCESS, KEY_OWN("states"), LOAD, KEY_NOTES, KEY_END};
 static const struct key trace_keys[] = {
     PROCESS,
     KEY_OWN("file"),
@@ -176,13 +176,10 @@ static void scale(struct arrival_spec *arrivals, double factor)
 static bool apply_load(const struct json_value *value, const struct workload *workload,
                        struct arrival_spec *arrivals, struct error *error)
 {
-    double load = 0;
     struct json_value child;
-    if (!json_number(value, "load", 1e-6, 1e6, &load, error))
-        return false;
     if (!json_child(value, "load", &child))
         return true;
-    const double rate = load * capacity_find(workload).rate_per_s;
+    const double rate = arrivals->load * capacity_find(workload).rate_per_s;
     scale(arrivals, rate / arrival_spec_rate(arrivals));
     double fastest = arrivals->process == ARRIVAL_UNIFORM ? 1e3 / arrivals->high_ms : rate;
     for (size_t i = 0; i < arrivals->state_count; i++)
@@ -191,7 +188,7 @@ static bool apply_load(const struct json_value *value, const struct workload *wo
            json_fault(&child, error,
                       "%g of the cluster's capacity is %g requests per second; choose a load that "
                       "brings %g to %g",
-                      load, rate, RATE_LEAST, RATE_MOST);
+                      arrivals->load, rate, RATE_LEAST, RATE_MOST);
 }
 
 static bool load_process(const struct json_include *document, const struct json_value *value,

@@ -281,24 +281,16 @@ static bool write_arrivals(cJSON *object, const struct experiment *experiment)
 static bool write_training_arrivals(cJSON *arrivals, const struct training_plan *plan)
 {
     const struct training_draw *draw = &plan->draw;
-    const bool drawn = plan->trace_path == NULL;
-    bool good = json_put(arrivals, "process %s", drawn ? "poisson" : "trace");
-    if (drawn) {
-        cJSON *ranges = cJSON_AddArrayToObject(arrivals, "minutes");
-        good = good && keys_write(training_poisson_keys, draw, arrivals);
-        for (size_t i = 0; i < draw->range_count; i++) {
-            const struct training_range *range = &draw->ranges[i];
-            const double numbers[] = {range->weight, range->low, range->high};
-            good = good && put(ranges, NULL, cJSON_CreateDoubleArray(numbers, 3));
-        }
-    } else {
-        good = good && put_digest(arrivals, "file", plan->trace_path, plan->trace_sha256) &&
-               json_put(arrivals, "format %s", plan->trace_format) &&
-               (draw->cluster[0] == '\0' || json_put(arrivals, "cluster %s", draw->cluster));
+    bool good = keys_write(training_arrival_keys[draw->drawn], draw, arrivals);
+    if (!draw->drawn)
+        return good && put_digest(arrivals, "file", plan->trace_path, plan->trace_sha256) &&
+               json_put(arrivals, "format %s", plan->trace_format);
+    cJSON *ranges = cJSON_AddArrayToObject(arrivals, "minutes");
+    for (size_t i = 0; i < draw->range_count; i++) {
+        const struct training_range *range = &draw->ranges[i];
+        const double numbers[] = {range->weight, range->low, range->high};
+        good = good && put(ranges, NULL, cJSON_CreateDoubleArray(numbers, 3));
     }
-    cJSON *split = cJSON_AddObjectToObject(arrivals, "split");
-    for (size_t c = 0; c < TRAINING_CLASSES; c++)
-        good = good && cJSON_AddNumberToObject(split, training_class_names[c], draw->split[c]);
     return good;
 }
 

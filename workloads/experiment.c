@@ -319,9 +319,9 @@ static bool drop_parameters(struct json_include *document, const struct override
     return true;
 }
 
-static struct experiment *resolve_overridden(struct json_include *document,
-                                             const struct override *overrides, size_t count,
-                                             struct error *error)
+struct experiment *experiment_resolve(struct json_include *document,
+                                      const struct override *overrides, size_t count,
+                                      struct error *error)
 {
     bool good = drop_parameters(document, overrides, count, error);
     for (size_t i = 0; i < count && good; i++)
@@ -342,7 +342,7 @@ struct experiment *experiment_load_with(struct inputs *inputs, const char *path,
                                         struct error *error)
 {
     struct json_include document;
-    if (!json_include_open_with(&document, inputs, path, error))
+    if (!json_include_open(&document, inputs, path, error))
         return NULL;
     const struct json_value root = json_include_root(&document);
     struct json_value base;
@@ -351,25 +351,17 @@ struct experiment *experiment_load_with(struct inputs *inputs, const char *path,
         json_include_close(&document);
         return NULL;
     }
-    return resolve_overridden(&document, overrides, override_count, error);
+    return experiment_resolve(&document, overrides, override_count, error);
 }
 
 struct experiment *experiment_parse(const char *text, const char *name, const char *directory,
                                     const struct override *overrides, size_t override_count,
                                     struct error *error)
 {
-    return experiment_parse_with(NULL, text, name, directory, overrides, override_count, error);
-}
-
-struct experiment *experiment_parse_with(struct inputs *inputs, const char *text, const char *name,
-                                         const char *directory, const struct override *overrides,
-                                         size_t override_count, struct error *error)
-{
     struct json_include document;
-    if (!json_include_parse(&document, text, name, directory, error))
-        return NULL;
-    document.inputs = inputs;
-    return resolve_overridden(&document, overrides, override_count, error);
+    return json_include_parse(&document, text, name, directory, error)
+               ? experiment_resolve(&document, overrides, override_count, error)
+               : NULL;
 }
 
 bool experiment_inputs_check(const struct experiment *experiment, struct error *error)

@@ -22,14 +22,9 @@ void *load_entries(const struct json_value *array, size_t low, size_t high, size
 bool load_unknown_name(const struct json_value *value, const char *what, const char *name,
                        const char *const *names, int count, struct error *error)
 {
-    const char *nearest = error_nearest_name(name, names, count);
-    if (nearest != NULL)
-        return json_fault(value, error, "\"%s\" is no %s; did you mean \"%s\"?", name, what,
-                          nearest);
-    char list[512];
-    error_list_names(names, count, list, sizeof list);
-    return json_fault(value, error, "\"%s\" is no %s; known are %s", name, what,
-                      count == 0 ? "none" : list);
+    char fault[768];
+    (void)snprintf(fault, sizeof fault, "\"%s\" is no %s", name, what);
+    return json_fault_unknown(value, fault, name, names, count, error);
 }
 
 static const char *name_at(char *const *first, size_t size, size_t index)

@@ -34,10 +34,9 @@ extern const char *const initial_names[];
 /* The keys of an experiment, an application, a reference to one, and a stage. */
 extern const struct key experiment_keys[], application_keys[], application_reference_keys[],
     stage_keys[], function_keys[];
-/* The keys of "platform", "planning", "training" and its drawn arrivals; "reference" of "slo"; a
- * state of an MMPP. */
-extern const struct key platform_keys[], planning_keys[], training_keys[], training_poisson_keys[],
-    slo_reference_key[], mmpp_state_keys[];
+/* The keys of "platform", "planning" and "training"; "reference" of "slo"; a state of an MMPP. */
+extern const struct key platform_keys[], planning_keys[], training_keys[], slo_reference_key[],
+    mmpp_state_keys[];
 /* The keys of an invoker, of one of its GPUs, and of "price". */
 struct gpu_entry {
     struct gpu_spec gpu;
@@ -48,8 +47,8 @@ struct price {
     double vcpu_hour_usd, vgpu_hour_usd;
 };
 extern const struct key invoker_keys[], gpu_keys[], price_keys[];
-/* The keys of "arrivals", by process. */
-extern const struct key *const arrival_keys[];
+/* The keys of "arrivals", by process, and of those of trainings: of a trace, drawn. */
+extern const struct key *const arrival_keys[], *const training_arrival_keys[];
 
 /* Allocates `count` zeroed entries (at least one). NULL with an error when out of memory. */
 void *load_array(size_t count, size_t size, struct error *error);
@@ -167,14 +166,15 @@ bool platform_load(const struct json_value *value, const struct workload *worklo
 /* Sets every application's SLO from "slo". A NULL node means factor 1. */
 bool slo_load(const struct json_value *value, struct workload *workload, struct error *error);
 
-/* experiment_load and experiment_parse with a cache of input files (workloads/inputs.h). `inputs`
- * may be NULL. */
+/* experiment_load with a cache of input files (workloads/inputs.h), which may be NULL. */
 struct experiment *experiment_load_with(struct inputs *inputs, const char *path,
                                         const struct override *overrides, size_t override_count,
                                         struct error *error);
-struct experiment *experiment_parse_with(struct inputs *inputs, const char *text, const char *name,
-                                         const char *directory, const struct override *overrides,
-                                         size_t override_count, struct error *error);
+
+/* The experiment of a document, which it closes, with overrides. NULL with an error. */
+struct experiment *experiment_resolve(struct json_include *document,
+                                      const struct override *overrides, size_t count,
+                                      struct error *error);
 
 /* Prints one line of JSON with the members of every object sorted by key, which reorders `root`.
  * The caller frees. NULL when out of memory. */

@@ -48,11 +48,9 @@ static bool load_applications(const struct json_value *root, struct function_tab
         return true; /* it has only trainings */
     workload->applications = load_array(json_size(&array), sizeof *workload->applications, error);
     bool good = workload->applications != NULL;
-    for (size_t a = 0; good && a < json_size(&array); a++) {
-        struct json_value entry = json_entry(&array, a);
+    for (struct json_value entry = {0}; good && json_next(&array, &entry);)
         good = application_load(&entry, table,
                                 &workload->applications[workload->application_count++], error);
-    }
     return good;
 }
 

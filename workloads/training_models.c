@@ -374,7 +374,7 @@ struct training_models *training_models_load(const struct json_value *value, str
 struct training_models *training_models_read(const char *path, struct error *error)
 {
     struct json_include document;
-    if (!json_include_open(&document, path, error))
+    if (!json_include_open(&document, NULL, path, error))
         return NULL;
     const struct json_value root = json_include_root(&document);
     struct training_models *models = training_models_load(&root, error);

@@ -109,6 +109,10 @@ const char *json_as_string(const struct json_value *value, struct error *error);
 /* The value as any string, such as a note of several lines. Not copied. NULL: a fault. */
 const char *json_as_text(const struct json_value *value, struct error *error);
 
+/* Reports "FAULT; did you mean …?" or, if no name is near, "FAULT; known are …". Returns false. */
+bool json_fault_unknown(const struct json_value *value, const char *fault, const char *name,
+                        const char *const *names, int count, struct error *error);
+
 /* Checks that `name`, the value's own string or its key, has no control characters. */
 bool json_is_name(const struct json_value *value, const char *name, struct error *error);
 
@@ -116,32 +120,19 @@ bool json_is_name(const struct json_value *value, const char *name, struct error
  * Loaders tell a recorder what they ask of a document, from which the schemas of workloads/schemas/
  * are generated. */
 
-enum json_ask {
-    JSON_ASK_OBJECT,  /* with keys only from `words`; NULL: any */
-    JSON_ASK_ARRAY,   /* with low..high entries */
-    JSON_ASK_NUMBER,  /* within low..high */
-    JSON_ASK_INTEGER, /* within low..high */
-    JSON_ASK_BOOL,
-    JSON_ASK_STRING,
-    JSON_ASK_CHOICE, /* one of `words` */
-    JSON_ASK_FILE,   /* a string may name a file that has the value */
-    JSON_ASK_KEY     /* an object that has the key */
-};
-
-struct json_question {
-    enum json_ask ask;
-    const struct json_value *value;
-    const char *key; /* asked of this member, which may be absent; NULL: of the value itself */
-    double low, high;
-    const char *const *words; /* NULL-terminated */
-};
+/* A question about a member `key` of the value, which may be absent; NULL: about the value itself:
+ * "object" with keys only from `words` (NULL-terminated; NULL: any), "array" with low..high
+ * entries, "number" or "integer" within low..high, "boolean", "string", "choice" of one of `words`,
+ * "file": a string may name a file that has the value, "key": an object that has the key. */
+typedef void json_recorder(void *context, const char *ask, const struct json_value *value,
+                           const char *key, double low, double high, const char *const *words);
 
 /* Sets the recorder; NULL: none, as at the start. It is global, and meant for one thread. */
-typedef void json_recorder(void *context, const struct json_question *question);
 void json_record(json_recorder *recorder, void *context);
 
 /* Tells the recorder, if there is one. */
-void json_asked(const struct json_question *question);
+void json_asked(const char *ask, const struct json_value *value, const char *key, double low,
+                double high, const char *const *words);
 
 /* ---- Writing ---- */
 

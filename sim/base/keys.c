@@ -219,7 +219,7 @@ static bool is_left_out(const struct key *key, const void *in)
     if (key->kind == KIND_OWN || key->unwritten || !applies(key, in))
         return true;
     if (key->kind == KIND_OBJECT || key->kind == KIND_TEXT)
-        return false;
+        return key->kind == KIND_TEXT && text_at(key, in) == NULL;
     const double number = number_at(key, in);
     return isnan(number) || (key->sparse && number == key->fallback);
 }

@@ -40,24 +40,22 @@ static bool is_of_program(const char *key)
 }
 
 /* `context`: the file that is read; others that it names are not recorded. */
-static void record(void *context, const struct json_question *question)
+static void record(void *context, const char *ask, const struct json_value *value, const char *key,
+                   double low, double high, const char *const *words)
 {
-    static const char *const asks[] = {"object", "array",  "number", "integer", "boolean",
-                                       "string", "choice", "file",   "key"};
-    char low[32], high[32]; /* cJSON rounds numbers to 15 digits */
+    char least[32], most[32]; /* cJSON rounds numbers to 15 digits */
     bool named = false;
-    if (strcmp(question->value->file, context) != 0)
+    if (strcmp(value->file, context) != 0)
         return;
-    (void)snprintf(low, sizeof low, "%.17g", question->low);
-    (void)snprintf(high, sizeof high, "%.17g", question->high);
+    (void)snprintf(least, sizeof least, "%.17g", low);
+    (void)snprintf(most, sizeof most, "%.17g", high);
     cJSON *line = cJSON_CreateObject();
-    bool good = json_put(line, "ask %s path %s low %s high %s", asks[question->ask],
-                         question->value->path, low, high) &&
-                (question->key == NULL || json_put(line, "key %s", question->key));
-    cJSON *words = question->words != NULL ? cJSON_AddArrayToObject(line, "words") : NULL;
-    for (size_t i = 0; words != NULL && question->words[i] != NULL; i++)
-        if (is_of_program(question->words[i]))
-            good &= cJSON_AddItemToArray(words, cJSON_CreateString(question->words[i]));
+    cJSON *list = words != NULL ? cJSON_AddArrayToObject(line, "words") : NULL;
+    bool good = json_put(line, "ask %s path %s low %s high %s", ask, value->path, least, most) &&
+                (key == NULL || json_put(line, "key %s", key));
+    for (size_t i = 0; words != NULL && words[i] != NULL; i++)
+        if (is_of_program(words[i]))
+            good &= cJSON_AddItemToArray(list, cJSON_CreateString(words[i]));
         else
             named = true;
     if (!good || !json_put(line, "named %hhd", named))
