@@ -5,9 +5,7 @@
 #ifndef ESGSIM_SCHED_FAST_GSHARE_FAST_GSHARE_INTERNAL_H
 #define ESGSIM_SCHED_FAST_GSHARE_FAST_GSHARE_INTERNAL_H
 
-#include "sched/common/unique_fifo.h"
 #include "sched/fast_gshare/pods.h"
-#include "sched/policy.h"
 
 enum fast_gshare_parameter {
     FAST_GSHARE_PERIOD,
@@ -39,16 +37,11 @@ struct fast_gshare {
     double values[FAST_GSHARE_PARAMETER_COUNT];
     struct planner *planner;
     struct pods pods;
+    struct fleet *fleet; /* of the pods */
     struct deployment *deployments;
-    size_t deployment_count;
-    struct backlog_slot *slots; /* by queue; the owner is a deployment */
-    sim_time_t *budget;         /* stage budget, by queue */
-    struct unique_fifo turns;   /* deployments that decide has to serve */
-    size_t look_count;          /* scaling steps per window */
-    size_t looked;              /* scaling steps so far */
-    size_t scaling;             /* remaining parts of the current scaling step: all scale-downs,
-                                 * then all scale-ups */
-    bool ticking, moved;
+    size_t scaling; /* remaining parts of the current scaling step: all scale-downs, then all
+                     * scale-ups */
+    bool moved;
 };
 
 /* By enum fast_gshare_parameter. */

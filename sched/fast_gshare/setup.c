@@ -48,56 +48,34 @@ const struct parameter fast_gshare_parameters[FAST_GSHARE_PARAMETER_COUNT] = {
                               "fraction added to the rate; the paper has none (derived)"},
 };
 
-static void deployment_init(struct fast_gshare *self, struct arena *arena,
-                            struct deployment *deployment)
+static void deployment_init(struct fast_gshare *self, struct deployment *deployment)
 {
     static const uint32_t quotas[] = {20, 40, 60, 80, 100};
     const size_t all = sizeof quotas / sizeof *quotas;
     const bool on = self->values[FAST_GSHARE_QUOTAS] == FAST_GSHARE_ON;
-    deployment->looks = arena_allocate(arena, self->look_count, sizeof *deployment->looks);
-    backlog_start(&deployment->backlog, arena);
-    scaler_points_fill(&deployment->points, arena, self->workload, self->planner,
-                       deployment->function, deployment->budget, self->values[FAST_GSHARE_BOUND],
-                       (uint32_t)self->values[FAST_GSHARE_MAX_BATCH],
-                       on ? quotas : quotas + all - 1, on ? all : 1,
-                       (enum scaler_ties)self->values[FAST_GSHARE_TIES]);
+    deployment->claim = SIM_NONE;
+    deployment->tried = UINT64_MAX;
+    deployment->timer = SIM_FOREVER;
+    scaler_points_fill(
+        &deployment->points, self->fleet->arena, self->workload, self->planner,
+        deployment->base.function, deployment->base.budget, self->values[FAST_GSHARE_BOUND],
+        (uint32_t)self->values[FAST_GSHARE_MAX_BATCH], on ? quotas : quotas + all - 1, on ? all : 1,
+        (enum scaler_ties)self->values[FAST_GSHARE_TIES]);
 }
 
-/* The deployment for a function of one application, created if missing. */
-static struct deployment *deployment_for(struct fast_gshare *self, uint32_t function, size_t first)
-{
-    for (size_t d = first; d < self->deployment_count; d++)
-        if (self->deployments[d].function == function)
-            return &self->deployments[d];
-    struct deployment *deployment = &self->deployments[self->deployment_count++];
-    *deployment = (struct deployment){.function = function,
-                                      .budget = SIM_FOREVER,
-                                      .claim = SIM_NONE,
-                                      .tried = UINT64_MAX,
-                                      .timer = SIM_FOREVER};
-    return deployment;
-}
-
-static void deployments_init(struct fast_gshare *self, struct arena *arena)
+static void deployments_init(struct fast_gshare *self)
 {
     const struct workload *workload = self->workload;
+    const bool shared = self->values[FAST_GSHARE_POOL] == POOL_FUNCTION;
     for (size_t a = 0; a < workload->application_count; a++) {
         const struct application *application = &workload->applications[a];
-        const size_t first =
-            self->values[FAST_GSHARE_POOL] == POOL_APPLICATION ? self->deployment_count : 0;
-        for (uint32_t s = 0; s < application->stage_count; s++) {
-            const uint32_t queue = application->first_queue + s;
-            struct deployment *deployment =
-                deployment_for(self, application->stages[s].function, first);
-            const sim_time_t budget = planner_budget(self->planner, queue, application->slo);
-            self->budget[queue] = budget;
-            deployment->budget = budget < deployment->budget ? budget : deployment->budget;
-            backlog_add(&deployment->backlog, arena, &self->slots[queue],
-                        (uint32_t)(deployment - self->deployments), queue);
-        }
+        const uint32_t first = shared ? 0 : self->fleet->deployment_count;
+        for (uint32_t s = 0; s < application->stage_count; s++)
+            fleet_add_queue(self->fleet, self->planner, application->first_queue + s, first);
     }
-    for (size_t d = 0; d < self->deployment_count; d++)
-        deployment_init(self, arena, &self->deployments[d]);
+    fleet_start(self->fleet);
+    for (uint32_t d = 0; d < self->fleet->deployment_count; d++)
+        deployment_init(self, &self->deployments[d]);
 }
 
 static bool whole(const double *values, enum fast_gshare_parameter index, struct error *error)
@@ -105,16 +83,6 @@ static bool whole(const double *values, enum fast_gshare_parameter index, struct
     return values[index] == floor(values[index]) ||
            error_input(error, "policy.params.%s is %g; give a whole number",
                        fast_gshare_parameters[index].name, values[index]);
-}
-
-static void tables_init(struct fast_gshare *self, struct arena *arena)
-{
-    const size_t queues = (size_t)self->workload->queue_count;
-    self->deployments = arena_allocate(arena, queues, sizeof *self->deployments);
-    self->slots = arena_allocate(arena, queues, sizeof *self->slots);
-    self->budget = arena_allocate(arena, queues, sizeof *self->budget);
-    self->pods.deployments = self->deployments;
-    unique_fifo_init(&self->turns, arena, queues);
 }
 
 bool fast_gshare_init(void *state, struct platform *platform, const double *values,
@@ -125,20 +93,25 @@ bool fast_gshare_init(void *state, struct platform *platform, const double *valu
     if (!whole(values, FAST_GSHARE_MAX_BATCH, error) ||
         !whole(values, FAST_GSHARE_MIN_PODS, error) || !whole(values, FAST_GSHARE_LIMIT, error))
         return false;
-    struct arena *arena = platform_arena(platform);
     self->workload = workload;
     memcpy(self->values, values, sizeof self->values);
-    self->look_count =
-        (size_t)fmax(ceil(values[FAST_GSHARE_WINDOW] / values[FAST_GSHARE_PERIOD] - 1e-9), 1);
     const bool elastic = values[FAST_GSHARE_ELASTIC] == FAST_GSHARE_ON &&
                          values[FAST_GSHARE_QUOTAS] == FAST_GSHARE_ON;
-    self->planner = planner_create(arena, workload, (uint32_t)values[FAST_GSHARE_MAX_BATCH],
-                                   (enum planner_split)values[FAST_GSHARE_SPLIT], error);
+    self->planner =
+        planner_create(platform_arena(platform), workload, (uint32_t)values[FAST_GSHARE_MAX_BATCH],
+                       (enum planner_split)values[FAST_GSHARE_SPLIT], error);
     if (self->planner == NULL)
         return false;
-    pods_init(&self->pods, arena, workload, (enum rectangle_rule)values[FAST_GSHARE_FIT],
+    self->fleet = &self->pods.fleet;
+    self->deployments =
+        platform_allocate(platform, workload->queue_count, sizeof *self->deployments);
+    self->pods.deployments = self->deployments;
+    fleet_open(
+        self->fleet, platform, self->deployments, sizeof *self->deployments,
+        values[FAST_GSHARE_PERIOD],
+        (size_t)fmax(ceil(values[FAST_GSHARE_WINDOW] / values[FAST_GSHARE_PERIOD] - 1e-9), 1));
+    pods_init(&self->pods, (enum rectangle_rule)values[FAST_GSHARE_FIT],
               elastic ? (uint32_t)values[FAST_GSHARE_LIMIT] : 0);
-    tables_init(self, arena);
-    deployments_init(self, arena);
+    deployments_init(self);
     return true;
 }
