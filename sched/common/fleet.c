@@ -133,17 +133,6 @@ uint32_t fleet_create(struct fleet *fleet, uint32_t deployment,
     return id;
 }
 
-uint32_t fleet_create_anywhere(struct fleet *fleet, uint32_t deployment, uint32_t configuration)
-{
-    struct instance_request request = {.function = fleet_at(fleet, deployment)->function,
-                                       .configuration = configuration,
-                                       .quota = 100,
-                                       .gpu = SIM_NONE};
-    request.invoker = platform_best_fit(fleet->platform, request.function, configuration, false);
-    platform_charge(fleet->platform, 1);
-    return request.invoker == SIM_NONE ? SIM_NONE : fleet_create(fleet, deployment, &request);
-}
-
 uint32_t fleet_end(struct fleet *fleet, uint32_t id)
 {
     struct fleet_deployment *owner = fleet_at(fleet, fleet->instances[id].deployment);

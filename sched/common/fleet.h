@@ -106,8 +106,6 @@ double fleet_rate(const struct fleet *fleet, struct fleet_deployment *deployment
  * it does not fit. */
 uint32_t fleet_create(struct fleet *fleet, uint32_t deployment,
                       const struct instance_request *request);
-/* The same where the platform's best fit is, for a configuration without a GPU. Charges 1. */
-uint32_t fleet_create_anywhere(struct fleet *fleet, uint32_t deployment, uint32_t configuration);
 /* Ends an idle or starting instance without buffered jobs. Returns where it was in its deployment's
  * list, SIM_NONE if the platform refuses. O(instances of the deployment). */
 uint32_t fleet_end(struct fleet *fleet, uint32_t id);
