@@ -559,7 +559,7 @@ static void check_instance(struct platform *platform, const struct dilu_hosts *h
     const struct dilu_instance *instance = &hosts->instances[id];
     const struct instance_view view = platform_instance(platform, id);
     const struct dilu_level *level = &instance->profile->levels[instance->level];
-    assert_int_not_equal(hosts->fleet.instances[id].deployment, SIM_NONE);
+    assert_int_not_equal(hosts->fleet->instances[id].deployment, SIM_NONE);
     assert_int_equal(instance->host, host);
     assert_int_equal(view.configuration, level->configuration);
     assert_int_equal(view.invoker, hosts->gpus[host].invoker);
@@ -608,7 +608,7 @@ static void check_deployment(const struct dilu *dilu, size_t index)
     for (uint32_t i = 0; i < count; i++) {
         const uint32_t id = deployment->base.instances[i];
         const struct dilu_instance *instance = &dilu->hosts.instances[id];
-        assert_int_equal(dilu->fleet->instances[id].deployment, index);
+        assert_int_equal(dilu->fleet.instances[id].deployment, index);
         seen.listed += instance->host != SIM_NONE;
         seen.makeshift += instance->profile->makeshift;
     }
@@ -628,7 +628,7 @@ static void check_hosts(struct platform *platform, const struct dilu *dilu)
         housed += hosts->gpus[h].instances;
     }
     seen.listed = 0;
-    for (size_t d = 0; d < dilu->fleet->deployment_count; d++)
+    for (size_t d = 0; d < dilu->fleet.deployment_count; d++)
         check_deployment(dilu, d);
     assert_int_equal(housed, seen.listed);
     seen.looks++;

@@ -499,7 +499,7 @@ static void check_pod(struct platform *platform, const struct pods *pods, uint32
                       const struct rectangle *place)
 {
     const struct pod *pod = &pods->pods[id];
-    const uint32_t owner = pods->fleet.instances[id].deployment;
+    const uint32_t owner = pods->fleet->instances[id].deployment;
     assert_int_not_equal(owner, SIM_NONE);
     const struct deployment *deployment = &pods->deployments[owner];
     const struct scaler_point *point = &deployment->points.points[pod->point];
@@ -568,8 +568,8 @@ static void check_planes(struct platform *platform, const struct fast_gshare *st
         assert_int_equal(held + platform_gpu_free(platform, plane->invoker, plane->which),
                          100 * on->height);
     }
-    assert_true(pods->fleet.deployment_count <= sizeof counts / sizeof *counts);
-    for (size_t d = 0; d < pods->fleet.deployment_count; d++) {
+    assert_true(pods->fleet->deployment_count <= sizeof counts / sizeof *counts);
+    for (size_t d = 0; d < pods->fleet->deployment_count; d++) {
         seen.falls += pods->deployments[d].base.instance_count < counts[d];
         seen.bereft += counts[d] > 0 && pods->deployments[d].base.instance_count == 0;
         counts[d] = pods->deployments[d].base.instance_count;

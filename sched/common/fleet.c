@@ -89,6 +89,34 @@ bool fleet_ticks(struct fleet *fleet, uint32_t timer)
     return true;
 }
 
+void fleet_idle(struct fleet *fleet, uint32_t id)
+{
+    const struct fleet_instance *instance = &fleet->instances[id];
+    struct fleet_deployment *deployment = fleet_at(fleet, instance->deployment);
+    deployment->reap = deployment->reap || instance->draining;
+    fleet->freed = true;
+    unique_fifo_add(&fleet->turns, instance->deployment);
+}
+
+void fleet_on_ready(void *state, struct platform *platform, uint32_t queue)
+{
+    (void)platform;
+    (void)fleet_arrived(state, queue);
+}
+
+void fleet_on_withdrawn(void *state, struct platform *platform, uint32_t queue, uint32_t instance)
+{
+    (void)platform;
+    (void)instance;
+    fleet_refresh(state, queue);
+}
+
+void fleet_on_instance_ready(void *state, struct platform *platform, uint32_t instance)
+{
+    (void)platform;
+    fleet_idle(state, instance);
+}
+
 double fleet_rate(const struct fleet *fleet, struct fleet_deployment *deployment)
 {
     uint64_t *oldest = &deployment->samples[fleet->ticks % fleet->window];

@@ -96,6 +96,14 @@ void fleet_refresh(struct fleet *fleet, uint32_t queue);
 /* For on_timer: true if it is the fleet's tick. The next one is then set. */
 bool fleet_ticks(struct fleet *fleet, uint32_t timer);
 
+/* For on_instance_ready and on_finish: lets `decide` process the deployment. */
+void fleet_idle(struct fleet *fleet, uint32_t id);
+
+/* Callbacks of struct policy that do no more than that, for a state that begins with its fleet. */
+void fleet_on_ready(void *state, struct platform *platform, uint32_t queue);
+void fleet_on_withdrawn(void *state, struct platform *platform, uint32_t queue, uint32_t instance);
+void fleet_on_instance_ready(void *state, struct platform *platform, uint32_t instance);
+
 /* Ends a sample of arrivals. Returns jobs per second over the window. Once per deployment and tick.
  */
 double fleet_rate(const struct fleet *fleet, struct fleet_deployment *deployment);

@@ -50,33 +50,6 @@
 
 /* ---- Events ---------------------------------------------------------------------------------- */
 
-static void dilu_on_ready(void *state, struct platform *platform, uint32_t queue)
-{
-    struct dilu *self = state;
-    (void)platform;
-    (void)fleet_arrived(self->fleet, queue);
-}
-
-static void dilu_on_withdrawn(void *state, struct platform *platform, uint32_t queue,
-                              uint32_t instance)
-{
-    struct dilu *self = state;
-    (void)platform;
-    (void)instance;
-    fleet_refresh(self->fleet, queue);
-}
-
-static void dilu_on_instance_ready(void *state, struct platform *platform, uint32_t instance)
-{
-    struct dilu *self = state;
-    const struct fleet_instance *own = &self->fleet->instances[instance];
-    struct fleet_deployment *deployment = &self->deployments[own->deployment].base;
-    (void)platform;
-    deployment->reap = deployment->reap || own->draining;
-    self->fleet->freed = true;
-    unique_fifo_add(&self->fleet->turns, own->deployment);
-}
-
 static void dilu_on_finish(void *state, struct platform *platform,
                            const struct finished_batch *batch)
 {
@@ -87,15 +60,15 @@ static void dilu_on_finish(void *state, struct platform *platform,
     dilu_hosts_touch(&self->hosts, instance->host);
     if (instance->host != SIM_NONE && self->hosts.gpus[instance->host].instances > 1)
         platform_set_timer(platform, instance->active_until, instance->host);
-    dilu_on_instance_ready(state, platform, batch->instance);
+    fleet_idle(&self->fleet, batch->instance);
 }
 
 static void dilu_on_timer(void *state, struct platform *platform, uint32_t id)
 {
     struct dilu *self = state;
     (void)platform;
-    if (fleet_ticks(self->fleet, id)) {
-        self->sampling = self->fleet->deployment_count;
+    if (fleet_ticks(&self->fleet, id)) {
+        self->sampling = self->fleet.deployment_count;
         return;
     }
     dilu_hosts_watch(&self->hosts, id);
@@ -120,7 +93,7 @@ static void dilu_on_training_finished(void *state, struct platform *platform, ui
     struct dilu *self = state;
     (void)platform;
     dilu_hosts_trained(&self->hosts, training);
-    self->fleet->freed = true;
+    self->fleet.freed = true;
 }
 
 /* ---- Instances ------------------------------------------------------------------------------- */
@@ -142,15 +115,15 @@ static bool make(struct dilu *self, uint32_t index, bool makeshift)
 static void end(void *policy, uint32_t id)
 {
     struct dilu *self = policy;
-    const uint32_t index = self->fleet->instances[id].deployment;
-    if (platform_instance(self->fleet->platform, id).buffered > 0 && !fleet_return(self->fleet, id))
+    const uint32_t index = self->fleet.instances[id].deployment;
+    if (platform_instance(self->fleet.platform, id).buffered > 0 && !fleet_return(&self->fleet, id))
         return;
     const uint32_t at = dilu_hosts_kill(&self->hosts, id);
     if (at == SIM_NONE)
         return;
     self->deployments[index].turn -= self->deployments[index].turn > at;
-    unique_fifo_add(&self->fleet->turns, index);
-    self->fleet->freed = true;
+    unique_fifo_add(&self->fleet.turns, index);
+    self->fleet.freed = true;
     self->moved = true;
 }
 
@@ -163,7 +136,7 @@ static uint32_t next_to_go(const struct dilu *self, const struct fleet_deploymen
     uint32_t found = SIM_NONE;
     for (uint32_t i = deployment->instance_count; i-- > 0;) {
         const uint32_t id = deployment->instances[i];
-        if (self->fleet->instances[id].draining)
+        if (self->fleet.instances[id].draining)
             continue;
         if (self->hosts.instances[id].profile->makeshift)
             return id;
@@ -178,7 +151,7 @@ static double rate_of(const struct dilu *self, const struct fleet_deployment *de
     if (self->values[DILU_BACKLOG] == DILU_ON) {
         waiting = deployment->backlog.waiting;
         for (uint32_t i = 0; i < deployment->instance_count; i++)
-            waiting += platform_instance(self->fleet->platform, deployment->instances[i]).buffered;
+            waiting += platform_instance(self->fleet.platform, deployment->instances[i]).buffered;
     }
     const double sample_s = self->values[DILU_SAMPLE];
     return (double)deployment->arrivals / sample_s +
@@ -196,20 +169,20 @@ static void sample(struct dilu *self, uint32_t index)
     dilu_window_add(&deployment->window, rate_of(self, base));
     base->arrivals = 0;
     for (uint32_t i = 0; i < base->instance_count; i++) {
-        const bool draining = self->fleet->instances[base->instances[i]].draining;
+        const bool draining = self->fleet.instances[base->instances[i]].draining;
         capacity += draining ? 0 : self->hosts.instances[base->instances[i]].profile->throughput;
         staying += !draining;
     }
     const uint32_t last = next_to_go(self, base);
     const double without =
         last == SIM_NONE ? 0 : capacity - self->hosts.instances[last].profile->throughput;
-    platform_charge(self->fleet->platform, deployment->window.count + base->instance_count);
+    platform_charge(self->fleet.platform, deployment->window.count + base->instance_count);
     const int step = dilu_lazy(&deployment->window, &self->lazy, capacity, without, staying);
-    if (step > 0 && self->fleet->starving == 0 && make(self, index, false)) {
+    if (step > 0 && self->fleet.starving == 0 && make(self, index, false)) {
         dilu_window_restart(&deployment->window);
     } else if (step < 0) {
-        self->fleet->instances[last].draining = true;
-        fleet_reap(self->fleet, base, end, self);
+        self->fleet.instances[last].draining = true;
+        fleet_reap(&self->fleet, base, end, self);
         dilu_window_restart(&deployment->window);
     }
 }
@@ -241,7 +214,7 @@ static uint64_t worth_of(const struct fleet *fleet, const void *policy, uint32_t
 
 static void relieve(struct dilu *self)
 {
-    struct fleet *fleet = self->fleet;
+    struct fleet *fleet = &self->fleet;
     fleet->freed = false;
     const uint32_t index = fleet_hungriest(fleet, true);
     if (index == SIM_NONE)
@@ -261,8 +234,8 @@ static void relieve(struct dilu *self)
 
 static bool takes_jobs(const struct dilu *self, uint32_t id, bool idle)
 {
-    const enum instance_state state = fleet_state(self->fleet, id);
-    return !self->fleet->instances[id].draining &&
+    const enum instance_state state = fleet_state(&self->fleet, id);
+    return !self->fleet.instances[id].draining &&
            (state == INSTANCE_IDLE || (state == INSTANCE_BUSY && !idle));
 }
 
@@ -272,7 +245,7 @@ static uint32_t next_in_turn(const struct dilu *self, struct dilu_deployment *de
     const struct fleet_deployment *base = &deployment->base;
     for (uint32_t i = 0; i < base->instance_count; i++) {
         const uint32_t at = (deployment->turn + i) % base->instance_count;
-        platform_charge(self->fleet->platform, 1);
+        platform_charge(self->fleet.platform, 1);
         if (takes_jobs(self, base->instances[at], idle)) {
             deployment->turn = (at + 1) % base->instance_count;
             return base->instances[at];
@@ -289,12 +262,11 @@ static void launch(struct dilu *self, const struct fleet_deployment *deployment,
     const struct configuration *spec =
         &self->workload->functions[deployment->function].configurations[level->configuration];
     const uint32_t batch = instance->profile->batch;
-    platform_explain(self->fleet->platform, deployment->instance_count, spec->cost_usd,
-                     level->time);
+    platform_explain(self->fleet.platform, deployment->instance_count, spec->cost_usd, level->time);
     dilu_hosts_started(&self->hosts, id);
     dilu_hosts_touch(&self->hosts, instance->host);
     self->moved = true;
-    (void)platform_launch(self->fleet->platform, id, jobs < batch ? jobs : batch);
+    (void)platform_launch(self->fleet.platform, id, jobs < batch ? jobs : batch);
 }
 
 /* Routing to idle instances only; jobs wait in their queues. */
@@ -305,7 +277,7 @@ static void serve_idle(struct dilu *self, struct dilu_deployment *deployment)
     const uint32_t id = next_in_turn(self, deployment, true);
     if (id == SIM_NONE)
         return;
-    const uint32_t jobs = fleet_route(self->fleet, id, self->hosts.instances[id].profile->batch);
+    const uint32_t jobs = fleet_route(&self->fleet, id, self->hosts.instances[id].profile->batch);
     if (jobs > 0)
         launch(self, &deployment->base, id, jobs);
 }
@@ -316,7 +288,7 @@ static void serve_arrivals(struct dilu *self, struct dilu_deployment *deployment
     const struct fleet_deployment *base = &deployment->base;
     while (base->backlog.waiting > 0) {
         const uint32_t id = next_in_turn(self, deployment, false);
-        if (id == SIM_NONE || fleet_route(self->fleet, id, 1) == 0)
+        if (id == SIM_NONE || fleet_route(&self->fleet, id, 1) == 0)
             break;
         self->moved = true;
     }
@@ -324,7 +296,7 @@ static void serve_arrivals(struct dilu *self, struct dilu_deployment *deployment
         const uint32_t id = base->instances[i];
         if (!takes_jobs(self, id, true))
             continue;
-        const uint32_t buffered = platform_instance(self->fleet->platform, id).buffered;
+        const uint32_t buffered = platform_instance(self->fleet.platform, id).buffered;
         if (buffered > 0)
             launch(self, base, id, buffered);
     }
@@ -335,11 +307,11 @@ static void serve(struct dilu *self, uint32_t index)
     struct dilu_deployment *deployment = &self->deployments[index];
     struct fleet_deployment *base = &deployment->base;
     if (base->reap)
-        fleet_reap(self->fleet, base, end, self);
+        fleet_reap(&self->fleet, base, end, self);
     if (base->instance_count == 0 && !base->starving && base->backlog.waiting > 0 &&
-        (self->fleet->starving > 0 || !make_any(self, index))) {
-        fleet_starve(self->fleet, base);
-        self->fleet->freed = true;
+        (self->fleet.starving > 0 || !make_any(self, index))) {
+        fleet_starve(&self->fleet, base);
+        self->fleet.freed = true;
         self->moved = true;
         return;
     }
@@ -351,14 +323,14 @@ static void serve(struct dilu *self, uint32_t index)
     self->moved = false;
     serve_idle(self, deployment);
     if (self->moved)
-        unique_fifo_add(&self->fleet->turns, index); /* more may be possible */
+        unique_fifo_add(&self->fleet.turns, index); /* more may be possible */
     self->moved = self->moved || before;
 }
 
 static bool dilu_decide(void *state, struct platform *platform)
 {
     struct dilu *self = state;
-    struct fleet *fleet = self->fleet;
+    struct fleet *fleet = &self->fleet;
     (void)platform;
     self->moved = false;
     while (!self->moved && self->sampling > 0)
@@ -383,10 +355,10 @@ const struct policy policy_dilu = {
     .parameter_count = DILU_PARAMETER_COUNT,
     .state_bytes = sizeof(struct dilu),
     .init = dilu_init,
-    .on_ready = dilu_on_ready,
-    .on_withdrawn = dilu_on_withdrawn,
+    .on_ready = fleet_on_ready,
+    .on_withdrawn = fleet_on_withdrawn,
     .on_finish = dilu_on_finish,
-    .on_instance_ready = dilu_on_instance_ready,
+    .on_instance_ready = fleet_on_instance_ready,
     .on_timer = dilu_on_timer,
     .decide = dilu_decide,
     .refuses_gang = dilu_refuses_gang,

@@ -49,12 +49,12 @@ struct dilu_deployment {
 };
 
 struct dilu {
+    struct fleet fleet;
     const struct workload *workload;
     double values[DILU_PARAMETER_COUNT];
     struct dilu_lazy_rule lazy;
     struct planner *planner;
     struct dilu_hosts hosts;
-    struct fleet *fleet; /* of the hosts */
     struct dilu_trainings trainings;
     struct dilu_deployment *deployments;
     size_t sampling; /* deployments left to sample in this second */

@@ -6,11 +6,12 @@
 #include "sched/common/kinds.h"
 #include "sched/dilu/share.h"
 
-void dilu_hosts_init(struct dilu_hosts *hosts, const struct dilu_rule *rule, bool nominal)
+void dilu_hosts_init(struct dilu_hosts *hosts, struct fleet *fleet, const struct dilu_rule *rule,
+                     bool nominal)
 {
-    struct arena *arena = hosts->fleet.arena;
-    const struct gpu_site *sites = kinds_gpus(arena, hosts->fleet.workload, &hosts->count);
-    hosts->workload = hosts->fleet.workload;
+    struct arena *arena = fleet->arena;
+    const struct gpu_site *sites = kinds_gpus(arena, fleet->workload, &hosts->count);
+    hosts->fleet = fleet;
     hosts->rule = *rule;
     hosts->nominal = nominal;
     hosts->gpus = arena_allocate(arena, hosts->count, sizeof *hosts->gpus);
@@ -40,14 +41,14 @@ static uint32_t parts_of(const struct dilu_instance *instance, size_t level, uin
 
 static uint32_t quota_of(const struct dilu_hosts *hosts, uint32_t id)
 {
-    return platform_instance(hosts->fleet.platform, id).quota;
+    return platform_instance(hosts->fleet->platform, id).quota;
 }
 
 static void set_share(struct dilu_hosts *hosts, uint32_t id, size_t level, uint32_t quota)
 {
     struct dilu_instance *instance = &hosts->instances[id];
     if ((instance->level != level || quota_of(hosts, id) != quota) &&
-        platform_set_share(hosts->fleet.platform, id,
+        platform_set_share(hosts->fleet->platform, id,
                            instance->profile->levels[level].configuration, quota))
         instance->level = level;
 }
@@ -100,18 +101,18 @@ static bool has_trainings(const struct dilu_hosts *hosts, uint32_t host)
 static void grant(struct dilu_hosts *hosts, uint32_t host)
 {
     const uint32_t count = hosts->gpus[host].instances;
-    const sim_time_t now = platform_now(hosts->fleet.platform);
-    arena_reserve(hosts->fleet.arena, &hosts->holders, count, sizeof *hosts->holders);
+    const sim_time_t now = platform_now(hosts->fleet->platform);
+    arena_reserve(hosts->fleet->arena, &hosts->holders, count, sizeof *hosts->holders);
     for (uint32_t i = 0; i < count; i++) {
         const uint32_t id = hosts->gpus[host].residents[i];
         const struct dilu_instance *instance = &hosts->instances[id];
         hosts->holders[i] =
             (struct dilu_holder){.levels = instance->profile->levels,
                                  .level_count = instance->profile->level_count,
-                                 .working = fleet_state(&hosts->fleet, id) == INSTANCE_BUSY,
+                                 .working = fleet_state(hosts->fleet, id) == INSTANCE_BUSY,
                                  .active = now < instance->active_until};
     }
-    platform_charge(hosts->fleet.platform, count);
+    platform_charge(hosts->fleet->platform, count);
     if (has_trainings(hosts, host)) {
         grant_beside(hosts, host);
         return;
@@ -166,7 +167,7 @@ static struct asking ask_for(struct dilu_hosts *hosts, uint32_t deployment,
                              const struct dilu_profile *profile)
 {
     return (struct asking){hosts,
-                           {.function = fleet_at(&hosts->fleet, deployment)->function,
+                           {.function = fleet_at(hosts->fleet, deployment)->function,
                             .configuration = profile->levels[0].configuration,
                             .quota = 100,
                             .invoker = SIM_NONE,
@@ -176,7 +177,7 @@ static struct asking ask_for(struct dilu_hosts *hosts, uint32_t deployment,
 static enum dilu_admission ask_platform(void *context, size_t gpu)
 {
     struct asking *asking = context;
-    struct platform *platform = asking->hosts->fleet.platform;
+    struct platform *platform = asking->hosts->fleet->platform;
     struct instance_request *request = &asking->request;
     request->invoker = asking->hosts->gpus[gpu].invoker;
     request->gpu = asking->hosts->gpus[gpu].which;
@@ -205,7 +206,7 @@ static uint32_t choose(struct dilu_hosts *hosts, struct asking *asking,
     struct dilu_rule rule = hosts->rule;
     if (anyhow)
         rule.gamma = (double)SIM_NONE;
-    platform_charge(hosts->fleet.platform, hosts->count);
+    platform_charge(hosts->fleet->platform, hosts->count);
     const size_t gpu = dilu_place(&rule, hosts->gpus, hosts->count, &need, &admitter);
     return gpu == DILU_NOWHERE ? hosts->count : (uint32_t)gpu;
 }
@@ -228,7 +229,7 @@ static uint32_t choose_in_pool(struct dilu_hosts *hosts, struct asking *asking,
         job.limit = pool->rule.scheme == DILU_INFLESS_L ? job.request : 0;
     uint32_t host = hosts->count;
     for (bool refused = true; refused;) {
-        platform_charge(hosts->fleet.platform, hosts->count);
+        platform_charge(hosts->fleet->platform, hosts->count);
         *placed = dilu_pool_start(pool, &job);
         host = *placed == DILU_NOT_PLACED ? hosts->count : pool->placed[*placed].gpus[0];
         refused = host < hosts->count && ask_platform(asking, host) == DILU_REFUSED;
@@ -245,7 +246,7 @@ static void move_in(struct dilu_hosts *hosts, uint32_t id, uint32_t host)
 {
     const struct dilu_need need = need_of(hosts, hosts->instances[id].profile);
     struct dilu_gpu *gpu = &hosts->gpus[host];
-    arena_reserve(hosts->fleet.arena, &gpu->residents, gpu->instances + (size_t)1, sizeof id);
+    arena_reserve(hosts->fleet->arena, &gpu->residents, gpu->instances + (size_t)1, sizeof id);
     gpu->residents[gpu->instances++] = id;
     gpu->request += need.request;
     gpu->limit += need.limit;
@@ -272,7 +273,7 @@ static void move_out(struct dilu_hosts *hosts, uint32_t id, uint32_t host)
 uint32_t dilu_hosts_create(struct dilu_hosts *hosts, uint32_t deployment,
                            const struct dilu_profile *profile, bool anyhow)
 {
-    struct platform *platform = hosts->fleet.platform;
+    struct platform *platform = hosts->fleet->platform;
     struct asking asking = ask_for(hosts, deployment, profile);
     struct instance_request *request = &asking.request;
     const bool on_gpu = profile->levels[0].share > 0;
@@ -293,12 +294,12 @@ uint32_t dilu_hosts_create(struct dilu_hosts *hosts, uint32_t deployment,
         if (request->invoker == SIM_NONE)
             return SIM_NONE;
     }
-    const uint32_t id = fleet_create(&hosts->fleet, deployment, request);
+    const uint32_t id = fleet_create(hosts->fleet, deployment, request);
     if (id == SIM_NONE && pooled)
         dilu_pool_end(&hosts->trainings->pool, placed);
     if (id == SIM_NONE)
         return SIM_NONE;
-    arena_reserve(hosts->fleet.arena, &hosts->instances, id + (size_t)1, sizeof *hosts->instances);
+    arena_reserve(hosts->fleet->arena, &hosts->instances, id + (size_t)1, sizeof *hosts->instances);
     hosts->instances[id] = (struct dilu_instance){
         .host = host, .profile = profile, .placed = placed, .idle_from = platform_now(platform)};
     if (host != SIM_NONE)
@@ -313,7 +314,7 @@ uint32_t dilu_hosts_create(struct dilu_hosts *hosts, uint32_t deployment,
 uint32_t dilu_hosts_kill(struct dilu_hosts *hosts, uint32_t id)
 {
     const struct dilu_instance *instance = &hosts->instances[id];
-    const uint32_t at = fleet_end(&hosts->fleet, id);
+    const uint32_t at = fleet_end(hosts->fleet, id);
     if (at == SIM_NONE || instance->host == SIM_NONE)
         return at;
     struct dilu_gpu *gpu = &hosts->gpus[instance->host];
@@ -334,14 +335,14 @@ void dilu_hosts_started(struct dilu_hosts *hosts, uint32_t id)
     if (hosts->trainings == NULL || instance->host == SIM_NONE)
         return;
     if (!instance->bursting)
-        instance->burst_from = platform_now(hosts->fleet.platform);
+        instance->burst_from = platform_now(hosts->fleet->platform);
     instance->bursting = true;
     rckm_active(&hosts->gpus[instance->host].rckm);
 }
 
 void dilu_hosts_finished(struct dilu_hosts *hosts, uint32_t id)
 {
-    struct platform *platform = hosts->fleet.platform;
+    struct platform *platform = hosts->fleet->platform;
     struct dilu_instance *instance = &hosts->instances[id];
     const sim_time_t now = platform_now(platform);
     if (hosts->trainings == NULL || instance->host == SIM_NONE)
@@ -353,12 +354,12 @@ void dilu_hosts_finished(struct dilu_hosts *hosts, uint32_t id)
 
 void dilu_hosts_watch(struct dilu_hosts *hosts, uint32_t host)
 {
-    const sim_time_t now = platform_now(hosts->fleet.platform);
+    const sim_time_t now = platform_now(hosts->fleet->platform);
     struct dilu_gpu *gpu = &hosts->gpus[host];
     bool idle = gpu->instances > 0;
     for (uint32_t i = 0; hosts->trainings != NULL && i < gpu->instances; i++) {
         struct dilu_instance *instance = &hosts->instances[gpu->residents[i]];
-        const bool busy = fleet_state(&hosts->fleet, gpu->residents[i]) == INSTANCE_BUSY;
+        const bool busy = fleet_state(hosts->fleet, gpu->residents[i]) == INSTANCE_BUSY;
         idle = idle && !busy && now - instance->idle_from >= RCKM_IDLE_TICKS * RCKM_TICK;
         if (!instance->bursting || busy || now - instance->idle_from < RCKM_TICK)
             continue;

@@ -22,8 +22,7 @@ struct dilu_instance {
 };
 
 struct dilu_hosts {
-    struct fleet fleet;
-    const struct workload *workload;
+    struct fleet *fleet;
     struct dilu_instance *instances; /* by the platform's instance id */
     struct dilu_gpu *gpus;           /* of the cluster, invoker by invoker */
     uint32_t count;
@@ -34,8 +33,9 @@ struct dilu_hosts {
     struct dilu_trainings *trainings; /* places instances too; NULL: placement.h does */
 };
 
-/* After fleet_open. */
-void dilu_hosts_init(struct dilu_hosts *hosts, const struct dilu_rule *rule, bool nominal);
+/* Call after fleet_open, with hosts all zeros. */
+void dilu_hosts_init(struct dilu_hosts *hosts, struct fleet *fleet, const struct dilu_rule *rule,
+                     bool nominal);
 
 /* Creates an instance by `profile`, which must outlive it, placed as placement.h states. `anyhow`
  * ignores gamma. SIM_NONE if there is no place. Only within decide. O(GPUs), charged. */

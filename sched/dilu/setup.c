@@ -213,18 +213,17 @@ bool dilu_init(void *state, struct platform *platform, const double *values, str
                                    (enum planner_split)values[DILU_SPLIT], error);
     if (self->planner == NULL)
         return false;
-    self->fleet = &self->hosts.fleet;
     self->deployments =
         platform_allocate(platform, self->workload->queue_count, sizeof *self->deployments);
-    fleet_open(self->fleet, platform, self->deployments, sizeof *self->deployments,
+    fleet_open(&self->fleet, platform, self->deployments, sizeof *self->deployments,
                values[DILU_SAMPLE], 0);
-    dilu_hosts_init(&self->hosts, &rule, values[DILU_COUNTED] == COUNTED_NOMINAL);
+    dilu_hosts_init(&self->hosts, &self->fleet, &rule, values[DILU_COUNTED] == COUNTED_NOMINAL);
     if (!trainings_init(self, platform, error))
         return false;
     for (uint32_t q = 0; q < self->workload->queue_count; q++)
-        fleet_add_queue(self->fleet, self->planner, q, 0);
-    fleet_start(self->fleet);
-    for (uint32_t d = 0; d < self->fleet->deployment_count; d++)
+        fleet_add_queue(&self->fleet, self->planner, q, 0);
+    fleet_start(&self->fleet);
+    for (uint32_t d = 0; d < self->fleet.deployment_count; d++)
         deployment_init(self, arena, &self->deployments[d]);
     return true;
 }

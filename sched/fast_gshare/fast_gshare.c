@@ -49,35 +49,16 @@
 
 /* ---- Events ---------------------------------------------------------------------------------- */
 
-static void fast_gshare_on_ready(void *state, struct platform *platform, uint32_t queue)
-{
-    struct fast_gshare *self = state;
-    (void)platform;
-    (void)fleet_arrived(self->fleet, queue);
-}
-
-static void fast_gshare_on_withdrawn(void *state, struct platform *platform, uint32_t queue,
-                                     uint32_t instance)
-{
-    struct fast_gshare *self = state;
-    (void)platform;
-    (void)instance;
-    fleet_refresh(self->fleet, queue);
-}
-
 /* The pod became idle: its deployment may use it, or the deployment that clears its invoker takes
  * it. */
 static void fast_gshare_on_instance_ready(void *state, struct platform *platform, uint32_t instance)
 {
     struct fast_gshare *self = state;
-    const struct fleet_instance *pod = &self->fleet->instances[instance];
     const uint32_t claim = self->pods.claims[platform_instance(platform, instance).invoker];
-    if (pod->draining)
-        self->deployments[pod->deployment].base.reap = true;
+    fleet_idle(&self->fleet, instance);
     pods_rank(&self->pods, instance);
-    unique_fifo_add(&self->fleet->turns, pod->deployment);
     if (claim != SIM_NONE)
-        unique_fifo_add(&self->fleet->turns, claim);
+        unique_fifo_add(&self->fleet.turns, claim);
 }
 
 static void fast_gshare_on_finish(void *state, struct platform *platform,
@@ -94,12 +75,12 @@ static void fast_gshare_on_timer(void *state, struct platform *platform, uint32_
 {
     struct fast_gshare *self = state;
     (void)platform;
-    if (fleet_ticks(self->fleet, id)) {
-        self->scaling = 2 * (size_t)self->fleet->deployment_count;
+    if (fleet_ticks(&self->fleet, id)) {
+        self->scaling = 2 * (size_t)self->fleet.deployment_count;
         return;
     }
     self->deployments[id].timer = SIM_FOREVER;
-    unique_fifo_add(&self->fleet->turns, id);
+    unique_fifo_add(&self->fleet.turns, id);
 }
 
 /* ---- The scaling step ------------------------------------------------------------------------ */
@@ -117,7 +98,7 @@ static double capacity_of(const struct fast_gshare *self, const struct deploymen
     for (uint32_t i = 0; i < deployment->base.instance_count; i++) {
         const uint32_t id = deployment->base.instances[i];
         const uint32_t point = self->pods.pods[id].point;
-        if (!self->fleet->instances[id].draining && !is_makeshift(deployment, point))
+        if (!self->fleet.instances[id].draining && !is_makeshift(deployment, point))
             capacity += deployment->points.points[point].throughput;
     }
     return capacity;
@@ -137,14 +118,14 @@ static void scale_down(struct fast_gshare *self, const struct deployment *deploy
     const double capacity = capacity_of(self, deployment);
     const double wanted = wanted_of(self, deployment);
     const uint32_t most = deployment->base.instance_count;
-    struct scaler_pod *pods = arena_allocate(self->fleet->arena, most, sizeof *pods);
+    struct scaler_pod *pods = arena_allocate(self->fleet.arena, most, sizeof *pods);
     size_t count = 0;
-    platform_charge(self->fleet->platform, most);
+    platform_charge(self->fleet.platform, most);
     for (uint32_t i = 0; i < most; i++) {
         const uint32_t id = deployment->base.instances[i];
         const struct pod *pod = &self->pods.pods[id];
         const struct scaler_point *point = &deployment->points.points[pod->point];
-        if (self->fleet->instances[id].draining)
+        if (self->fleet.instances[id].draining)
             continue;
         const bool makeshift = is_makeshift(deployment, pod->point);
         if (makeshift && !(capacity > 0 && capacity >= wanted))
@@ -162,7 +143,7 @@ static void scale_down(struct fast_gshare *self, const struct deployment *deploy
         if (pods[i].remove)
             pods_drain(&self->pods, pods[i].id);
     self->moved = self->moved || removed > 0;
-    arena_release(self->fleet->arena, pods);
+    arena_release(self->fleet.arena, pods);
 }
 
 static bool create(struct fast_gshare *self, uint32_t index, size_t point, bool *room)
@@ -189,7 +170,7 @@ static void create_others(struct fast_gshare *self, uint32_t index, double gap)
         bool room = true;
         for (uint32_t q = 0; q <= point->quota && room; q++)
             room = point->share < least[q];
-        platform_charge(self->fleet->platform, 1);
+        platform_charge(self->fleet.platform, 1);
         while (room && gap > 0 && create(self, index, i, &room))
             gap -= point->throughput;
         if (!room && point->share < least[point->quota])
@@ -213,7 +194,7 @@ static void scale_up(struct fast_gshare *self, uint32_t index)
         growth.residual = (size_t)(best - points->points);
     bool room = true;
     size_t made = 0;
-    platform_charge(self->fleet->platform, points->count);
+    platform_charge(self->fleet.platform, points->count);
     while (made < growth.count && create(self, index, (size_t)(best - points->points), &room)) {
         gap -= best->throughput;
         made++;
@@ -227,18 +208,18 @@ static void scale_up(struct fast_gshare *self, uint32_t index)
 
 static void scale_step(struct fast_gshare *self)
 {
-    const uint32_t count = self->fleet->deployment_count;
+    const uint32_t count = self->fleet.deployment_count;
     const size_t step = 2 * (size_t)count - self->scaling--;
     const uint32_t index = (uint32_t)(step % count);
     struct deployment *deployment = &self->deployments[index];
     if (step < count) {
-        deployment->rate = fleet_rate(self->fleet, &deployment->base);
+        deployment->rate = fleet_rate(&self->fleet, &deployment->base);
         scale_down(self, deployment);
         return;
     }
     deployment->tried = UINT64_MAX;
     scale_up(self, index);
-    unique_fifo_add(&self->fleet->turns, index);
+    unique_fifo_add(&self->fleet.turns, index);
 }
 
 /* ---- A function without a pod ---------------------------------------------------------------- */
@@ -262,7 +243,7 @@ static bool create_any(struct fast_gshare *self, uint32_t index)
             if (points->points[i].time > after &&
                 (best == SCALER_NONE || points->points[i].time < points->points[best].time))
                 best = i;
-        platform_charge(self->fleet->platform, points->count);
+        platform_charge(self->fleet.platform, points->count);
         if (best == SCALER_NONE)
             return false;
         if (create(self, index, best, &room))
@@ -276,15 +257,15 @@ static bool create_any(struct fast_gshare *self, uint32_t index)
 static uint32_t find_spare(const struct fast_gshare *self)
 {
     uint32_t oldest = SIM_NONE;
-    for (uint32_t d = 0; d < self->fleet->deployment_count; d++) {
+    for (uint32_t d = 0; d < self->fleet.deployment_count; d++) {
         const struct fleet_deployment *deployment = &self->deployments[d].base;
         if (self->deployments[d].rate > 0 || deployment->arrivals > 0)
             continue;
-        platform_charge(self->fleet->platform, deployment->instance_count);
+        platform_charge(self->fleet.platform, deployment->instance_count);
         for (uint32_t i = 0; i < deployment->instance_count; i++) {
             const uint32_t id = deployment->instances[i];
-            if (fleet_state(self->fleet, id) == INSTANCE_IDLE &&
-                !self->fleet->instances[id].draining &&
+            if (fleet_state(&self->fleet, id) == INSTANCE_IDLE &&
+                !self->fleet.instances[id].draining &&
                 (oldest == SIM_NONE || self->pods.pods[id].serial < self->pods.pods[oldest].serial))
                 oldest = id;
         }
@@ -311,8 +292,8 @@ static void claim_invoker(struct fast_gshare *self, uint32_t index)
     struct deployment *deployment = &self->deployments[index];
     for (uint32_t which = 0; which < self->workload->cluster.invoker_count; which++) {
         const uint32_t invoker =
-            platform_home(self->fleet->platform, deployment->base.function, which);
-        platform_charge(self->fleet->platform, 1);
+            platform_home(self->fleet.platform, deployment->base.function, which);
+        platform_charge(self->fleet.platform, 1);
         if (self->pods.claims[invoker] != SIM_NONE || !could_serve(self, deployment, invoker))
             continue;
         self->pods.claims[invoker] = index;
@@ -334,7 +315,7 @@ static uint64_t worth_of(const struct fast_gshare *self, uint32_t id, enum insta
 {
     const bool served = self->pods.pods[id].served;
     const struct fleet_deployment *owner =
-        &self->deployments[self->fleet->instances[id].deployment].base;
+        &self->deployments[self->fleet.instances[id].deployment].base;
     const bool unused = state == INSTANCE_IDLE && owner->backlog.waiting == 0;
     if (state == INSTANCE_STARTING || (!unused && !served))
         return 0;
@@ -344,7 +325,7 @@ static uint64_t worth_of(const struct fast_gshare *self, uint32_t id, enum insta
 /* Drains one pod of the claimed invoker unless one is draining already. */
 static void claim_clear(struct fast_gshare *self, uint32_t invoker)
 {
-    const struct fleet *fleet = self->fleet;
+    const struct fleet *fleet = &self->fleet;
     uint32_t best = SIM_NONE;
     uint64_t most = 0;
     platform_charge(fleet->platform, fleet->instance_room);
@@ -365,7 +346,7 @@ static void claim_clear(struct fast_gshare *self, uint32_t invoker)
     if (best == SIM_NONE)
         return;
     self->moved = true;
-    unique_fifo_add(&self->fleet->turns, fleet->instances[best].deployment);
+    unique_fifo_add(&self->fleet.turns, fleet->instances[best].deployment);
     pods_drain(&self->pods, best);
 }
 
@@ -400,7 +381,7 @@ static void bootstrap(struct fast_gshare *self, uint32_t index)
 static sim_time_t latest_start(const struct fast_gshare *self, const struct deployment *deployment,
                                sim_time_t time)
 {
-    const struct platform *platform = self->fleet->platform;
+    const struct platform *platform = self->fleet.platform;
     const struct backlog *backlog = &deployment->base.backlog;
     sim_time_t latest = SIM_FOREVER;
     for (uint32_t i = 0; i < backlog->queue_count; i++) {
@@ -417,11 +398,11 @@ static sim_time_t latest_start(const struct fast_gshare *self, const struct depl
 static void end_drained(void *policy, uint32_t id)
 {
     struct fast_gshare *self = policy;
-    const uint32_t claim = self->pods.claims[platform_instance(self->fleet->platform, id).invoker];
+    const uint32_t claim = self->pods.claims[platform_instance(self->fleet.platform, id).invoker];
     pods_kill(&self->pods, id);
     self->moved = true;
     if (claim != SIM_NONE)
-        unique_fifo_add(&self->fleet->turns, claim);
+        unique_fifo_add(&self->fleet.turns, claim);
 }
 
 static void launch(struct fast_gshare *self, const struct deployment *deployment, uint32_t id,
@@ -430,11 +411,11 @@ static void launch(struct fast_gshare *self, const struct deployment *deployment
     const struct pod *pod = &self->pods.pods[id];
     const struct scaler_point *point = &deployment->points.points[pod->point];
     const struct function *function = &self->workload->functions[deployment->base.function];
-    if (fleet_route(self->fleet, id, jobs) < jobs)
+    if (fleet_route(&self->fleet, id, jobs) < jobs)
         return;
-    platform_explain(self->fleet->platform, deployment->base.instance_count,
+    platform_explain(self->fleet.platform, deployment->base.instance_count,
                      function->configurations[point->configuration].cost_usd, point->time);
-    (void)platform_launch(self->fleet->platform, id, jobs);
+    (void)platform_launch(self->fleet.platform, id, jobs);
     pods_rank(&self->pods, id);
     pods_touch(&self->pods, pod->gpu);
     self->moved = true;
@@ -443,7 +424,7 @@ static void launch(struct fast_gshare *self, const struct deployment *deployment
 /* Launches one batch of the deployment, if possible. True if it did. */
 static bool serve_one(struct fast_gshare *self, uint32_t index)
 {
-    struct platform *platform = self->fleet->platform;
+    struct platform *platform = self->fleet.platform;
     struct deployment *deployment = &self->deployments[index];
     const uint32_t jobs = deployment->base.backlog.waiting;
     const uint32_t slot = jobs > 0 ? queue_order_first(deployment->idle, NULL) : SIM_NONE;
@@ -470,13 +451,13 @@ static void serve(struct fast_gshare *self, uint32_t index)
     struct deployment *deployment = &self->deployments[index];
     const bool jobs = deployment->base.backlog.waiting > 0;
     if (deployment->base.reap)
-        fleet_reap(self->fleet, &deployment->base, end_drained, self);
+        fleet_reap(&self->fleet, &deployment->base, end_drained, self);
     if (jobs && deployment->base.instance_count == 0)
         bootstrap(self, index);
     if (deployment->claim != SIM_NONE && (!jobs || deployment->base.instance_count > 0))
         claim_release(self, deployment);
     if (deployment->base.instance_count > 0 && serve_one(self, index))
-        unique_fifo_add(&self->fleet->turns, index);
+        unique_fifo_add(&self->fleet.turns, index);
 }
 
 static bool fast_gshare_decide(void *state, struct platform *platform)
@@ -487,7 +468,7 @@ static bool fast_gshare_decide(void *state, struct platform *platform)
     while (!self->moved && self->scaling > 0)
         scale_step(self);
     uint32_t index = SIM_NONE;
-    while (!self->moved && (index = unique_fifo_next(&self->fleet->turns)) != SIM_NONE)
+    while (!self->moved && (index = unique_fifo_next(&self->fleet.turns)) != SIM_NONE)
         serve(self, index);
     pods_lend(&self->pods);
     return self->moved;
@@ -502,8 +483,8 @@ const struct policy policy_fast_gshare = {
     .parameter_count = FAST_GSHARE_PARAMETER_COUNT,
     .state_bytes = sizeof(struct fast_gshare),
     .init = fast_gshare_init,
-    .on_ready = fast_gshare_on_ready,
-    .on_withdrawn = fast_gshare_on_withdrawn,
+    .on_ready = fleet_on_ready,
+    .on_withdrawn = fleet_on_withdrawn,
     .on_finish = fast_gshare_on_finish,
     .on_instance_ready = fast_gshare_on_instance_ready,
     .on_timer = fast_gshare_on_timer,

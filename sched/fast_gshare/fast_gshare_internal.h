@@ -33,11 +33,11 @@ enum { FAST_GSHARE_FILL_LAUNCH, FAST_GSHARE_FILL_WAIT };
 enum { FAST_GSHARE_RESIDUAL_COVER, FAST_GSHARE_RESIDUAL_BEST };
 
 struct fast_gshare {
+    struct fleet fleet;
     const struct workload *workload;
     double values[FAST_GSHARE_PARAMETER_COUNT];
     struct planner *planner;
     struct pods pods;
-    struct fleet *fleet; /* of the pods */
     struct deployment *deployments;
     size_t scaling; /* remaining parts of the current scaling step: all scale-downs, then all
                      * scale-ups */

@@ -6,12 +6,15 @@
 /* Number of GPUs without pods that are searched for an idle container. */
 enum { WARM_PROBES = 16 };
 
-void pods_init(struct pods *pods, enum rectangle_rule rule, uint32_t limit)
+void pods_init(struct pods *pods, struct fleet *fleet, struct deployment *deployments,
+               enum rectangle_rule rule, uint32_t limit)
 {
-    const struct workload *workload = pods->fleet.workload;
-    struct arena *arena = pods->fleet.arena;
+    const struct workload *workload = fleet->workload;
+    struct arena *arena = fleet->arena;
     const struct gpu_site *sites = kinds_gpus(arena, workload, &pods->gpu_count);
-    pods->fleet.unordered = true;
+    fleet->unordered = true;
+    pods->fleet = fleet;
+    pods->deployments = deployments;
     pods->rule = rule;
     pods->limit = limit;
     pods->planes = arena_allocate(arena, pods->gpu_count, sizeof *pods->planes);
@@ -34,7 +37,7 @@ void pods_init(struct pods *pods, enum rectangle_rule rule, uint32_t limit)
 
 static const struct scaler_point *point_of(const struct pods *pods, uint32_t id)
 {
-    const uint32_t deployment = pods->fleet.instances[id].deployment;
+    const uint32_t deployment = pods->fleet->instances[id].deployment;
     return &pods->deployments[deployment].points.points[pods->pods[id].point];
 }
 
@@ -48,13 +51,13 @@ void pods_touch(struct pods *pods, uint32_t gpu)
 
 static uint32_t quota_of(const struct pods *pods, uint32_t id)
 {
-    return platform_instance(pods->fleet.platform, id).quota;
+    return platform_instance(pods->fleet->platform, id).quota;
 }
 
 static void set_quota(const struct pods *pods, uint32_t id, uint32_t quota)
 {
     if (quota_of(pods, id) != quota)
-        (void)platform_set_share(pods->fleet.platform, id, point_of(pods, id)->configuration,
+        (void)platform_set_share(pods->fleet->platform, id, point_of(pods, id)->configuration,
                                  quota);
 }
 
@@ -74,7 +77,7 @@ static void take_back(struct pods *pods, uint32_t gpu)
  * others, for which it remains reserved. */
 static void shares_of(const struct pods *pods, const struct rectangles *plane, uint32_t *quotas)
 {
-    struct arena *arena = pods->fleet.arena;
+    struct arena *arena = pods->fleet->arena;
     struct token_pod *tokens = arena_allocate(arena, plane->used_count, sizeof *tokens);
     double *rates = arena_allocate(arena, plane->used_count, sizeof *rates);
     const double limit = pods->limit / 100.0;
@@ -83,7 +86,7 @@ static void shares_of(const struct pods *pods, const struct rectangles *plane, u
             const uint32_t id = plane->used[i].owner;
             const struct scaler_point *point = point_of(pods, id);
             const double request = point->quota / 100.0;
-            const bool working = fleet_state(&pods->fleet, id) == INSTANCE_BUSY;
+            const bool working = fleet_state(pods->fleet, id) == INSTANCE_BUSY;
             if (working == (pass == 0))
                 tokens[count++] = (struct token_pod){point->share, request,
                                                      working && limit > request ? limit : request};
@@ -94,7 +97,7 @@ static void shares_of(const struct pods *pods, const struct rectangles *plane, u
         const uint32_t id = plane->used[i].owner;
         const uint32_t request = point_of(pods, id)->quota;
         quotas[i] = request;
-        if (fleet_state(&pods->fleet, id) == INSTANCE_BUSY)
+        if (fleet_state(pods->fleet, id) == INSTANCE_BUSY)
             quotas[i] = (uint32_t)(rates[next++] * 100 + 1e-6);
         quotas[i] = quotas[i] > request ? quotas[i] : request;
     }
@@ -110,8 +113,8 @@ static void lend(const struct pods *pods, uint32_t gpu)
         any = any || point_of(pods, plane->used[i].owner)->quota < 100;
     if (!any)
         return;
-    uint32_t *quotas = arena_allocate(pods->fleet.arena, plane->used_count, sizeof *quotas);
-    platform_charge(pods->fleet.platform, plane->used_count);
+    uint32_t *quotas = arena_allocate(pods->fleet->arena, plane->used_count, sizeof *quotas);
+    platform_charge(pods->fleet->platform, plane->used_count);
     shares_of(pods, plane, quotas);
     /* Reductions first, so that there is room for the increases. */
     for (size_t i = 0; i < plane->used_count; i++)
@@ -119,7 +122,7 @@ static void lend(const struct pods *pods, uint32_t gpu)
             set_quota(pods, plane->used[i].owner, quotas[i]);
     for (size_t i = 0; i < plane->used_count; i++)
         set_quota(pods, plane->used[i].owner, quotas[i]);
-    arena_release(pods->fleet.arena, quotas);
+    arena_release(pods->fleet->arena, quotas);
 }
 
 void pods_lend(struct pods *pods)
@@ -163,7 +166,7 @@ static bool choice_better(const struct choice *best, const struct rectangle_fit 
 static void choice_consider(struct pods *pods, uint32_t deployment,
                             const struct scaler_point *point, uint32_t gpu, struct choice *best)
 {
-    struct platform *platform = pods->fleet.platform;
+    struct platform *platform = pods->fleet->platform;
     const struct plane *plane = &pods->planes[gpu];
     const uint32_t claim = pods->claims[plane->invoker];
     const struct instance_request request = {.function =
@@ -215,9 +218,9 @@ static struct choice choose(struct pods *pods, uint32_t deployment,
 void pods_rank(struct pods *pods, uint32_t id)
 {
     const struct pod *pod = &pods->pods[id];
-    const struct fleet_instance *instance = &pods->fleet.instances[id];
+    const struct fleet_instance *instance = &pods->fleet->instances[id];
     struct queue_order *idle = pods->deployments[instance->deployment].idle;
-    if (fleet_state(&pods->fleet, id) == INSTANCE_IDLE && !instance->draining)
+    if (fleet_state(pods->fleet, id) == INSTANCE_IDLE && !instance->draining)
         queue_order_set(idle, pod->slot, (struct queue_rank){pod->point, (int64_t)pod->serial});
     else
         queue_order_remove(idle, pod->slot);
@@ -230,8 +233,8 @@ static void rank_newest(struct pods *pods, struct deployment *deployment)
     const size_t room = arena_room(base->instances, sizeof *base->instances);
     uint32_t first = base->instance_count - 1;
     if (room > deployment->idle_room) {
-        arena_release(pods->fleet.arena, deployment->idle);
-        deployment->idle = queue_order_create(pods->fleet.arena, (uint32_t)room);
+        arena_release(pods->fleet->arena, deployment->idle);
+        deployment->idle = queue_order_create(pods->fleet->arena, (uint32_t)room);
         deployment->idle_room = room;
         first = 0;
     }
@@ -250,12 +253,12 @@ static uint32_t create_without_gpu(struct pods *pods, uint32_t deployment, uint3
                                        .gpu = SIM_NONE};
     if (request.invoker == SIM_NONE)
         request.invoker =
-            platform_best_fit(pods->fleet.platform, request.function, configuration, false);
-    platform_charge(pods->fleet.platform, 1);
+            platform_best_fit(pods->fleet->platform, request.function, configuration, false);
+    platform_charge(pods->fleet->platform, 1);
     if (request.invoker == SIM_NONE ||
         (pods->claims[request.invoker] != SIM_NONE && pods->claims[request.invoker] != deployment))
         return SIM_NONE;
-    return fleet_create(&pods->fleet, deployment, &request);
+    return fleet_create(pods->fleet, deployment, &request);
 }
 
 uint32_t pods_create(struct pods *pods, uint32_t deployment, uint32_t point, bool *room)
@@ -271,11 +274,11 @@ uint32_t pods_create(struct pods *pods, uint32_t deployment, uint32_t point, boo
         *room = choice.room;
         if (choice.gpu == SIM_NONE)
             return SIM_NONE;
-        id = fleet_create(&pods->fleet, deployment, &choice.request);
+        id = fleet_create(pods->fleet, deployment, &choice.request);
     }
     if (id == SIM_NONE)
         return SIM_NONE;
-    arena_reserve(pods->fleet.arena, &pods->pods, id + (size_t)1, sizeof *pods->pods);
+    arena_reserve(pods->fleet->arena, &pods->pods, id + (size_t)1, sizeof *pods->pods);
     pods->pods[id] = (struct pod){.slot = owner->base.instance_count - 1,
                                   .point = point,
                                   .gpu = choice.gpu,
@@ -293,8 +296,8 @@ uint32_t pods_create(struct pods *pods, uint32_t deployment, uint32_t point, boo
 void pods_kill(struct pods *pods, uint32_t id)
 {
     const struct pod *pod = &pods->pods[id];
-    struct deployment *owner = &pods->deployments[pods->fleet.instances[id].deployment];
-    const uint32_t at = fleet_end(&pods->fleet, id);
+    struct deployment *owner = &pods->deployments[pods->fleet->instances[id].deployment];
+    const uint32_t at = fleet_end(pods->fleet, id);
     if (at == SIM_NONE)
         return;
     queue_order_remove(owner->idle, at);
@@ -316,8 +319,8 @@ void pods_kill(struct pods *pods, uint32_t id)
 
 void pods_drain(struct pods *pods, uint32_t id)
 {
-    pods->fleet.instances[id].draining = true;
+    pods->fleet->instances[id].draining = true;
     pods_rank(pods, id);
-    if (fleet_state(&pods->fleet, id) != INSTANCE_BUSY)
+    if (fleet_state(pods->fleet, id) != INSTANCE_BUSY)
         pods_kill(pods, id);
 }

@@ -49,7 +49,7 @@ struct plane {
 };
 
 struct pods {
-    struct fleet fleet;
+    struct fleet *fleet;
     struct deployment *deployments;
     struct pod *pods;     /* by instance */
     struct plane *planes; /* by GPU */
@@ -64,8 +64,9 @@ struct pods {
     uint64_t releases; /* number of pods killed */
 };
 
-/* After fleet_open. */
-void pods_init(struct pods *pods, enum rectangle_rule rule, uint32_t limit);
+/* Call after fleet_open, with pods all zeros. The deployments are those of the fleet. */
+void pods_init(struct pods *pods, struct fleet *fleet, struct deployment *deployments,
+               enum rectangle_rule rule, uint32_t limit);
 
 /* Creates a pod of `deployment` at point `point`. SIM_NONE if it fits nowhere; *room is false if no
  * plane has room. Only within decide. O(GPUs with pods × free rectangles), charged. */

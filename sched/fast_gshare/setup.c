@@ -57,7 +57,7 @@ static void deployment_init(struct fast_gshare *self, struct deployment *deploym
     deployment->tried = UINT64_MAX;
     deployment->timer = SIM_FOREVER;
     scaler_points_fill(
-        &deployment->points, self->fleet->arena, self->workload, self->planner,
+        &deployment->points, self->fleet.arena, self->workload, self->planner,
         deployment->base.function, deployment->base.budget, self->values[FAST_GSHARE_BOUND],
         (uint32_t)self->values[FAST_GSHARE_MAX_BATCH], on ? quotas : quotas + all - 1, on ? all : 1,
         (enum scaler_ties)self->values[FAST_GSHARE_TIES]);
@@ -69,12 +69,12 @@ static void deployments_init(struct fast_gshare *self)
     const bool shared = self->values[FAST_GSHARE_POOL] == POOL_FUNCTION;
     for (size_t a = 0; a < workload->application_count; a++) {
         const struct application *application = &workload->applications[a];
-        const uint32_t first = shared ? 0 : self->fleet->deployment_count;
+        const uint32_t first = shared ? 0 : self->fleet.deployment_count;
         for (uint32_t s = 0; s < application->stage_count; s++)
-            fleet_add_queue(self->fleet, self->planner, application->first_queue + s, first);
+            fleet_add_queue(&self->fleet, self->planner, application->first_queue + s, first);
     }
-    fleet_start(self->fleet);
-    for (uint32_t d = 0; d < self->fleet->deployment_count; d++)
+    fleet_start(&self->fleet);
+    for (uint32_t d = 0; d < self->fleet.deployment_count; d++)
         deployment_init(self, &self->deployments[d]);
 }
 
@@ -102,15 +102,14 @@ bool fast_gshare_init(void *state, struct platform *platform, const double *valu
                        (enum planner_split)values[FAST_GSHARE_SPLIT], error);
     if (self->planner == NULL)
         return false;
-    self->fleet = &self->pods.fleet;
     self->deployments =
         platform_allocate(platform, workload->queue_count, sizeof *self->deployments);
-    self->pods.deployments = self->deployments;
     fleet_open(
-        self->fleet, platform, self->deployments, sizeof *self->deployments,
+        &self->fleet, platform, self->deployments, sizeof *self->deployments,
         values[FAST_GSHARE_PERIOD],
         (size_t)fmax(ceil(values[FAST_GSHARE_WINDOW] / values[FAST_GSHARE_PERIOD] - 1e-9), 1));
-    pods_init(&self->pods, (enum rectangle_rule)values[FAST_GSHARE_FIT],
+    pods_init(&self->pods, &self->fleet, self->deployments,
+              (enum rectangle_rule)values[FAST_GSHARE_FIT],
               elastic ? (uint32_t)values[FAST_GSHARE_LIMIT] : 0);
     deployments_init(self);
     return true;
