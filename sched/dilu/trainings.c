@@ -198,10 +198,8 @@ bool dilu_trainings_place(struct dilu_trainings *trainings, uint32_t id)
                                                        .gpu_memory_mb = placed->memories[i]};
         set_parts(&trainings->grants[i], parts_of(training->request, here->units));
     }
-    if (platform_place(trainings->platform, id, trainings->grants, placed->count, SIM_FOREVER)) {
-        trainings->placed++;
+    if (platform_place(trainings->platform, id, trainings->grants, placed->count, SIM_FOREVER))
         return true;
-    }
     const uint32_t count = placed->count;
     const uint32_t per_node = trainings->pool.gpu_count / trainings->pool.node_count;
     dilu_pool_end(&trainings->pool, training->placed);

@@ -41,7 +41,6 @@ struct dilu_trainings {
     uint32_t waiting_count;
     struct training_grant *grants; /* scratch, a grant per GPU */
     uint32_t *wanted;              /* scratch: parts of the trainings of one GPU */
-    uint64_t placed;
 };
 
 struct dilu_trainings_rule {
